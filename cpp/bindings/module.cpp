@@ -1,0 +1,264 @@
+// The extension module: conversions only.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <exception>
+#include <mutex>
+
+#include "bindings/sources.hpp"
+#include "core/blas.hpp"
+#include "core/decision.hpp"
+#include "core/kernel_matrix.hpp"
+#include "core/project.hpp"
+#include "core/solve.hpp"
+
+using namespace nb::literals;
+
+namespace widemargin::bindings {
+namespace {
+
+template <class T>
+nb::ndarray<nb::numpy, T> numpy_array(std::vector<T> values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
+}
+
+template <class T>
+std::span<const T> view(const Vector<T>& values) {
+  return {values.data(), values.shape(0)};
+}
+
+bool interruption_pending() {
+  nb::gil_scoped_acquire hold;
+  return PyErr_CheckSignals() != 0;
+}
+
+struct Task {
+  Vector<Id> ids;
+  Vector<double> linear, lower, upper;
+  std::optional<Vector<double>> alpha, gradient;
+};
+
+struct Solved {
+  nb::ndarray<nb::numpy, double> alpha, gradient;
+  Outcome outcome;
+};
+
+Solver solver_named(const std::string& name) {
+  if (name == "auto") return Solver::automatic;
+  if (name == "smo") return Solver::smo;
+  if (name == "block") return Solver::block;
+  throw std::invalid_argument("solver='" + name + "' is not one of 'auto', 'smo', 'block'");
+}
+
+Selection selection_named(const std::string& name) {
+  if (name == "auto") return Selection::automatic;
+  if (name == "most-violating-pair") return Selection::most_violating_pair;
+  if (name == "second-order") return Selection::second_order;
+  if (name == "maximum-gain") return Selection::maximum_gain;
+  throw std::invalid_argument("selection='" + name + "' is not one of 'auto', 'most-violating-pair', 'second-order', 'maximum-gain'");
+}
+
+const char* reason_name(Reason reason) {
+  switch (reason) {
+    case Reason::converged: return "converged";
+    case Reason::iteration_budget: return "iteration budget";
+    case Reason::time_budget: return "time budget";
+    case Reason::interrupted: return "interrupted";
+    case Reason::stalled: break;
+  }
+  return "stalled";
+}
+
+void check_task(const Task& task, const RowSource& rows) {
+  const std::size_t n = task.ids.shape(0);
+  if (task.linear.shape(0) != n || task.lower.shape(0) != n || task.upper.shape(0) != n) throw std::invalid_argument("ids, linear, lower and upper differ in length");
+  if ((task.alpha && task.alpha->shape(0) != n) || (task.gradient && task.gradient->shape(0) != n)) throw std::invalid_argument("the start differs in length from the problem");
+  for (std::size_t p = 0; p < n; ++p) {
+    if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
+    if (!(task.lower.data()[p] <= task.upper.data()[p])) throw std::invalid_argument("a lower bound exceeds its upper bound");
+  }
+}
+
+std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver, const std::string& selection,
+                              std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
+                              std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
+  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
+  const StopRule stop{tolerance, max_iterations};
+  for (const Task& task : tasks) check_task(task, *source.rows);
+  std::vector<Solution> solutions(tasks.size());
+  bool interrupted = false;
+  {
+    nb::gil_scoped_release release;
+    Watch watch(max_seconds, interruption_pending);
+    std::exception_ptr failure;
+    std::mutex failing;
+    const auto one = [&](std::size_t t, ThreadTeam& team, bool owner) {
+      const Task& task = tasks[t];
+      const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{}, task.gradient ? view(*task.gradient) : std::span<const double>{}};
+      solutions[t] = solve({view(task.linear), view(task.lower), view(task.upper)}, *source.rows, view(task.ids), options, stop, start, team, watch, owner);
+    };
+    ThreadTeam team(n_threads);
+    // Many problems: one thread each. Few: all threads on each in turn. The solutions are the same.
+    if (tasks.size() >= 2 * n_threads && n_threads > 1) {
+      team.share(
+          tasks.size(),
+          [&](std::size_t t, std::size_t member) {
+            ThreadTeam alone(1);
+            try {
+              one(t, alone, member == 0);
+            } catch (...) {
+              const std::lock_guard lock(failing);
+              if (!failure) failure = std::current_exception();
+            }
+          },
+          [&] { watch.poll(); });
+      if (failure) std::rethrow_exception(failure);
+    } else {
+      for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, true);
+    }
+    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
+  }
+  if (interrupted) throw nb::python_error();
+  std::vector<Solved> solved;
+  for (Solution& solution : solutions) solved.push_back({numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
+  return solved;
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads) {
+  if (rows.kernel == nullptr) throw std::invalid_argument("only a kernel of examples has a kernel matrix to compute");
+  const Examples& right = columns != nullptr ? *columns->examples : *rows.examples.examples;
+  const std::size_t n = rows.rows->size(), m = right.size();
+  auto* buffer = new Buffer<T>(n * m);
+  nb::capsule owner(buffer, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
+  {
+    nb::gil_scoped_release release;
+    ThreadTeam team(n_threads);
+    kernel_matrix(*rows.kernel, *rows.examples.examples, right, columns == nullptr, buffer->data(), team);
+  }
+  return nb::ndarray<nb::numpy, T>(buffer->data(), {n, m}, owner);
+}
+
+// dual_coef: (k - 1) x n_support as in scikit-learn; n_support: per class. Returns one row of decision values per pair, without intercepts.
+nb::ndarray<nb::numpy, double> decision_values(const Source& support, const HeldExamples& examples, Matrix<double> dual_coef, const std::vector<std::size_t>& n_support,
+                                               bool double_precision, std::size_t n_threads) {
+  if (support.kernel == nullptr) throw std::invalid_argument("only a kernel of examples can be evaluated on new ones");
+  const std::size_t k = n_support.size(), n_vectors = dual_coef.shape(1), n = examples.examples->size();
+  std::vector<SupportClass> classes(k);
+  std::size_t begin = 0;
+  for (std::size_t c = 0; c < k; ++c) {
+    classes[c].first = begin;
+    classes[c].last = begin += n_support[c];
+  }
+  if (begin != n_vectors || dual_coef.shape(0) != k - 1 || support.rows->size() != n_vectors) throw std::invalid_argument("coefficients and support vectors differ in number");
+  std::size_t pair = 0;
+  for (std::size_t a = 0; a < k; ++a)
+    for (std::size_t b = a + 1; b < k; ++b, ++pair) {
+      classes[a].pairs.push_back({pair, dual_coef.data() + (b - 1) * n_vectors + classes[a].first});
+      classes[b].pairs.push_back({pair, dual_coef.data() + a * n_vectors + classes[b].first});
+    }
+  std::vector<double> values(pair * n, 0.0);
+  bool interrupted = false;
+  {
+    nb::gil_scoped_release release;
+    Watch watch(1e10, interruption_pending);
+    Patience patience(watch, true);
+    ThreadTeam team(n_threads);
+    try {
+      if (double_precision)
+        add_decision_values<double>(*support.kernel, classes, *examples.examples, values.data(), n, team, patience);
+      else
+        add_decision_values<float>(*support.kernel, classes, *examples.examples, values.data(), n, team, patience);
+    } catch (const Stopped&) {
+      interrupted = true;
+    }
+  }
+  if (interrupted) throw nb::python_error();
+  auto* kept = new std::vector<double>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return nb::ndarray<nb::numpy, double>(kept->data(), {pair, n}, owner);
+}
+
+nb::ndarray<nb::numpy, double> projected(Vector<double> alpha, Vector<double> lower, Vector<double> upper, double total) {
+  std::vector<double> point(alpha.data(), alpha.data() + alpha.shape(0));
+  if (lower.shape(0) != point.size() || upper.shape(0) != point.size()) throw std::invalid_argument("alpha, lower and upper differ in length");
+  if (!project(point, view(lower), view(upper), total)) throw std::invalid_argument("the box admits no point with this sum");
+  return numpy_array(std::move(point));
+}
+
+// SciPy exports its BLAS as capsules named by their C signature; another integer type would be another signature.
+void take_blas(nb::dict capsules) {
+  const auto pointer = [&](const char* name, const char* letter) {
+    PyObject* capsule = nb::object(capsules[name]).ptr();
+    const char* signature = PyCapsule_GetName(capsule);
+    if (signature == nullptr || std::strncmp(signature, "void (char *, char *, int *, int *, int *", 40) != 0)
+      throw std::runtime_error(std::string("SciPy exports ") + letter + "gemm with another signature than 32-bit integers: " + (signature ? signature : "none"));
+    return PyCapsule_GetPointer(capsule, signature);
+  };
+  blas::sgemm = reinterpret_cast<blas::Sgemm*>(pointer("sgemm", "s"));
+  blas::dgemm = reinterpret_cast<blas::Dgemm*>(pointer("dgemm", "d"));
+}
+
+}  // namespace
+}  // namespace widemargin::bindings
+
+NB_MODULE(_core, m) {
+  using namespace widemargin;
+  using namespace widemargin::bindings;
+
+  nb::class_<HeldExamples>(m, "Examples").def_prop_ro("size", [](const HeldExamples& e) { return e.examples->size(); });
+  m.def("dense_examples", &dense_examples<float>, "X"_a);
+  m.def("dense_examples", &dense_examples<double>, "X"_a);
+  m.def("csr_examples", &csr_examples<float, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_examples", &csr_examples<float, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_examples", &csr_examples<double, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_examples", &csr_examples<double, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+
+  nb::class_<Source>(m, "RowSource")
+      .def_prop_ro("size", [](const Source& s) { return s.rows->size(); })
+      .def("diagonal", [](const Source& s) {
+        std::vector<double> values(s.rows->size());
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = s.rows->diagonal(static_cast<Id>(i));
+        return numpy_array(std::move(values));
+      });
+  m.def("kernel_source", &kernel_source, "examples"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
+  m.def("gram_source", &gram_source<float>, "gram"_a);
+  m.def("gram_source", &gram_source<double>, "gram"_a);
+  m.def("callable_source", &callable_source, "evaluate"_a, "size"_a);
+
+  nb::class_<Outcome>(m, "Outcome")
+      .def_prop_ro("reason", [](const Outcome& o) { return reason_name(o.reason); })
+      .def_ro("kkt_violation", &Outcome::kkt_violation)
+      .def_ro("duality_gap", &Outcome::duality_gap)
+      .def_ro("objective", &Outcome::objective)
+      .def_ro("intercept", &Outcome::intercept)
+      .def_ro("iterations", &Outcome::iterations)
+      .def_ro("kernel_evaluations", &Outcome::kernel_evaluations)
+      .def_ro("seconds", &Outcome::seconds);
+  nb::class_<Task>(m, "Task").def(
+      "__init__",
+      [](Task* self, Vector<Id> ids, Vector<double> linear, Vector<double> lower, Vector<double> upper, std::optional<Vector<double>> alpha,
+         std::optional<Vector<double>> gradient) { new (self) Task{ids, linear, lower, upper, alpha, gradient}; },
+      "ids"_a, "linear"_a, "lower"_a, "upper"_a, "alpha"_a = nb::none(), "gradient"_a = nb::none());
+  nb::class_<Solved>(m, "Solved")
+      .def_ro("alpha", &Solved::alpha, nb::rv_policy::automatic)
+      .def_ro("gradient", &Solved::gradient, nb::rv_policy::automatic)
+      .def_ro("outcome", &Solved::outcome);
+  m.def("solve_all", &solve_all, "source"_a, "tasks"_a, "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
+        "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a);
+
+  m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a);
+  m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a);
+  m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a, "double_precision"_a, "n_threads"_a);
+  m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
+  m.def("take_blas", &take_blas, "capsules"_a);
+  m.def("simd_name", [] { return simd::ops_name(); });
+  m.def("use_simd", [](const std::string& name) { return simd::use_ops(name.c_str()); }, "name"_a);
+}

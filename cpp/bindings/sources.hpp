@@ -1,0 +1,101 @@
+// Row sources as Python objects: each keeps the arrays it reads alive.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "core/rows/callable_rows.hpp"
+#include "core/rows/gram_rows.hpp"
+#include "core/rows/kernel_rows.hpp"
+
+namespace nb = nanobind;
+
+namespace widemargin::bindings {
+
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Examples and whatever Python object holds their memory.
+struct HeldExamples {
+  std::shared_ptr<const Examples> examples;
+  std::vector<nb::object> owners;
+};
+
+template <class T>
+HeldExamples dense_examples(Matrix<T> X) {
+  return {std::make_shared<DenseExamples<T>>(X.data(), X.shape(0), X.shape(1)), {nb::cast(X)}};
+}
+
+template <class T, class I>
+HeldExamples csr_examples(Vector<T> values, Vector<I> indices, Vector<I> begins, std::size_t columns) {
+  if (begins.shape(0) == 0 || indices.shape(0) != values.shape(0)) throw std::invalid_argument("the arrays of a sparse matrix do not fit together");
+  for (std::size_t t = 0; t < indices.shape(0); ++t)
+    if (indices.data()[t] < 0 || static_cast<std::size_t>(indices.data()[t]) >= columns)
+      throw std::invalid_argument("a column index of the sparse matrix lies outside its shape");
+  for (std::size_t r = 0; r + 1 < begins.shape(0); ++r)
+    if (begins.data()[r] > begins.data()[r + 1] || begins.data()[r] < 0) throw std::invalid_argument("the row pointers of the sparse matrix decrease");
+  if (static_cast<std::size_t>(begins.data()[begins.shape(0) - 1]) > values.shape(0))
+    throw std::invalid_argument("the row pointers of the sparse matrix pass its end");
+  return {std::make_shared<CsrExamples<T, I>>(values.data(), indices.data(), begins.data(), begins.shape(0) - 1, columns),
+          {nb::cast(values), nb::cast(indices), nb::cast(begins)}};
+}
+
+struct Source {
+  std::unique_ptr<RowSource> rows;
+  KernelRows* kernel = nullptr;  // rows, where it is a kernel of examples
+  HeldExamples examples;
+  std::vector<nb::object> owners;
+};
+
+inline KernelKind kernel_kind(const std::string& name) {
+  if (name == "linear") return KernelKind::linear;
+  if (name == "poly") return KernelKind::polynomial;
+  if (name == "sigmoid") return KernelKind::sigmoid;
+  if (name == "rbf") return KernelKind::gaussian;
+  throw std::invalid_argument("kernel='" + name + "' is not one of 'linear', 'poly', 'rbf', 'sigmoid'");
+}
+
+inline std::unique_ptr<Source> kernel_source(const HeldExamples& examples, const std::string& kernel, double gamma, double coef0, int degree) {
+  auto source = std::make_unique<Source>();
+  source->examples = examples;
+  auto rows = std::make_unique<KernelRows>(*examples.examples, KernelFunction{kernel_kind(kernel), gamma, coef0, degree});
+  source->kernel = rows.get();
+  source->rows = std::move(rows);
+  return source;
+}
+
+template <class T>
+std::unique_ptr<Source> gram_source(Matrix<T> gram) {
+  if (gram.shape(0) != gram.shape(1)) throw std::invalid_argument("a kernel matrix must be square");
+  auto source = std::make_unique<Source>();
+  source->rows = std::make_unique<GramRows<T>>(gram.data(), gram.shape(0));
+  source->owners.push_back(nb::cast(gram));
+  return source;
+}
+
+// `evaluate(rows, columns)` returns a float64 matrix of that shape.
+inline std::unique_ptr<Source> callable_source(nb::object evaluate, std::size_t size) {
+  auto source = std::make_unique<Source>();
+  PyObject* function = evaluate.ptr();
+  source->owners.push_back(std::move(evaluate));
+  source->rows = std::make_unique<CallableRows>(
+      [function](std::span<const Id> rows, std::span<const Id> columns, double* out) {
+        nb::gil_scoped_acquire hold;
+        const auto as_array = [](std::span<const Id> ids) {
+          return nb::ndarray<nb::numpy, const Id, nb::ndim<1>>(ids.data(), {ids.size()}, nb::handle()).cast(nb::rv_policy::copy);
+        };
+        const nb::object result = nb::borrow<nb::object>(function)(as_array(rows), as_array(columns));
+        const auto block = nb::cast<Matrix<double>>(result);
+        if (block.shape(0) != rows.size() || block.shape(1) != columns.size()) throw std::invalid_argument("the kernel returned a block of the wrong shape");
+        std::copy_n(block.data(), rows.size() * columns.size(), out);
+      },
+      size);
+  return source;
+}
+
+}  // namespace widemargin::bindings

@@ -1,0 +1,88 @@
+// Which variables the next round of the block solver works on.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/dual_state.hpp"
+
+namespace widemargin::block {
+
+class WorkingBlock {
+ public:
+  WorkingBlock(std::size_t variables, std::size_t size) : size_(size), chosen_(variables, 0) {}
+
+  // At most half of the last block (free variables first), then the variables that violate most, from both ends.
+  const std::vector<Id>& choose(const DualState& state, const simd::Lead& lead, double tolerance) {
+    positions_.clear();
+    keep_from_last(state);
+    last_.clear();
+    collect(state, lead, tolerance);
+    const std::size_t half = (size_ - positions_.size()) / 2;
+    take(up_, half, state);
+    take(down_, size_ - positions_.size(), state);
+    take(up_, size_ - positions_.size(), state);
+    std::sort(positions_.begin(), positions_.end());
+    for (const Id p : positions_) {
+      const Id v = state.variable[static_cast<std::size_t>(p)];
+      chosen_[static_cast<std::size_t>(v)] = 0;
+      last_.push_back(v);
+    }
+    return positions_;
+  }
+
+ private:
+  struct Candidate {
+    double key;
+    Id position;
+    bool operator<(const Candidate& other) const { return key != other.key ? key < other.key : position < other.position; }
+  };
+
+  void keep_from_last(const DualState& state) {
+    if (last_.empty()) return;
+    for (const Id v : last_) chosen_[static_cast<std::size_t>(v)] = 1;
+    std::vector<Id> bounded;
+    for (std::size_t p = 0; p < state.active; ++p) {
+      std::uint8_t& mark = chosen_[static_cast<std::size_t>(state.variable[p])];
+      if (mark == 0) continue;
+      mark = 0;
+      if (!state.free(p))
+        bounded.push_back(static_cast<Id>(p));
+      else if (positions_.size() < size_ / 2)
+        positions_.push_back(static_cast<Id>(p)), mark = 1;
+    }
+  }
+
+  void collect(const DualState& state, const simd::Lead& lead, double tolerance) {
+    up_.clear(), down_.clear();
+    for (std::size_t p = 0; p < state.active; ++p) {
+      const double g = state.gradient[p];
+      if (state.room_up[p] > 0 && g - lead.down > tolerance) up_.push_back({-g, static_cast<Id>(p)});
+      if (state.room_down[p] > 0 && lead.up - g > tolerance) down_.push_back({g, static_cast<Id>(p)});
+    }
+    for (std::vector<Candidate>* side : {&up_, &down_}) {
+      const std::size_t most = std::min(side->size(), 2 * size_);
+      std::nth_element(side->begin(), side->begin() + static_cast<std::ptrdiff_t>(most), side->end());
+      side->resize(most);
+      std::sort(side->begin(), side->end());
+    }
+  }
+
+  void take(const std::vector<Candidate>& side, std::size_t count, const DualState& state) {
+    for (const Candidate& candidate : side) {
+      if (count == 0) return;
+      std::uint8_t& mark = chosen_[static_cast<std::size_t>(state.variable[static_cast<std::size_t>(candidate.position)])];
+      if (mark != 0) continue;
+      mark = 1;
+      positions_.push_back(candidate.position);
+      --count;
+    }
+  }
+
+  std::size_t size_;
+  std::vector<std::uint8_t> chosen_;  // by variable
+  std::vector<Id> positions_, last_;  // last_ holds variables: positions change when the problem shrinks
+  std::vector<Candidate> up_, down_;
+};
+
+}  // namespace widemargin::block

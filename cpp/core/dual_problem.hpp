@@ -1,0 +1,22 @@
+// All that a solver may know of a machine.
+//
+//   maximise  f(a) = y'a - a'Ka/2   subject to  sum(a) = const,  L <= a <= U          [Glasmachers2008, eq. 4.1]
+//
+// The variables are signed (a_n = y_n alpha_n for a classifier) and K carries no labels, so that folds, pairs of classes and values of C
+// share one kernel. The gradient is G = y - Ka.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace widemargin {
+
+struct DualProblem {
+  std::span<const double> linear;  // y
+  std::span<const double> lower;   // L
+  std::span<const double> upper;   // U
+
+  std::size_t size() const { return linear.size(); }
+};
+
+}  // namespace widemargin

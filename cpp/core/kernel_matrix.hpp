@@ -1,0 +1,52 @@
+// A whole kernel matrix. Of a symmetric one only the upper tiles are computed; each is mirrored while it is in cache.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/rows/kernel_rows.hpp"
+
+namespace widemargin {
+
+template <class T>
+void transpose(const T* from, std::size_t from_stride, std::size_t n_rows, std::size_t n_columns, T* to, std::size_t to_stride) {
+  constexpr std::size_t tile = 16;
+  for (std::size_t r0 = 0; r0 < n_rows; r0 += tile)
+    for (std::size_t c0 = 0; c0 < n_columns; c0 += tile)
+      for (std::size_t c = c0; c < std::min(c0 + tile, n_columns); ++c)
+        for (std::size_t r = r0; r < std::min(r0 + tile, n_rows); ++r) to[c * to_stride + r] = from[r * from_stride + c];
+}
+
+template <class T>
+void kernel_matrix(const KernelRows& source, const Examples& left, const Examples& right, bool symmetric, T* out, ThreadTeam& team) {
+  constexpr std::size_t strip = 256;
+  const std::size_t n = left.size(), m = right.size();
+  std::vector<Id> ids(std::max(n, m));
+  std::iota(ids.begin(), ids.end(), Id{0});
+  const std::unique_ptr<Columns<T>> columns = source.pack<T>(right, {ids.data(), m}, team);
+  // A member computes whole strips alone: rows of the strip against all columns from its diagonal on.
+  const std::size_t strips = (n + strip - 1) / strip;
+  team.share(strips, [&](std::size_t s, std::size_t) {
+    ThreadTeam alone(1);
+    const std::size_t r0 = s * strip, r1 = std::min(n, r0 + strip);
+    std::vector<T*> rows(r1 - r0);
+    for (std::size_t r = r0; r < r1; ++r) rows[r - r0] = out + r * m + (symmetric ? r0 : 0);
+    const PackedRows<T> packed(left, {ids.data() + r0, r1 - r0}, source.geometry());
+    const KernelBlock<T> block(source.kernel(), packed, static_cast<const Panels<T>&>(*columns));
+    if (!symmetric) {
+      block.compute(0, m, rows.data(), alone);
+      return;
+    }
+    for (std::size_t c0 = r0; c0 < m; c0 += strip) {
+      const std::size_t c1 = std::min(m, c0 + strip);
+      for (std::size_t r = r0; r < r1; ++r) rows[r - r0] = out + r * m + c0;
+      block.compute(c0, c1, rows.data(), alone);
+      if (c0 > r0) transpose(out + r0 * m + c0, m, r1 - r0, c1 - c0, out + c0 * m + r0, m);
+    }
+    for (std::size_t r = r0; r < r1; ++r)  // the diagonal tile, symmetric to the last bit
+      for (std::size_t c = r0; c < r; ++c) out[r * m + c] = out[c * m + r];
+  });
+}
+
+}  // namespace widemargin

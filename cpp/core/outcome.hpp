@@ -1,0 +1,90 @@
+// What a solve is asked for, and what it says about its end.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+namespace widemargin {
+
+enum class Reason { converged, iteration_budget, time_budget, interrupted, stalled };
+
+struct StopRule {
+  double tolerance = 1e-3;  // on the KKT violation
+  std::int64_t max_iterations = std::numeric_limits<std::int64_t>::max();
+};
+
+struct Outcome {
+  Reason reason = Reason::converged;
+  double kkt_violation = 0;   // these three from a gradient recomputed in double
+  double duality_gap = 0;
+  double objective = 0;
+  double intercept = 0;
+  std::int64_t iterations = 0;
+  std::uint64_t kernel_evaluations = 0;
+  double seconds = 0;
+};
+
+// Deadline and interruption, shared by all parts of one computation. Any thread may look; only the thread that made the watch asks
+// `interrupted`, and not more often than every few milliseconds.
+class Watch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Watch(double max_seconds, std::function<bool()> interrupted) : interrupted_(std::move(interrupted)), start_(Clock::now()) {
+    if (max_seconds < 1e9) deadline_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(max_seconds));
+  }
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  Reason reason() const { return reason_.load(); }
+
+  // True once the computation has to end.
+  bool poll(bool owner = true) {
+    if (stopped()) return true;
+    const Clock::time_point now = Clock::now();
+    if (now >= deadline_) return stop(Reason::time_budget);
+    if (owner && interrupted_ && now - asked_ > std::chrono::milliseconds(20)) {
+      asked_ = now;
+      if (interrupted_()) return stop(Reason::interrupted);
+    }
+    return false;
+  }
+
+ private:
+  bool stop(Reason reason) {
+    reason_.store(reason);
+    stopped_.store(true);
+    return true;
+  }
+
+  std::function<bool()> interrupted_;
+  Clock::time_point start_, asked_{}, deadline_ = Clock::time_point::max();
+  std::atomic<bool> stopped_{false};
+  std::atomic<Reason> reason_{Reason::time_budget};
+};
+
+// One solver's view of a shared watch: counts work between looks at the clock.
+class Patience {
+ public:
+  Patience(Watch& watch, bool owner) : watch_(watch), owner_(owner) {}
+  // `work` is in units of about a nanosecond.
+  bool spent(std::uint64_t work) {
+    if ((done_ += work) < 1'000'000) return false;
+    return now();
+  }
+  bool now() {
+    done_ = 0;
+    return watch_.poll(owner_);
+  }
+  Reason reason() const { return watch_.reason(); }
+
+ private:
+  Watch& watch_;
+  bool owner_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace widemargin

@@ -1,0 +1,30 @@
+// A small kernel matrix held whole.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace widemargin {
+
+template <class T>
+class DenseRows {
+ public:
+  using Value = T;
+
+  void resize(std::size_t size) {
+    size_ = size;
+    stride_ = (size + 15) / 16 * 16;
+    if (values_.size() < stride_ * size) values_.resize(stride_ * size);
+    diagonal_.resize(size);
+  }
+  std::size_t size() const { return size_; }
+  T* row(std::size_t position) { return values_.data() + position * stride_; }
+  const T* diagonal() const { return diagonal_.data(); }
+  void set_diagonal(std::size_t position, T value) { diagonal_[position] = value; }
+
+ private:
+  std::size_t size_ = 0, stride_ = 0;
+  std::vector<T> values_, diagonal_;
+};
+
+}  // namespace widemargin

@@ -1,0 +1,98 @@
+// The examples as the user gave them, never copied: rows are converted on their way into the packed blocks that kernels work on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace widemargin {
+
+class Examples {
+ public:
+  virtual ~Examples() = default;
+  virtual std::size_t size() const = 0;
+  virtual std::size_t dimension() const = 0;
+  virtual bool sparse() const = 0;
+  // out = row - shift, the subtraction made before rounding; shift may be null
+  virtual void copy_row(std::size_t row, const double* shift, float* out) const = 0;
+  virtual void copy_row(std::size_t row, const double* shift, double* out) const = 0;
+  // Writes the non-zero entries (at most dimension()) and returns their number.
+  virtual std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const = 0;
+  virtual std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const = 0;
+};
+
+template <class S>
+class DenseExamples final : public Examples {
+ public:
+  DenseExamples(const S* data, std::size_t size, std::size_t dimension) : data_(data), size_(size), dimension_(dimension) {}
+  std::size_t size() const override { return size_; }
+  std::size_t dimension() const override { return dimension_; }
+  bool sparse() const override { return false; }
+  void copy_row(std::size_t row, const double* shift, float* out) const override { copy(row, shift, out); }
+  void copy_row(std::size_t row, const double* shift, double* out) const override { copy(row, shift, out); }
+  std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return gather(row, index, value); }
+  std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override { return gather(row, index, value); }
+
+ private:
+  template <class T>
+  void copy(std::size_t row, const double* shift, T* out) const {
+    const S* source = data_ + row * dimension_;
+    if (shift == nullptr)
+      for (std::size_t k = 0; k < dimension_; ++k) out[k] = static_cast<T>(source[k]);
+    else
+      for (std::size_t k = 0; k < dimension_; ++k) out[k] = static_cast<T>(static_cast<double>(source[k]) - shift[k]);
+  }
+  template <class T>
+  std::size_t gather(std::size_t row, std::int32_t* index, T* value) const {
+    const S* source = data_ + row * dimension_;
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      index[count] = static_cast<std::int32_t>(k);
+      value[count] = static_cast<T>(source[k]);
+      count += source[k] != 0;
+    }
+    return count;
+  }
+
+  const S* data_;
+  std::size_t size_, dimension_;
+};
+
+// Compressed sparse rows; S is the type of the values, I that of both index arrays.
+template <class S, class I>
+class CsrExamples final : public Examples {
+ public:
+  CsrExamples(const S* value, const I* index, const I* begin, std::size_t size, std::size_t dimension)
+      : value_(value), index_(index), begin_(begin), size_(size), dimension_(dimension) {}
+  std::size_t size() const override { return size_; }
+  std::size_t dimension() const override { return dimension_; }
+  bool sparse() const override { return true; }
+  void copy_row(std::size_t row, const double* shift, float* out) const override { copy(row, shift, out); }
+  void copy_row(std::size_t row, const double* shift, double* out) const override { copy(row, shift, out); }
+  std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return gather(row, index, value); }
+  std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override { return gather(row, index, value); }
+
+ private:
+  template <class T>
+  void copy(std::size_t row, const double* shift, T* out) const {
+    for (std::size_t k = 0; k < dimension_; ++k) out[k] = shift == nullptr ? T(0) : static_cast<T>(-shift[k]);
+    for (I t = begin_[row]; t < begin_[row + 1]; ++t) {
+      const std::size_t k = static_cast<std::size_t>(index_[t]);
+      out[k] = static_cast<T>(static_cast<double>(value_[t]) - (shift == nullptr ? 0.0 : shift[k]));
+    }
+  }
+  template <class T>
+  std::size_t gather(std::size_t row, std::int32_t* index, T* value) const {
+    std::size_t count = 0;
+    for (I t = begin_[row]; t < begin_[row + 1]; ++t, ++count) {
+      index[count] = static_cast<std::int32_t>(index_[t]);
+      value[count] = static_cast<T>(value_[t]);
+    }
+    return count;
+  }
+
+  const S* value_;
+  const I *index_, *begin_;
+  std::size_t size_, dimension_;
+};
+
+}  // namespace widemargin

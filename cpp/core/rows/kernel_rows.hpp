@@ -1,0 +1,55 @@
+// Rows of a kernel that is a function of dot products or distances between examples.
+#pragma once
+
+#include "core/rows/kernel_block.hpp"
+
+namespace widemargin {
+
+class KernelRows final : public RowSource {
+ public:
+  KernelRows(const Examples& examples, const KernelFunction& kernel)
+      : examples_(examples), kernel_(kernel), geometry_(choose_geometry(examples, kernel)) {}
+
+  const KernelFunction& kernel() const { return kernel_; }
+  const Geometry& geometry() const { return geometry_; }
+
+  std::size_t size() const override { return examples_.size(); }
+
+  double diagonal(Id id) const override {
+    if (kernel_.kind == KernelKind::gaussian) return 1;
+    std::vector<double> row(examples_.dimension());
+    examples_.copy_row(static_cast<std::size_t>(id), nullptr, row.data());
+    return kernel_.on_diagonal(squared_norm(row.data(), row.size()));
+  }
+
+  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, ThreadTeam& team, float) const override { return pack<float>(examples_, ids, team); }
+  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, ThreadTeam& team, double) const override { return pack<double>(examples_, ids, team); }
+
+  void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
+            ThreadTeam& team) const override {
+    compute(examples_, ids, columns, first, last, out, team);
+  }
+  void rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
+            ThreadTeam& team) const override {
+    compute(examples_, ids, columns, first, last, out, team);
+  }
+
+  // The same for other examples at the rows or the columns: prediction and kernel matrices.
+  template <class T>
+  std::unique_ptr<Columns<T>> pack(const Examples& examples, std::span<const Id> ids, ThreadTeam& team) const {
+    return std::make_unique<Panels<T>>(examples, ids, geometry_, team);
+  }
+  template <class T>
+  void compute(const Examples& examples, std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out,
+               ThreadTeam& team) const {
+    const PackedRows<T> rows(examples, ids, geometry_);
+    KernelBlock<T>(kernel_, rows, static_cast<const Panels<T>&>(columns)).compute(first, last, out, team);
+  }
+
+ private:
+  const Examples& examples_;
+  KernelFunction kernel_;
+  Geometry geometry_;
+};
+
+}  // namespace widemargin

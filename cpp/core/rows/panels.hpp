@@ -1,0 +1,189 @@
+// Examples packed to stand at the columns of kernel blocks, in the layout that suits them best.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/kernels/kernel_function.hpp"
+#include "core/rows/examples.hpp"
+#include "core/rows/row_source.hpp"
+
+namespace widemargin {
+
+enum class Layout {
+  distances,       // dense panels; squared differences directly: few dimensions, no cancellation
+  products,        // dense panels; dot products by GEMM
+  sparse_rows,     // dense panels, sparse rows: each non-zero of a row adds a multiple of one panel line
+  sparse_columns,  // sparse columns, 16 rows spread over the lanes of a vector: very many dimensions
+};
+
+// How the examples of a kernel are laid out, decided once from a sample of them.
+struct Geometry {
+  Layout layout = Layout::products;
+  std::size_t dimension = 0;
+  std::size_t width = 0;              // columns in a panel
+  std::vector<double> shift;          // subtracted from every example; empty if there is no point in it
+
+  const double* shift_or_null() const { return shift.empty() ? nullptr : shift.data(); }
+};
+
+// Distances do not change under a shift but their rounding error does: examples far from the origin, compared with their spread, are
+// centred. The centre is the mean of a sample; any point near the data would do.
+inline Geometry choose_geometry(const Examples& examples, const KernelFunction& kernel) {
+  constexpr std::size_t sample_size = 512;
+  const std::size_t n = examples.size(), d = examples.dimension(), step = std::max<std::size_t>(1, n / sample_size);
+  std::vector<double> mean(d, 0.0), row(d);
+  double nonzero = 0, squared_norm = 0, sampled = 0;
+  for (std::size_t i = 0; i < n; i += step, ++sampled) {
+    examples.copy_row(i, nullptr, row.data());
+    for (std::size_t k = 0; k < d; ++k) {
+      mean[k] += row[k];
+      squared_norm += row[k] * row[k];
+      nonzero += row[k] != 0;
+    }
+  }
+  double squared_mean = 0;
+  for (double& m : mean) m /= sampled, squared_mean += m * m;
+  squared_norm /= sampled;
+  const double density = nonzero / (sampled * static_cast<double>(std::max<std::size_t>(d, 1)));
+
+  Geometry geometry;
+  geometry.dimension = d;
+  const bool gaussian = kernel.kind == KernelKind::gaussian;
+  if (gaussian && squared_norm > 4 * (squared_norm - squared_mean)) geometry.shift = mean;
+  if (d > 2048 && density < 0.02 && geometry.shift.empty())
+    geometry.layout = Layout::sparse_columns, geometry.width = 256;
+  else if (d >= 16 && density < 0.35 && geometry.shift.empty())
+    geometry.layout = Layout::sparse_rows, geometry.width = 64;
+  else if (gaussian && d <= 24)
+    geometry.layout = Layout::distances, geometry.width = 256;
+  else
+    geometry.layout = Layout::products, geometry.width = 512;
+  return geometry;
+}
+
+template <class T>
+T squared_norm(const T* x, std::size_t d) {
+  double sum = 0;
+  for (std::size_t k = 0; k < d; ++k) sum += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+  return static_cast<T>(sum);
+}
+
+template <class T>
+class Panels final : public Columns<T> {
+ public:
+  // What one panel looks like to a block computation.
+  struct View {
+    const T* dense = nullptr;            // [dimension][width]
+    const std::int32_t* index = nullptr;  // sparse_columns: the non-zeros of column c are begin[c] .. begin[c + 1]
+    const T* value = nullptr;
+    const std::size_t* begin = nullptr;
+  };
+
+  Panels(const Examples& examples, std::span<const Id> ids, const Geometry& geometry, ThreadTeam& team)
+      : geometry_(geometry), count_(ids.size()), norms_(ids.size()) {
+    if (geometry.layout == Layout::sparse_columns)
+      pack_sparse(examples, ids);
+    else
+      pack_dense(examples, ids, team);
+  }
+
+  const Geometry& geometry() const { return geometry_; }
+  std::size_t size() const { return count_; }
+  std::size_t panels() const { return (count_ + geometry_.width - 1) / geometry_.width; }
+  const T* norms() const { return norms_.data(); }
+  View view(std::size_t panel) const {
+    if (geometry_.layout == Layout::sparse_columns)
+      return {nullptr, index_.data(), value_.data(), begin_.data() + panel * geometry_.width};
+    return {dense_.data() + panel * geometry_.width * geometry_.dimension, nullptr, nullptr, nullptr};
+  }
+
+ private:
+  void pack_dense(const Examples& examples, std::span<const Id> ids, ThreadTeam& team) {
+    const std::size_t d = geometry_.dimension, width = geometry_.width;
+    // The vector loops read whole strips: up to 64 values past the last column.
+    dense_ = Buffer<T>(panels() * width * d + 64);
+    std::fill(dense_.data() + panels() * width * d, dense_.data() + dense_.size(), T(0));
+    team.share(panels(), [&](std::size_t p, std::size_t) {
+      std::vector<T> row(d);
+      T* panel = dense_.data() + p * width * d;
+      const std::size_t w = std::min(width, count_ - p * width);
+      if (w < width) std::fill(panel, panel + width * d, T(0));
+      for (std::size_t c = 0; c < w; ++c) {
+        examples.copy_row(static_cast<std::size_t>(ids[p * width + c]), geometry_.shift_or_null(), row.data());
+        for (std::size_t k = 0; k < d; ++k) panel[k * width + c] = row[k];
+        norms_[p * width + c] = squared_norm(row.data(), d);
+      }
+    });
+  }
+
+  void pack_sparse(const Examples& examples, std::span<const Id> ids) {
+    std::vector<std::int32_t> index(geometry_.dimension);
+    std::vector<T> value(geometry_.dimension);
+    begin_.assign(1, 0);
+    for (std::size_t c = 0; c < count_; ++c) {
+      const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(ids[c]), index.data(), value.data());
+      index_.insert(index_.end(), index.begin(), index.begin() + static_cast<std::ptrdiff_t>(nnz));
+      value_.insert(value_.end(), value.begin(), value.begin() + static_cast<std::ptrdiff_t>(nnz));
+      begin_.push_back(index_.size());
+      norms_[c] = squared_norm(value.data(), nnz);
+    }
+  }
+
+  Geometry geometry_;
+  std::size_t count_;
+  std::vector<T> norms_;
+  Buffer<T> dense_;
+  std::vector<std::int32_t> index_;
+  std::vector<T> value_;
+  std::vector<std::size_t> begin_;
+};
+
+// The rows of one block request, gathered once and read by every panel.
+template <class T>
+struct PackedRows {
+  std::size_t count = 0;
+  std::vector<T> norms;
+  Buffer<T> dense;                    // count x dimension; or, for sparse_columns, groups of [dimension][sparse_lanes]
+  std::vector<std::int32_t> index;    // sparse_rows
+  std::vector<T> value;
+  std::vector<std::size_t> begin;
+
+  PackedRows(const Examples& examples, std::span<const Id> ids, const Geometry& geometry) : count(ids.size()), norms(ids.size()) {
+    const std::size_t d = geometry.dimension;
+    if (geometry.layout == Layout::sparse_rows || geometry.layout == Layout::sparse_columns) {
+      std::vector<std::int32_t> row_index(d);
+      std::vector<T> row_value(d);
+      const bool lanes = geometry.layout == Layout::sparse_columns;
+      if (lanes) {
+        dense = Buffer<T>((count + simd::sparse_lanes - 1) / simd::sparse_lanes * simd::sparse_lanes * d);
+        std::fill(dense.data(), dense.data() + dense.size(), T(0));
+      }
+      begin.assign(1, 0);
+      for (std::size_t r = 0; r < count; ++r) {
+        const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(ids[r]), row_index.data(), row_value.data());
+        norms[r] = squared_norm(row_value.data(), nnz);
+        if (lanes) {
+          T* group = dense.data() + r / simd::sparse_lanes * simd::sparse_lanes * d;
+          for (std::size_t t = 0; t < nnz; ++t)
+            group[static_cast<std::size_t>(row_index[t]) * simd::sparse_lanes + r % simd::sparse_lanes] = row_value[t];
+        } else {
+          index.insert(index.end(), row_index.begin(), row_index.begin() + static_cast<std::ptrdiff_t>(nnz));
+          value.insert(value.end(), row_value.begin(), row_value.begin() + static_cast<std::ptrdiff_t>(nnz));
+          begin.push_back(index.size());
+        }
+      }
+      return;
+    }
+    dense = Buffer<T>(count * d);
+    for (std::size_t r = 0; r < count; ++r) {
+      examples.copy_row(static_cast<std::size_t>(ids[r]), geometry.shift_or_null(), dense.data() + r * d);
+      norms[r] = squared_norm(dense.data() + r * d, d);
+    }
+  }
+};
+
+}  // namespace widemargin

@@ -1,0 +1,38 @@
+// Kernel values between examples, rows of them at a time: all that caches, solvers and prediction know about a kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/thread_team.hpp"
+
+namespace widemargin {
+
+using Id = std::int32_t;  // the number of an example (or of a variable of a problem)
+
+// A sequence of examples prepared to stand at the columns of many blocks.
+template <class T>
+class Columns {
+ public:
+  virtual ~Columns() = default;
+};
+
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  virtual std::size_t size() const = 0;
+  virtual double diagonal(Id id) const = 0;
+
+  virtual std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, ThreadTeam& team, float) const = 0;
+  virtual std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, ThreadTeam& team, double) const = 0;
+
+  // out[r][c - first] = k(x_ids[r], x_columns[c]) for first <= c < last
+  virtual void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
+                    ThreadTeam& team) const = 0;
+  virtual void rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
+                    ThreadTeam& team) const = 0;
+};
+
+}  // namespace widemargin

@@ -1,0 +1,132 @@
+// The scalar twins: what every vector version must equal.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/simd/ops.hpp"
+
+namespace widemargin::simd {
+
+Lead lead(const double* G, const double* room_up, const double* room_down, std::size_t n) {
+  Lead found{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
+  for (std::size_t c = 0; c < n; ++c) {
+    if (room_up[c] > 0 && G[c] > found.up) found.up = G[c], found.up_at = static_cast<std::int64_t>(c);
+    if (room_down[c] > 0 && G[c] < found.down) found.down = G[c], found.down_at = static_cast<std::int64_t>(c);
+  }
+  return found;
+}
+
+namespace baseline {
+namespace {
+
+template <class T>
+void gaussian(const T* squared, T* out, std::size_t n, T gamma) {
+  for (std::size_t c = 0; c < n; ++c) out[c] = std::exp(-gamma * std::max(squared[c], T(0)));
+}
+
+template <class T>
+void gaussian_from_dot(const T* dot, T* out, std::size_t n, T gamma, T row_norm, const T* norms) {
+  for (std::size_t c = 0; c < n; ++c) out[c] = std::exp(-gamma * std::max(row_norm + norms[c] - 2 * dot[c], T(0)));
+}
+
+template <class T>
+void squared_distances(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d, T* out,
+                       std::size_t stride) {
+  for (std::size_t r = 0; r < n_rows; ++r)
+    for (std::size_t c = 0; c < w; ++c) {
+      T sum = 0;
+      for (std::size_t k = 0; k < d; ++k) {
+        const T difference = panel[k * width + c] - rows[r * d + k];
+        sum += difference * difference;
+      }
+      out[r * stride + c] = sum;
+    }
+}
+
+template <class T>
+void sparse_times_panel(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index, const T* value, std::size_t nnz, T* out) {
+  std::fill(out, out + w, T(0));
+  for (std::size_t t = 0; t < nnz; ++t)
+    for (std::size_t c = 0; c < w; ++c) out[c] += value[t] * panel[static_cast<std::size_t>(index[t]) * width + c];
+}
+
+template <class T>
+void sparse_times_lanes(const T* lanes, const std::int32_t* index, const T* value, std::size_t nnz, T* out) {
+  std::fill(out, out + sparse_lanes, T(0));
+  for (std::size_t t = 0; t < nnz; ++t)
+    for (std::size_t r = 0; r < sparse_lanes; ++r) out[r] += value[t] * lanes[static_cast<std::size_t>(index[t]) * sparse_lanes + r];
+}
+
+template <class T>
+Lead move(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, std::size_t n) {
+  for (std::size_t c = 0; c < n; ++c) G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]));
+  return lead(G, room_up, room_down, n);
+}
+
+template <class T>
+Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, const double* room_down, std::size_t n, Pivot i) {
+  Partner best{-1, -1};
+  for (std::size_t c = 0; c < n; ++c) {
+    const double slope = i.gradient - G[c];
+    if (!(room_down[c] > 0 && slope > 0)) continue;
+    const double curvature = std::max(i.diagonal + diagonal[c] - 2.0 * Ki[c], least_curvature);
+    const double gain = slope * slope / curvature;
+    if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
+  }
+  return best;
+}
+
+// g_B of [Glasmachers2008, section 4.3.5]: the gain of the step truncated at the box.
+double truncated_gain(double slope, double curvature, double room) {
+  const double mu = std::min(slope / curvature, room);
+  return mu * (slope - 0.5 * curvature * mu);
+}
+
+template <class T>
+Partner best_ascending_partner(const double* G, const T* Ki, const T* diagonal, const double* room_down, std::size_t n, Pivot i) {
+  Partner best{-1, -1};
+  for (std::size_t c = 0; c < n; ++c) {
+    const double slope = i.gradient - G[c];
+    const double room = std::min(i.room_up, room_down[c]);
+    if (!(room > 0 && slope > 0)) continue;
+    const double gain = truncated_gain(slope, std::max(i.diagonal + diagonal[c] - 2.0 * Ki[c], least_curvature), room);
+    if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
+  }
+  return best;
+}
+
+template <class T>
+Partner best_descending_partner(const double* G, const T* Ki, const T* diagonal, const double* room_up, std::size_t n, Pivot i) {
+  Partner best{-1, -1};
+  for (std::size_t c = 0; c < n; ++c) {
+    const double slope = G[c] - i.gradient;
+    const double room = std::min(i.room_down, room_up[c]);
+    if (!(room > 0 && slope > 0)) continue;
+    const double gain = truncated_gain(slope, std::max(i.diagonal + diagonal[c] - 2.0 * Ki[c], least_curvature), room);
+    if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
+  }
+  return best;
+}
+
+template <class T>
+void subtract_rows(double* G, const T* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last) {
+  for (std::size_t c = first; c < last; ++c) {
+    double sum = 0;
+    for (std::size_t r = 0; r < n_rows; ++r) sum += coefficient[r] * static_cast<double>(rows[r][c]);
+    G[c] -= sum;
+  }
+}
+
+}  // namespace
+
+template <class T>
+const Ops<T>& table() {
+  static const Ops<T> ops{gaussian<T>,           gaussian_from_dot<T>, squared_distances<T>,   sparse_times_panel<T>,      sparse_times_lanes<T>,
+                          move<T>,               best_newton_partner<T>, best_ascending_partner<T>, best_descending_partner<T>, subtract_rows<T>};
+  return ops;
+}
+template const Ops<float>& table<float>();
+template const Ops<double>& table<double>();
+
+}  // namespace baseline
+}  // namespace widemargin::simd

@@ -1,0 +1,76 @@
+// Chooses the widest implementation this processor runs.
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/simd/ops.hpp"
+
+namespace widemargin::simd {
+namespace {
+
+struct Implementation {
+  const char* name;
+  bool (*runs_here)();
+  const Ops<float>& (*floats)();
+  const Ops<double>& (*doubles)();
+};
+
+bool always() { return true; }
+
+#ifdef WIDEMARGIN_X86
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bw");
+}
+#endif
+
+// Narrowest first.
+const Implementation implementations[] = {
+    {"baseline", always, baseline::table<float>, baseline::table<double>},
+#ifdef WIDEMARGIN_X86
+    {"avx2", has_avx2, avx2::table<float>, avx2::table<double>},
+    {"avx512", has_avx512, avx512::table<float>, avx512::table<double>},
+#endif
+};
+
+const Implementation* find(const char* name) {
+  for (const Implementation& candidate : implementations)
+    if (std::strcmp(candidate.name, name) == 0 && candidate.runs_here()) return &candidate;
+  return nullptr;
+}
+
+const Implementation* choose() {
+  if (const char* wanted = std::getenv("WIDEMARGIN_SIMD"))
+    if (const Implementation* named = find(wanted)) return named;
+  const Implementation* widest = nullptr;
+  for (const Implementation& candidate : implementations)
+    if (candidate.runs_here()) widest = &candidate;
+  return widest;
+}
+
+std::atomic<const Implementation*>& current() {
+  static std::atomic<const Implementation*> chosen{choose()};
+  return chosen;
+}
+
+}  // namespace
+
+template <>
+const Ops<float>& ops<float>() {
+  return current().load(std::memory_order_relaxed)->floats();
+}
+template <>
+const Ops<double>& ops<double>() {
+  return current().load(std::memory_order_relaxed)->doubles();
+}
+
+const char* ops_name() { return current().load()->name; }
+
+bool use_ops(const char* name) {
+  const Implementation* named = find(name);
+  if (named != nullptr) current().store(named);
+  return named != nullptr;
+}
+
+}  // namespace widemargin::simd

@@ -1,0 +1,81 @@
+// The loops that decide how fast the library is, each behind one function pointer.
+//
+// Three implementations exist: `baseline` (plain scalar loops, the definition of what is meant), `avx2` and `avx512` (one source,
+// vector.inl, compiled twice). The widest one this processor runs is chosen once; tests compare all of them with the baseline.
+// WIDEMARGIN_SIMD=baseline|avx2|avx512 narrows the choice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace widemargin::simd {
+
+// The two ends of the KKT violation: the largest gradient that may still go up, the smallest that may still go down.
+struct Lead {
+  double up;              // max { G_n : room_up_n > 0 }, -inf if there is none
+  std::int64_t up_at;     // its first position, -1 if there is none
+  double down;            // min { G_n : room_down_n > 0 }, +inf if there is none
+  std::int64_t down_at;
+};
+
+struct Partner {
+  double gain;            // -1 if no candidate is a violating pair
+  std::int64_t at;
+};
+
+// The scalars of a pair search around a fixed variable i.
+struct Pivot {
+  double gradient;        // G_i
+  double diagonal;        // K_ii
+  double room_up;         // U_i - a_i
+  double room_down;       // a_i - L_i
+};
+
+// T is the storage type of kernel values; gradients and rooms are always double.
+template <class T>
+struct Ops {
+  // out = exp(-gamma * max(squared, 0)) for squared distances
+  void (*gaussian)(const T* squared, T* out, std::size_t n, T gamma);
+  // out = exp(-gamma * max(row_norm + norms - 2 dot, 0)) for dot products
+  void (*gaussian_from_dot)(const T* dot, T* out, std::size_t n, T gamma, T row_norm, const T* norms);
+  // out[r][c] = sum_k (rows[r * d + k] - panel[k * width + c])^2 for c < w
+  void (*squared_distances)(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d, T* out,
+                            std::size_t stride);
+  // out[c] = sum_t value[t] * panel[index[t] * width + c] for c < w
+  void (*sparse_times_panel)(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index, const T* value, std::size_t nnz,
+                             T* out);
+  // out[r] = sum_t value[t] * lanes[index[t] * sparse_lanes + r] for all `sparse_lanes` rows at once
+  void (*sparse_times_lanes)(const T* lanes, const std::int32_t* index, const T* value, std::size_t nnz, T* out);
+
+  // G <- G - mu (K_i - K_j), and the new lead [Glasmachers2008, Algorithm 4.2, steps 3 and 4]
+  Lead (*move)(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, std::size_t n);
+  // max over j in I_down with G_j < G_i of the Newton gain (G_i - G_j)^2 / (K_ii + K_jj - 2 K_ij) [Glasmachers2008, eq. 4.6, 4.7]
+  Partner (*best_newton_partner)(const double* G, const T* Ki, const T* diagonal, const double* room_down, std::size_t n, Pivot i);
+  // the same with the gain of the truncated step, over all j that form a violating pair with i as the ascending variable
+  Partner (*best_ascending_partner)(const double* G, const T* Ki, const T* diagonal, const double* room_down, std::size_t n, Pivot i);
+  // ... and with i as the descending variable
+  Partner (*best_descending_partner)(const double* G, const T* Ki, const T* diagonal, const double* room_up, std::size_t n, Pivot i);
+  // G[c] -= sum_r coefficient[r] * rows[r][c], accumulated in double
+  void (*subtract_rows)(double* G, const T* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last);
+};
+
+inline constexpr std::size_t sparse_lanes = 16;
+// Directions of (nearly) no curvature (duplicates, indefinite kernels) are treated as having this one.
+inline constexpr double least_curvature = 1e-12;
+
+Lead lead(const double* G, const double* room_up, const double* room_down, std::size_t n);
+
+template <class T>
+const Ops<T>& ops();          // the implementation in use
+template <>
+const Ops<float>& ops<float>();
+template <>
+const Ops<double>& ops<double>();
+const char* ops_name();       // "baseline", "avx2" or "avx512"
+bool use_ops(const char* name);  // false if this processor cannot run it or the name is unknown
+
+namespace baseline { template <class T> const Ops<T>& table(); }
+namespace avx2 { template <class T> const Ops<T>& table(); }
+namespace avx512 { template <class T> const Ops<T>& table(); }
+
+}  // namespace widemargin::simd

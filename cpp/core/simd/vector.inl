@@ -1,0 +1,370 @@
+// One vector source for every instruction set, written in GCC/Clang vector extensions. The including file sets
+// WIDEMARGIN_SIMD_NAMESPACE and WIDEMARGIN_SIMD_BYTES and is compiled with the matching machine flags. Nothing from the standard
+// library is used here: an inline function compiled with wider flags could be picked by the linker for everybody.
+#include "core/simd/ops.hpp"
+
+namespace widemargin::simd::WIDEMARGIN_SIMD_NAMESPACE {
+namespace {
+
+using std::int32_t;
+using std::int64_t;
+using std::size_t;
+
+constexpr size_t bytes = WIDEMARGIN_SIMD_BYTES;
+constexpr size_t wide = bytes / sizeof(double);  // doubles in a vector
+constexpr double infinity = __builtin_inf();
+
+template <class T, size_t N>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(sizeof(T) * N)));
+};
+template <class T, size_t N>
+using Vec = typename VectorOf<T, N>::type;
+
+template <class V, class T>
+inline V load(const T* p) {
+  V v;
+  __builtin_memcpy(&v, p, sizeof(V));
+  return v;
+}
+template <class V, class T>
+inline void store(T* p, V v) {
+  __builtin_memcpy(p, &v, sizeof(V));
+}
+template <class V, class T>
+inline V splat(T x) {
+  return V{} + x;
+}
+template <class V>
+inline V max_of(V a, V b) {
+  return a > b ? a : b;
+}
+template <class V>
+inline V min_of(V a, V b) {
+  return a < b ? a : b;
+}
+
+using Doubles = Vec<double, wide>;
+using Positions = Vec<int64_t, wide>;
+
+template <class T>
+inline Doubles load_as_double(const T* p) {
+  return __builtin_convertvector(load<Vec<T, wide>>(p), Doubles);
+}
+
+inline Positions first_positions() {
+  Positions p;
+  for (size_t l = 0; l < wide; ++l) p[l] = static_cast<int64_t>(l);
+  return p;
+}
+
+// exp for x <= 0: 2^k e^r with |r| <= ln(2)/2, e^r by its Taylor polynomial (relative error below one unit in the last place);
+// results under the smallest normal number are 0. k is read off the low mantissa bits after adding 1.5 * 2^(mantissa width).
+template <class T>
+struct ExpParts;
+template <>
+struct ExpParts<float> {
+  using Bits = int32_t;
+  static constexpr float round_shift = 12582912.0f, log2e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f, least = -87.0f;
+  static constexpr int mantissa = 23, bias = 127, degree = 7;
+};
+template <>
+struct ExpParts<double> {
+  using Bits = int64_t;
+  static constexpr double round_shift = 6755399441055744.0, log2e = 1.4426950408889634, ln2_high = 6.93147180369123816490e-01,
+                          ln2_low = 1.90821492927058770002e-10, least = -708.0;
+  static constexpr int mantissa = 52, bias = 1023, degree = 13;
+};
+constexpr double inverse_factorial[] = {1.0,          1.0,           1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,        1.0 / 720,
+                                        1.0 / 5040,   1.0 / 40320,   1.0 / 362880,  1.0 / 3628800,  1.0 / 39916800,  1.0 / 479001600,  1.0 / 6227020800};
+
+template <class T, class V>
+inline V exp_nonpositive(V x) {
+  using P = ExpParts<T>;
+  using BitsVec = Vec<typename P::Bits, sizeof(V) / sizeof(T)>;
+  const V bounded = max_of(x, splat<V>(P::least));
+  const V shifted = bounded * P::log2e + P::round_shift;
+  const V k = shifted - P::round_shift;
+  const V r = (bounded - k * P::ln2_high) - k * P::ln2_low;
+  V e = splat<V>(static_cast<T>(inverse_factorial[P::degree]));
+  for (int t = P::degree - 1; t >= 0; --t) e = e * r + static_cast<T>(inverse_factorial[t]);
+  const BitsVec scale = ((BitsVec)shifted + P::bias) << P::mantissa;
+  return x < P::least ? V{} : e * (V)scale;
+}
+
+template <class V, class T>
+inline V load_first(const T* p, size_t count) {
+  if (count >= sizeof(V) / sizeof(T)) return load<V>(p);
+  T lanes[sizeof(V) / sizeof(T)] = {};
+  for (size_t l = 0; l < count; ++l) lanes[l] = p[l];
+  return load<V>(lanes);
+}
+
+template <class V, class T>
+inline void store_first(T* p, V v, size_t count) {
+  if (count >= sizeof(V) / sizeof(T)) {
+    store(p, v);
+    return;
+  }
+  T lanes[sizeof(V) / sizeof(T)];
+  store(lanes, v);
+  for (size_t l = 0; l < count; ++l) p[l] = lanes[l];
+}
+
+template <class T>
+void gaussian(const T* squared, T* out, size_t n, T gamma) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T);
+  for (size_t c = 0; c < n; c += step)
+    store_first(out + c, exp_nonpositive<T>(-gamma * max_of(load_first<V>(squared + c, n - c), V{})), n - c);
+}
+
+template <class T>
+void gaussian_from_dot(const T* dot, T* out, size_t n, T gamma, T row_norm, const T* norms) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T);
+  for (size_t c = 0; c < n; c += step) {
+    const V squared = (row_norm + load_first<V>(norms + c, n - c)) - 2 * load_first<V>(dot + c, n - c);
+    store_first(out + c, exp_nonpositive<T>(-gamma * max_of(squared, V{})), n - c);
+  }
+}
+
+// R rows by one strip of 2 vectors, all accumulators in registers. Panels are padded to a multiple of the strip.
+template <class T, int R>
+inline void distance_strip(const T* panel, size_t width, size_t w, const T* rows, size_t d, T* out, size_t stride) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T);
+  for (size_t c = 0; c < w; c += 2 * step) {
+    V low[R] = {}, high[R] = {};
+    for (size_t k = 0; k < d; ++k) {
+      const V x = load<V>(panel + k * width + c), z = load<V>(panel + k * width + c + step);
+      for (int r = 0; r < R; ++r) {
+        const T origin = rows[static_cast<size_t>(r) * d + k];
+        const V dx = x - origin, dz = z - origin;
+        low[r] += dx * dx;
+        high[r] += dz * dz;
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      T* target = out + static_cast<size_t>(r) * stride + c;
+      store_first(target, low[r], w - c);
+      if (w - c > step) store_first(target + step, high[r], w - c - step);
+    }
+  }
+}
+
+template <class T>
+void squared_distances(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out, size_t stride) {
+  size_t r = 0;
+  for (; r + 4 <= n_rows; r += 4) distance_strip<T, 4>(panel, width, w, rows + r * d, d, out + r * stride, stride);
+  for (; r < n_rows; ++r) distance_strip<T, 1>(panel, width, w, rows + r * d, d, out + r * stride, stride);
+}
+
+template <class T>
+void sparse_times_panel(const T* panel, size_t width, size_t w, const int32_t* index, const T* value, size_t nnz, T* out) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T);
+  for (size_t c = 0; c < w; c += 4 * step) {
+    V a{}, b{}, e{}, f{};
+    for (size_t t = 0; t < nnz; ++t) {
+      const T* column = panel + static_cast<size_t>(index[t]) * width + c;
+      const T x = value[t];
+      a += x * load<V>(column);
+      b += x * load<V>(column + step);
+      e += x * load<V>(column + 2 * step);
+      f += x * load<V>(column + 3 * step);
+    }
+    store_first(out + c, a, w - c);
+    if (w - c > step) store_first(out + c + step, b, w - c - step);
+    if (w - c > 2 * step) store_first(out + c + 2 * step, e, w - c - 2 * step);
+    if (w - c > 3 * step) store_first(out + c + 3 * step, f, w - c - 3 * step);
+  }
+}
+
+template <class T>
+void sparse_times_lanes(const T* lanes, const int32_t* index, const T* value, size_t nnz, T* out) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T), parts = sparse_lanes / step;
+  V sum[parts] = {};
+  for (size_t t = 0; t < nnz; ++t) {
+    const T* row = lanes + static_cast<size_t>(index[t]) * sparse_lanes;
+    for (size_t p = 0; p < parts; ++p) sum[p] += value[t] * load<V>(row + p * step);
+  }
+  for (size_t p = 0; p < parts; ++p) store(out + p * step, sum[p]);
+}
+
+// Running first-position maximum of a vector of candidates.
+struct Best {
+  Doubles value;
+  Positions at;
+  explicit Best(double start) : value(splat<Doubles>(start)), at(splat<Positions>(int64_t(-1))) {}
+  inline void offer(Doubles candidate, Positions position) {
+    const Positions better = candidate > value;
+    value = better ? candidate : value;
+    at = better ? position : at;
+  }
+};
+
+inline void reduce(const Best& best, double& value, int64_t& at) {
+  for (size_t l = 0; l < wide; ++l)
+    if (best.value[l] > value || (best.value[l] == value && best.at[l] >= 0 && best.at[l] < at)) value = best.value[l], at = best.at[l];
+}
+
+template <class T>
+Lead move(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, size_t n) {
+  Best up(-infinity), down(-infinity);  // `down` holds negated gradients
+  Positions position = first_positions();
+  const Doubles none = splat<Doubles>(-infinity);
+  size_t c = 0;
+  for (; c + wide <= n; c += wide) {
+    const Doubles g = load<Doubles>(G + c) - mu * (load_as_double(Ki + c) - load_as_double(Kj + c));
+    store(G + c, g);
+    up.offer(load<Doubles>(room_up + c) > 0 ? g : none, position);
+    down.offer(load<Doubles>(room_down + c) > 0 ? -g : none, position);
+    position += static_cast<int64_t>(wide);
+  }
+  Lead found{-infinity, -1, -infinity, -1};
+  reduce(up, found.up, found.up_at);
+  reduce(down, found.down, found.down_at);
+  for (; c < n; ++c) {
+    G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]));
+    if (room_up[c] > 0 && G[c] > found.up) found.up = G[c], found.up_at = static_cast<int64_t>(c);
+    if (room_down[c] > 0 && -G[c] > found.down) found.down = -G[c], found.down_at = static_cast<int64_t>(c);
+  }
+  found.down = -found.down;
+  return found;
+}
+
+// Gains only rank candidates, so they are computed in the storage type of the kernel: a float division is several times as fast.
+template <class T>
+struct GainBest {
+  using V = Vec<T, wide>;
+  using Mask = Vec<typename ExpParts<T>::Bits, wide>;
+  V value = splat<V>(T(-1));
+  Mask at = splat<Mask>(typename ExpParts<T>::Bits(-1));
+  inline void offer(V candidate, Mask position) {
+    const Mask better = candidate > value;
+    value = better ? candidate : value;
+    at = better ? position : at;
+  }
+  Partner reduced() const {
+    Partner best{-1, -1};
+    for (size_t l = 0; l < wide; ++l)
+      if (value[l] > best.gain || (value[l] == best.gain && at[l] >= 0 && at[l] < best.at)) best = {static_cast<double>(value[l]), at[l]};
+    return best;
+  }
+};
+
+template <class T>
+inline T scalar_curvature(const T* Ki, const T* diagonal, size_t c, double Kii) {
+  const T q = static_cast<T>(Kii) + diagonal[c] - 2 * Ki[c];
+  return q > T(least_curvature) ? q : T(least_curvature);
+}
+
+template <class T>
+Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, const double* room_down, size_t n, Pivot i) {
+  using B = GainBest<T>;
+  using V = typename B::V;
+  B best;
+  typename B::Mask position;
+  for (size_t l = 0; l < wide; ++l) position[l] = static_cast<typename ExpParts<T>::Bits>(l);
+  const T Kii = static_cast<T>(i.diagonal);
+  const Doubles none = splat<Doubles>(-1.0);
+  size_t c = 0;
+  for (; c + wide <= n; c += wide) {
+    const Doubles slope = load<Doubles>(room_down + c) > 0 ? i.gradient - load<Doubles>(G + c) : none;
+    const V s = __builtin_convertvector(slope, V);
+    const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load<V>(Ki + c), splat<V>(T(least_curvature)));
+    best.offer(s > 0 ? s * s / q : splat<V>(T(-1)), position);
+    position += static_cast<typename ExpParts<T>::Bits>(wide);
+  }
+  Partner found = best.reduced();
+  for (; c < n; ++c) {
+    const T s = static_cast<T>(i.gradient - G[c]);
+    if (!(room_down[c] > 0 && s > 0)) continue;
+    const double gain = static_cast<double>(s * s / scalar_curvature(Ki, diagonal, c, i.diagonal));
+    if (gain > found.gain) found = {gain, static_cast<int64_t>(c)};
+  }
+  return found;
+}
+
+// Both orientations of a truncated step; `sign` is +1 where i ascends (partners descend into room_down) and -1 where i descends.
+template <class T>
+inline Partner best_truncated(const double* G, const T* Ki, const T* diagonal, const double* room, size_t n, Pivot i, double own_room, double sign) {
+  using B = GainBest<T>;
+  using V = typename B::V;
+  B best;
+  typename B::Mask position;
+  for (size_t l = 0; l < wide; ++l) position[l] = static_cast<typename ExpParts<T>::Bits>(l);
+  const T Kii = static_cast<T>(i.diagonal);
+  size_t c = 0;
+  for (; c + wide <= n; c += wide) {
+    const V s = __builtin_convertvector(sign * (i.gradient - load<Doubles>(G + c)), V);
+    const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load<V>(Ki + c), splat<V>(T(least_curvature)));
+    const V limit = __builtin_convertvector(min_of(load<Doubles>(room + c), splat<Doubles>(own_room)), V);
+    const V mu = min_of(s / q, limit);
+    const V gain = mu * (s - T(0.5) * q * mu);
+    best.offer((s > 0) & (limit > 0) ? gain : splat<V>(T(-1)), position);
+    position += static_cast<typename ExpParts<T>::Bits>(wide);
+  }
+  Partner found = best.reduced();
+  for (; c < n; ++c) {
+    const T s = static_cast<T>(sign * (i.gradient - G[c]));
+    const T limit = static_cast<T>(room[c] < own_room ? room[c] : own_room);
+    if (!(limit > 0 && s > 0)) continue;
+    const T q = scalar_curvature(Ki, diagonal, c, i.diagonal);
+    const T mu = s / q < limit ? s / q : limit;
+    const double gain = static_cast<double>(mu * (s - T(0.5) * q * mu));
+    if (gain > found.gain) found = {gain, static_cast<int64_t>(c)};
+  }
+  return found;
+}
+
+template <class T>
+Partner best_ascending_partner(const double* G, const T* Ki, const T* diagonal, const double* room_down, size_t n, Pivot i) {
+  return best_truncated(G, Ki, diagonal, room_down, n, i, i.room_up, 1.0);
+}
+
+template <class T>
+Partner best_descending_partner(const double* G, const T* Ki, const T* diagonal, const double* room_up, size_t n, Pivot i) {
+  return best_truncated(G, Ki, diagonal, room_up, n, i, i.room_down, -1.0);
+}
+
+template <class T, int R>
+inline void subtract_group(double* G, const T* const* rows, const double* coefficient, size_t first, size_t last) {
+  size_t c = first;
+  for (; c + wide <= last; c += wide) {
+    Doubles sum = coefficient[0] * load_as_double(rows[0] + c);
+    for (int r = 1; r < R; ++r) sum += coefficient[r] * load_as_double(rows[r] + c);
+    store(G + c, load<Doubles>(G + c) - sum);
+  }
+  for (; c < last; ++c) {
+    double sum = coefficient[0] * static_cast<double>(rows[0][c]);
+    for (int r = 1; r < R; ++r) sum += coefficient[r] * static_cast<double>(rows[r][c]);
+    G[c] -= sum;
+  }
+}
+
+template <class T>
+void subtract_rows(double* G, const T* const* rows, const double* coefficient, size_t n_rows, size_t first, size_t last) {
+  constexpr size_t chunk = 2048;  // 16 KB of gradient stay in the first-level cache while the rows stream past it
+  for (size_t begin = first; begin < last; begin += chunk) {
+    const size_t end = begin + chunk < last ? begin + chunk : last;
+    size_t r = 0;
+    for (; r + 8 <= n_rows; r += 8) subtract_group<T, 8>(G, rows + r, coefficient + r, begin, end);
+    for (; r < n_rows; ++r) subtract_group<T, 1>(G, rows + r, coefficient + r, begin, end);
+  }
+}
+
+}  // namespace
+
+template <class T>
+const Ops<T>& table() {
+  static constexpr Ops<T> ops{gaussian<T>, gaussian_from_dot<T>,   squared_distances<T>,      sparse_times_panel<T>,      sparse_times_lanes<T>,
+                              move<T>,     best_newton_partner<T>, best_ascending_partner<T>, best_descending_partner<T>, subtract_rows<T>};
+  return ops;
+}
+template const Ops<float>& table<float>();
+template const Ops<double>& table<double>();
+
+}  // namespace widemargin::simd::WIDEMARGIN_SIMD_NAMESPACE

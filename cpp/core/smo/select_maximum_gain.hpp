@@ -1,0 +1,56 @@
+// Hybrid maximum gain [Glasmachers2008, Algorithm 6.1]: among all pairs that share a variable with the last working set, whose two rows
+// are in the cache, the one with the largest gain of the truncated step. Where both variables of the last working set ended in a corner
+// of their box, second-order selection takes over: only there can the related pairs hold no violating one (Corollary 6.7).
+#pragma once
+
+#include "core/smo/select_second_order.hpp"
+
+namespace widemargin::smo {
+
+struct SelectMaximumGain {
+  static constexpr bool ranks_by_truncated_gain = true;
+  static constexpr double eta = 1e-8;
+
+  template <class Rows>
+  WorkingSet operator()(const DualState& state, Rows& rows, const simd::Lead& lead, const LastStep& last) const {
+    if (!last.recent.empty()) {
+      const WorkingSet& B = last.recent.front();
+      if (inside(state, B.i) || inside(state, B.j)) {
+        const WorkingSet best = best_related(state, rows, B);
+        if (violating(state, best)) return best;
+      }
+    }
+    return SelectSecondOrder::best_pair(state, rows, lead, false);
+  }
+
+ private:
+  static bool inside(const DualState& state, std::size_t p) {
+    const double margin = eta * (state.upper[p] - state.lower[p]);
+    return state.room_up[p] >= margin && state.room_down[p] >= margin && state.free(p);
+  }
+
+  template <class Rows>
+  static WorkingSet best_related(const DualState& state, Rows& rows, const WorkingSet& B) {
+    using T = typename Rows::Value;
+    const simd::Ops<T>& ops = simd::ops<T>();
+    WorkingSet best{};
+    double best_gain = -1;
+    for (const std::size_t p : {B.i, B.j}) {
+      const T* row = rows.row(p);
+      const simd::Pivot around = pivot(state, p, static_cast<double>(rows.diagonal()[p]));
+      const simd::Partner below =
+          ops.best_ascending_partner(state.gradient.data(), row, rows.diagonal(), state.room_down.data(), state.active, around);
+      const simd::Partner above =
+          ops.best_descending_partner(state.gradient.data(), row, rows.diagonal(), state.room_up.data(), state.active, around);
+      if (below.gain > best_gain) best_gain = below.gain, best = {p, static_cast<std::size_t>(below.at), 0};
+      if (above.gain > best_gain) best_gain = above.gain, best = {static_cast<std::size_t>(above.at), p, 0};
+    }
+    if (best_gain < 0) return best;
+    const std::size_t known = best.i == B.i || best.i == B.j ? best.i : best.j;  // its row is cached: the other's is not asked for yet
+    WorkingSet chosen = with_curvature(rows, known, known == best.i ? best.j : best.i);
+    chosen.i = best.i, chosen.j = best.j;
+    return chosen;
+  }
+};
+
+}  // namespace widemargin::smo

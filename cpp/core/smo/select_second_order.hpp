@@ -1,0 +1,29 @@
+// i has the largest gradient, j the largest Newton gain with it [Glasmachers2008, eq. 4.7; Fan2005, WSS 2].
+#pragma once
+
+#include "core/smo/working_set.hpp"
+
+namespace widemargin::smo {
+
+struct SelectSecondOrder {
+  static constexpr bool ranks_by_truncated_gain = false;
+
+  template <class Rows>
+  WorkingSet operator()(const DualState& state, Rows& rows, const simd::Lead& lead, const LastStep& last) const {
+    // eta = 0.9 [Glasmachers2008, section 7.1.3]: a planned step this far from Newton's is followed by the exact gain, Algorithm 7.2.
+    const bool exact = last.kind == LastStep::Kind::planned && !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);
+    return best_pair(state, rows, lead, exact);
+  }
+
+  template <class Rows>
+  static WorkingSet best_pair(const DualState& state, Rows& rows, const simd::Lead& lead, bool exact) {
+    using T = typename Rows::Value;
+    const std::size_t i = static_cast<std::size_t>(lead.up_at);
+    const auto search = exact ? simd::ops<T>().best_ascending_partner : simd::ops<T>().best_newton_partner;
+    const simd::Partner best = search(state.gradient.data(), rows.row(i), rows.diagonal(), state.room_down.data(), state.active,
+                                      pivot(state, i, static_cast<double>(rows.diagonal()[i])));
+    return with_curvature(rows, i, static_cast<std::size_t>(best.at >= 0 ? best.at : lead.down_at));
+  }
+};
+
+}  // namespace widemargin::smo

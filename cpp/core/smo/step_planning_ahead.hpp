@@ -1,0 +1,76 @@
+// Planning ahead [Glasmachers2008, chapter 7]: after a free step, the step length is the one that would be best if a recent working set
+// came next, provided that both steps stay inside the box. A working set used for planning is then offered to the next selection
+// (Algorithms 7.2 and 7.3; with N > 1 the N most recent working sets of section 7.2.4).
+#pragma once
+
+#include "core/smo/step_newton.hpp"
+
+namespace widemargin::smo {
+
+class StepPlanningAhead {
+ public:
+  explicit StepPlanningAhead(std::size_t recent) : recent_(recent) {}
+
+  // After a planned step the working sets it counted on compete with the selected one: B(t-2) and older.
+  template <class Rows, class Selector>
+  WorkingSet reconsider(const DualState& state, Rows&, const Selector&, const WorkingSet& B, const LastStep& last) const {
+    if (last.kind != LastStep::Kind::planned) return B;
+    const bool exact = Selector::ranks_by_truncated_gain || !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);
+    const auto gain = exact ? truncated_gain : newton_gain;
+    WorkingSet best = B;
+    for (std::size_t t = 1; t < last.recent.size(); ++t)
+      if (violating(state, last.recent[t]) && gain(state, last.recent[t]) > gain(state, best)) best = last.recent[t];
+    return best;
+  }
+
+  template <class T>
+  double operator()(const DualState& state, const WorkingSet& B, const T* Ki, const T* Kj, LastStep& last) const {
+    const double newton = newton_step(state, B);
+    double mu = std::clamp(newton, shortest_step(state, B), longest_step(state, B));
+    LastStep::Kind kind = mu == newton ? LastStep::Kind::free : LastStep::Kind::bounded;
+    if (last.kind == LastStep::Kind::free) {
+      double best_gain = 0;
+      for (const WorkingSet& next : last.recent) {
+        const Plan plan = plan_for(state, B, next, Ki, Kj);
+        if (plan.feasible && plan.gain > best_gain) best_gain = plan.gain, mu = plan.mu, kind = LastStep::Kind::planned;
+      }
+    }
+    last.kind = kind;
+    last.size_ratio = mu / newton;
+    last.recent.push_front(B);
+    if (last.recent.size() > recent_ + 1) last.recent.pop_back();
+    return mu;
+  }
+
+ private:
+  struct Plan {
+    bool feasible;
+    double mu, gain;
+  };
+
+  template <class T>
+  static Plan plan_for(const DualState& state, const WorkingSet& B, const WorkingSet& next, const T* Ki, const T* Kj) {
+    constexpr Plan none{false, 0, 0};
+    if (next.i >= state.active || next.j >= state.active) return none;
+    const double Q11 = B.curvature, Q22 = next.curvature;
+    const double Q12 = (static_cast<double>(Ki[next.i]) - static_cast<double>(Ki[next.j])) -
+                       (static_cast<double>(Kj[next.i]) - static_cast<double>(Kj[next.j]));
+    const double determinant = Q11 * Q22 - Q12 * Q12;
+    if (!(determinant > 1e-10 * Q11 * Q22)) return none;
+    const double w1 = slope(state, B), w2 = slope(state, next);
+    const double mu1 = (Q22 * w1 - Q12 * w2) / determinant;  // eq. 7.4
+    const double mu2 = (w2 - Q12 * mu1) / Q22;               // eq. 7.2
+    if (!(mu1 > shortest_step(state, B) && mu1 < longest_step(state, B))) return none;
+    // The second step starts where the first one ends; the two may share variables.
+    const auto moved = [&](std::size_t p) { return p == B.i ? mu1 : p == B.j ? -mu1 : 0.0; };
+    const double at_i = moved(next.i) + mu2, at_j = moved(next.j) - mu2;
+    const bool inside = at_i < state.room_up[next.i] && -at_i < state.room_down[next.i] && at_j < state.room_up[next.j] && -at_j < state.room_down[next.j];
+    if (!inside) return none;
+    const double gain = -0.5 * determinant / Q22 * mu1 * mu1 + (Q22 * w1 - Q12 * w2) / Q22 * mu1 + 0.5 * w2 * w2 / Q22;  // eq. 7.3
+    return {true, mu1, gain};
+  }
+
+  std::size_t recent_;
+};
+
+}  // namespace widemargin::smo

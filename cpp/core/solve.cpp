@@ -1,0 +1,182 @@
+#include "core/solve.hpp"
+
+#include <stdexcept>
+
+#include "core/block/block.hpp"
+#include "core/certificate.hpp"
+#include "core/project.hpp"
+#include "core/smo/select_maximum_gain.hpp"
+#include "core/smo/select_most_violating_pair.hpp"
+#include "core/smo/select_second_order.hpp"
+#include "core/smo/shrink.hpp"
+#include "core/smo/smo.hpp"
+#include "core/smo/step_planning_ahead.hpp"
+
+namespace widemargin {
+namespace {
+
+// Below this many variables the whole kernel stays in the processor's cache and plain SMO has nothing to gain from blocks.
+constexpr std::size_t smallest_block_problem = 2000;
+
+class Solve {
+ public:
+  Solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop, ThreadTeam& team,
+        Watch& watch, bool owner)
+      : source_(source), options_(options), stop_(stop), team_(team), watch_(watch), patience_(watch, owner), owner_(owner), state_(problem),
+        ids_(ids.begin(), ids.end()) {}
+
+  Solution finish(const Start& from) {
+    try {
+      start(from);
+      if (options_.double_precision)
+        refine<double>();
+      else if (!refine<float>())
+        refine<double>();
+    } catch (const Stopped& stopped) {
+      reason_ = stopped.reason;
+      restore_order();
+      if (reason_ != Reason::interrupted) {
+        Watch no_deadline(1e10, nullptr);
+        Patience patience(no_deadline, owner_);
+        recompute_gradient(patience);
+      }
+    }
+    Solution solution;
+    const Certificate certificate = certify(state_);
+    solution.alpha.resize(state_.size()), solution.gradient.resize(state_.size());
+    for (std::size_t p = 0; p < state_.size(); ++p) {
+      const std::size_t v = static_cast<std::size_t>(state_.variable[p]);
+      solution.alpha[v] = state_.alpha[p];
+      solution.gradient[v] = state_.gradient[p];
+    }
+    solution.outcome = {reason_,     certificate.kkt_violation, certificate.duality_gap, certificate.objective, certificate.intercept,
+                        iterations_, evaluations_,              0.0};
+    return solution;
+  }
+
+ private:
+  void start(const Start& from) {
+    if (from.alpha.empty()) return;
+    std::vector<double> alpha(from.alpha.begin(), from.alpha.end());
+    if (!project(alpha, state_.lower, state_.upper, 0.0)) throw std::invalid_argument("the box admits no point whose variables sum to 0");
+    bool same = !from.gradient.empty();
+    for (std::size_t p = 0; p < alpha.size(); ++p) same = same && alpha[p] == from.alpha[p];
+    for (std::size_t p = 0; p < alpha.size(); ++p) state_.set_alpha(p, alpha[p]);
+    if (same)
+      std::copy(from.gradient.begin(), from.gradient.end(), state_.gradient.begin());
+    else
+      recompute_gradient(patience_);
+  }
+
+  // Runs the solver with kernel values of type T until the violation recomputed in double meets the tolerance; false if this precision
+  // does not get there.
+  template <class T>
+  bool refine() {
+    std::vector<Id> ids(ids_.size());
+    for (std::size_t p = 0; p < ids.size(); ++p) ids[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
+    state_.active = state_.size();
+    CachedRows<T> rows(source_, std::move(ids), options_.cache_bytes, 64, team_, patience_);
+    double last_violation = std::numeric_limits<double>::infinity();
+    std::uint64_t counted = 0;
+    while (true) {
+      const smo::Ended ended = run(rows);
+      iterations_ += ended.iterations;
+      reason_ = ended.reason;
+      evaluations_ += rows.evaluations() - counted;
+      counted = rows.evaluations();
+      if (reason_ == Reason::interrupted) return true;
+      restore_order();
+      if (reason_ == Reason::time_budget) throw Stopped{reason_};
+      recompute_gradient(patience_);
+      const double violation = certify(state_).kkt_violation;
+      if (reason_ == Reason::iteration_budget || violation <= stop_.tolerance) return true;
+      if (!(violation < 0.5 * last_violation)) {
+        reason_ = Reason::stalled;
+        return false;
+      }
+      last_violation = violation;
+    }
+  }
+
+  template <class T>
+  smo::Ended run(CachedRows<T>& rows) {
+    using namespace smo;
+    const StepPlanningAhead planning(std::max<std::size_t>(options_.planning_ahead, 1));
+    const StepNewton newton;
+    const auto with_step = [&](const auto& select) {
+      return options_.planning_ahead > 0 ? run_with(rows, select, planning) : run_with(rows, select, newton);
+    };
+    const bool blocks = options_.solver == Solver::block || (options_.solver == Solver::automatic && state_.size() > smallest_block_problem);
+    switch (options_.selection) {
+      case Selection::most_violating_pair:
+        return with_step(SelectMostViolatingPair{});
+      case Selection::second_order:
+        return with_step(SelectSecondOrder{});
+      case Selection::maximum_gain:
+        return with_step(SelectMaximumGain{});
+      case Selection::automatic:
+        break;
+    }
+    return blocks || rows.holds_everything() ? with_step(SelectSecondOrder{}) : with_step(SelectMaximumGain{});
+  }
+
+  template <class T, class Selector, class Stepper>
+  smo::Ended run_with(CachedRows<T>& rows, const Selector& select, const Stepper& step) {
+    StopRule stop = stop_;
+    stop.tolerance *= 0.98;  // the recomputed violation differs by rounding
+    stop.max_iterations -= iterations_;
+    const auto with_shrinking = [&](auto& shrink) {
+      if (options_.solver == Solver::block || (options_.solver == Solver::automatic && state_.size() > smallest_block_problem)) {
+        block::BlockSolver<T, Selector, Stepper> solver(select, step, block::Tuning{});
+        return solver.run(state_, rows, stop, patience_, shrink);
+      }
+      return smo::run(state_, rows, stop, patience_, select, step, shrink);
+    };
+    smo::Shrinking shrinking(state_.size(), stop.tolerance);
+    smo::NoShrinking none;
+    return options_.shrinking ? with_shrinking(shrinking) : with_shrinking(none);
+  }
+
+  void restore_order() { state_.active = state_.size(); }
+
+  // G = y - K a with everything in double.
+  void recompute_gradient(Patience& patience) {
+    state_.gradient = state_.linear;
+    std::vector<Id> support, columns(state_.size());
+    std::vector<double> coefficients;
+    for (std::size_t p = 0; p < state_.size(); ++p) {
+      columns[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
+      if (state_.alpha[p] == 0) continue;
+      support.push_back(columns[p]);
+      coefficients.push_back(state_.alpha[p]);
+    }
+    subtract_kernel_rows<double>(source_, support, coefficients, columns, state_.gradient.data(), team_, patience);
+    evaluations_ += support.size() * columns.size();
+  }
+
+  const RowSource& source_;
+  const Options& options_;
+  StopRule stop_;
+  ThreadTeam& team_;
+  Watch& watch_;
+  Patience patience_;
+  bool owner_;
+  DualState state_;
+  std::vector<Id> ids_;
+  Reason reason_ = Reason::converged;
+  std::int64_t iterations_ = 0;
+  std::uint64_t evaluations_ = 0;
+};
+
+}  // namespace
+
+Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
+               const Start& start, ThreadTeam& team, Watch& watch, bool owner) {
+  const double began = watch.seconds();
+  Solve solve(problem, source, ids, options, stop, team, watch, owner);
+  Solution solution = solve.finish(start);
+  solution.outcome.seconds = watch.seconds() - began;
+  return solution;
+}
+
+}  // namespace widemargin

@@ -1,0 +1,90 @@
+// A few threads that live as long as one solve and share out numbered pieces of work.
+//
+// Which thread takes which piece is left open, so pieces must not depend on each other; every result is then independent of the number
+// of threads. Idle threads spin for some microseconds (the next piece of a solve usually follows at once), then sleep.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace widemargin {
+
+class ThreadTeam {
+ public:
+  explicit ThreadTeam(std::size_t size) {
+    for (std::size_t t = 1; t < size; ++t) threads_.emplace_back([this, t] { serve(t); });
+  }
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+  ~ThreadTeam() {
+    quit_.store(true);
+    round_.fetch_add(1);
+    round_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  std::size_t size() const { return threads_.size() + 1; }
+
+  // Calls work(piece, member) for every piece < count, member < size(); returns when all are done. `work` must not throw.
+  // The calling thread is member 0; with nothing left to take it calls `idle` every few milliseconds until the others are done.
+  template <class Work>
+  void share(std::size_t count, Work&& work, const std::function<void()>& idle = nullptr) {
+    if (threads_.empty() || count <= 1) {
+      for (std::size_t piece = 0; piece < count; ++piece) work(piece, std::size_t{0});
+      return;
+    }
+    call_ = [](void* context, std::size_t piece, std::size_t member) { (*static_cast<std::remove_cvref_t<Work>*>(context))(piece, member); };
+    context_ = const_cast<std::remove_cvref_t<Work>*>(&work);
+    count_ = count;
+    next_.store(0, std::memory_order_relaxed);
+    busy_.store(threads_.size(), std::memory_order_relaxed);
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+    take(0);
+    for (int spin = 0; busy_.load(std::memory_order_acquire) != 0; ++spin) {
+      if (spin <= spins) continue;
+      if (idle) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        idle();
+      } else {
+        const std::size_t left = busy_.load(std::memory_order_acquire);
+        if (left != 0) busy_.wait(left, std::memory_order_acquire);
+      }
+    }
+  }
+
+ private:
+  static constexpr int spins = 4000;
+
+  void take(std::size_t member) {
+    for (std::size_t piece; (piece = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) call_(context_, piece, member);
+  }
+
+  void serve(std::size_t member) {
+    std::uint64_t seen = 0;
+    while (true) {
+      for (int spin = 0; round_.load(std::memory_order_acquire) == seen; ++spin)
+        if (spin > spins) round_.wait(seen, std::memory_order_acquire);
+      seen = round_.load(std::memory_order_acquire);
+      if (quit_.load()) return;
+      take(member);
+      if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+    }
+  }
+
+  std::vector<std::thread> threads_;
+  std::atomic<std::uint64_t> round_{0};
+  std::atomic<std::size_t> next_{0}, busy_{0};
+  std::atomic<bool> quit_{false};
+  void (*call_)(void*, std::size_t, std::size_t) = nullptr;
+  void* context_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+}  // namespace widemargin
