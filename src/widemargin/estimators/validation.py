@@ -1,0 +1,101 @@
+"""Checks at the boundary: one sentence naming the parameter, column or row, what was found, what would be accepted."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+
+def require_number(
+    name: str, value: Any, *, above: float | None = None, at_least: float | None = None, integer: bool = False, infinite: bool = False
+) -> None:
+    """Refuse anything but a real (or whole) number within its bounds."""
+    kind = "a whole number" if integer else "a number"
+    limit = f" above {above:g}" if above is not None else f" of at least {at_least:g}" if at_least is not None else ""
+    wanted = f"{name} must be {kind}{limit}; got {value!r}."
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral if integer else numbers.Real):
+        raise ValueError(wanted)
+    number = float(value)
+    if np.isnan(number) or (np.isinf(number) and not infinite):
+        raise ValueError(wanted)
+    if (above is not None and not number > above) or (at_least is not None and not number >= at_least):
+        raise ValueError(wanted)
+
+
+def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Refuse anything but one of the listed values."""
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def require_flag(name: str, value: Any) -> None:
+    """Refuse anything but a truth value."""
+    if not isinstance(value, (bool, np.bool_)) and value not in (0, 1):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
+    """Refuse NaN and infinity in the examples, naming the first column and row."""
+    values = X.data if sp.issparse(X) else X
+    # A sum is finite only if all terms are, overflow aside: one fast pass in the usual case.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values, dtype=np.float64)):
+            return
+    if sp.issparse(X):
+        entries = X.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        if not len(bad):
+            return
+        row, column, value = entries.row[bad[0]], entries.col[bad[0]], entries.data[bad[0]]
+    else:
+        where = np.argwhere(~np.isfinite(X))
+        if not len(where):
+            return
+        row, column = where[0]
+        value = X[row, column]
+    label = "NaN" if np.isnan(value) else "infinity"
+    named = "" if feature_names is None else f" ({feature_names[column]!r})"
+    raise ValueError(f"Input X contains {label} in column {column}{named}, first at row {row}; only finite numbers are accepted.")
+
+
+def require_gram(K: NDArray[Any]) -> None:
+    """Refuse a precomputed kernel matrix that is not square or not symmetric."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"Precomputed kernel matrix: X.shape[0] should be equal to X.shape[1]; got shape {K.shape}.")
+    block = 512
+    scale = float(np.abs(K).max(initial=0.0))
+    for begin in range(0, len(K), block):
+        rows = K[begin : begin + block]
+        difference = np.abs(rows - K[:, begin : begin + block].T)
+        if difference.max(initial=0.0) > 1e-4 * scale:
+            row, column = np.unravel_index(int(difference.argmax()), difference.shape)
+            raise ValueError(
+                f"The precomputed kernel matrix must be symmetric; entries ({begin + row}, {column}) and "
+                f"({column}, {begin + row}) differ by {difference[row, column]:.3g}."
+            )
+
+
+def check_weights(sample_weight: Any, n: int, dtype: Any) -> NDArray[np.float64]:
+    """Weights of the examples: one finite non-negative number each, not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(n, float(sample_weight))
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight for every row of X.")
+    if not np.isfinite(weights).all():
+        row = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise ValueError(f"sample_weight contains {weights[row]} at row {row}; only finite numbers are accepted.")
+    if (weights < 0).any():
+        row = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(f"sample_weight contains the negative weight {weights[row]:g} at row {row}; weights must be 0 or more.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least one row of two classes needs a positive weight.")
+    return weights

@@ -1,0 +1,109 @@
+"""Row sources: kernel values between examples, computed in blocks when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin import _core
+from widemargin._runtime import single_threaded_blas as _single_threaded_blas  # noqa: F401  (takes SciPy's BLAS on import)
+
+RowSource = _core.RowSource
+
+KernelName = str
+KernelCallable = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class KernelParameters:
+    """A kernel by name or callable with its numbers, resolved for given data.
+
+    ``linear``: <x, z>; ``poly``: (gamma <x, z> + coef0)^degree; ``rbf``: exp(-gamma ||x - z||^2);
+    ``sigmoid``: tanh(gamma <x, z> + coef0); ``precomputed``: the matrix itself; or a callable k(A, B) giving a block.
+    """
+
+    kernel: KernelName | KernelCallable = "rbf"
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+
+    @property
+    def of_examples(self) -> bool:
+        """Whether the core computes this kernel from examples by itself."""
+        return isinstance(self.kernel, str) and self.kernel != "precomputed"
+
+
+def examples(X: Any) -> _core.Examples:
+    """Hand a matrix to the core without copying it: C-ordered float32/float64, or CSR with any index type."""
+    if sp.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        values = np.ascontiguousarray(X.data, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+        index_type = np.int64 if X.indices.dtype == np.int64 or X.indptr.dtype == np.int64 else np.int32
+        indices, begins = (np.ascontiguousarray(a, dtype=index_type) for a in (X.indices, X.indptr))
+        return _core.csr_examples(values, indices, begins, int(X.shape[1]))
+    X = np.asarray(X)
+    return _core.dense_examples(np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64))
+
+
+def call_kernel(kernel: KernelCallable, left: Any, right: Any) -> NDArray[np.float64]:
+    """Evaluate a user's kernel on a block and hold it to its word."""
+    block = np.ascontiguousarray(kernel(left, right), dtype=np.float64)
+    expected = (left.shape[0], right.shape[0])
+    if block.shape != expected:
+        raise ValueError(
+            f"The kernel callable returned an array of shape {block.shape} for {expected[0]} and {expected[1]} examples; "
+            f"it must return one of shape {expected}."
+        )
+    if not np.isfinite(block).all():
+        row, column = np.argwhere(~np.isfinite(block))[0]
+        raise ValueError(
+            f"The kernel callable returned {block[row, column]} for a pair of finite examples (row {row}, column {column} of "
+            "a block); it must return finite numbers."
+        )
+    return block
+
+
+def row_source(
+    X: Any, *, kernel: KernelName | KernelCallable = "rbf", gamma: float = 1.0, coef0: float = 0.0, degree: int = 3
+) -> RowSource:
+    """Kernel rows of the examples in `X`, for :func:`widemargin.machines.dual.solve`.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        The examples; for ``kernel="precomputed"`` the symmetric (n, n) kernel matrix. It is read in place, not copied.
+    kernel, gamma, coef0, degree
+        As in :class:`KernelParameters`.
+
+    Returns
+    -------
+    RowSource
+        Nothing is computed yet: rows are evaluated when a solver asks for them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import row_source
+    >>> row_source(np.eye(3), kernel="rbf", gamma=0.5).size
+    3
+    """
+    if callable(kernel):
+        function = kernel
+        data = X.tocsr() if sp.issparse(X) else np.asarray(X)
+
+        def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
+            return call_kernel(function, data[rows], data[columns])
+
+        return _core.callable_source(evaluate, int(data.shape[0]))
+    if kernel == "precomputed":
+        gram = np.asarray(X)
+        return _core.gram_source(np.ascontiguousarray(gram, dtype=gram.dtype if gram.dtype == np.float32 else np.float64))
+    return _core.kernel_source(examples(X), kernel, float(gamma), float(coef0), int(degree))

@@ -1,0 +1,1 @@
+"""Machines: each builds dual problems and reads their solutions back."""

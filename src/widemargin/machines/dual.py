@@ -1,0 +1,212 @@
+"""The dual problem that every machine builds and every solver solves.
+
+maximise f(a) = y'a - a'Ka/2 subject to sum(a) = const, L <= a <= U   [Glasmachers2008, eq. 4.1]
+
+The variables are signed and K carries no labels; the gradient is G = y - Ka.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin import _core
+from widemargin._runtime import cache_bytes, single_threaded_blas
+from widemargin.kernels import RowSource
+
+Vector = NDArray[np.float64]
+
+SOLVERS = ("smo", "block")
+SELECTIONS = ("most-violating-pair", "second-order", "maximum-gain")
+PLANS = (0, 1, 3)
+
+#: Every combination of solver parts, as keyword arguments of :class:`SolverOptions`. All of them are valid.
+COMBINATIONS: tuple[dict[str, Any], ...] = tuple(
+    {"solver": solver, "selection": selection, "planning_ahead": plan, "shrinking": shrinking, "dtype": dtype}
+    for solver, selection, plan, shrinking, dtype in itertools.product(
+        SOLVERS, SELECTIONS, PLANS, (True, False), ("float32", "float64")
+    )
+)
+
+
+@dataclass(frozen=True)
+class DualProblem:
+    """Linear term and box of eq. 4.1; the kernel comes separately, as a row source."""
+
+    linear: Vector
+    lower: Vector
+    upper: Vector
+
+    def __post_init__(self) -> None:
+        for name in ("linear", "lower", "upper"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """When a solve may end: KKT violation within `tolerance`, or a budget spent (None: no such budget)."""
+
+    tolerance: float = 1e-3
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """How a problem is solved. None of it changes the solution beyond the tolerance.
+
+    `solver`: "smo" (two variables a step), "block" (hundreds of rows at a time) or "auto"; `selection`: the working-set rule;
+    `planning_ahead`: 0 for Newton steps, N to plan with the N most recent working sets; `dtype`: storage of kernel values;
+    `cache_bytes`: None for what the problem needs, at most a quarter of the free memory.
+    """
+
+    solver: str = "auto"
+    selection: str = "auto"
+    planning_ahead: int = 1
+    shrinking: bool = True
+    dtype: str = "float32"
+    cache_bytes: int | None = None
+    n_threads: int = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a solve ended. Violation, gap and objective come from a gradient recomputed in float64."""
+
+    reason: str
+    kkt_violation: float
+    duality_gap: float
+    objective: float
+    iterations: int
+    kernel_evaluations: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A point, its gradient y - Ka (recomputed in float64), the intercept, and how it was reached."""
+
+    alpha: Vector
+    gradient: Vector
+    intercept: float
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Subproblem:
+    """A problem over some examples of a row source, with an optional starting point."""
+
+    ids: NDArray[np.int32]
+    problem: DualProblem
+    start: Vector | None = None
+    start_gradient: Vector | None = None
+
+
+def solve_all(
+    subproblems: Sequence[Subproblem], rows: RowSource, *, stop: StopRule, options: SolverOptions
+) -> list[Solution]:
+    """Solve several problems over one row source; many are spread over the threads, few use all threads each."""
+    largest = max((len(sub.ids) for sub in subproblems), default=0)
+    tasks = [
+        _core.Task(
+            np.ascontiguousarray(sub.ids, dtype=np.int32),
+            sub.problem.linear,
+            sub.problem.lower,
+            sub.problem.upper,
+            None if sub.start is None else np.ascontiguousarray(sub.start, dtype=np.float64),
+            None if sub.start_gradient is None else np.ascontiguousarray(sub.start_gradient, dtype=np.float64),
+        )
+        for sub in subproblems
+    ]
+    with single_threaded_blas():
+        solved = _core.solve_all(
+            rows,
+            tasks,
+            solver=options.solver,
+            selection=options.selection,
+            planning_ahead=options.planning_ahead,
+            shrinking=options.shrinking,
+            double_precision=options.dtype == "float64",
+            cache_bytes=cache_bytes("auto", largest, options.dtype) if options.cache_bytes is None else options.cache_bytes,
+            tolerance=stop.tolerance,
+            max_iterations=2**62 if stop.max_iterations is None else stop.max_iterations,
+            max_seconds=1e10 if stop.max_seconds is None else stop.max_seconds,
+            n_threads=options.n_threads,
+        )
+    return [_solution(one) for one in solved]
+
+
+def _solution(solved: _core.Solved) -> Solution:
+    end = solved.outcome
+    outcome = Outcome(
+        reason=end.reason,
+        kkt_violation=end.kkt_violation,
+        duality_gap=end.duality_gap,
+        objective=end.objective,
+        iterations=end.iterations,
+        kernel_evaluations=end.kernel_evaluations,
+        seconds=end.seconds,
+    )
+    return Solution(np.asarray(solved.alpha), np.asarray(solved.gradient), end.intercept, outcome)
+
+
+def solve(
+    problem: DualProblem,
+    rows: RowSource,
+    *,
+    stop: StopRule | None = None,
+    options: SolverOptions | None = None,
+    start: Vector | None = None,
+    start_gradient: Vector | None = None,
+) -> Solution:
+    """Solve one dual problem.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        Linear term and box of n variables.
+    rows : RowSource
+        Kernel rows of the n examples, from :func:`widemargin.kernels.row_source`.
+    stop : StopRule, optional
+    options : SolverOptions, optional
+    start : ndarray of shape (n,), optional
+        Any point; it is projected onto the box and onto sum(a) = 0 first.
+    start_gradient : ndarray of shape (n,), optional
+        y - K start, if known and `start` is feasible; saves its computation.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import row_source
+    >>> from widemargin.machines.dual import DualProblem, solve
+    >>> y = np.array([1.0, -1.0])
+    >>> rows = row_source(np.array([[1.0], [-1.0]]), kernel="linear")
+    >>> solve(DualProblem(y, np.minimum(0, 10 * y), np.maximum(0, 10 * y)), rows).alpha
+    array([ 0.5, -0.5])
+    """
+    everything = Subproblem(np.arange(len(problem.linear), dtype=np.int32), problem, start, start_gradient)
+    return solve_all([everything], rows, stop=stop or StopRule(), options=options or SolverOptions())[0]
+
+
+def project(alpha: Vector, problem: DualProblem, total: float = 0.0) -> Vector:
+    """Nearest point to `alpha` in the box whose sum is `total`, in linear time on average.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.machines.dual import DualProblem, project
+    >>> box = DualProblem(np.zeros(2), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
+    >>> project(np.array([2.0, -0.5]), box)
+    array([ 1., -1.])
+    """
+    point = np.ascontiguousarray(alpha, dtype=np.float64)
+    return np.asarray(_core.project(point, problem.lower, problem.upper, float(total)))
