@@ -1,0 +1,5 @@
+"""The ``widemargin`` command."""
+
+from widemargin.cli.command import main
+
+__all__ = ["main"]

@@ -1,0 +1,44 @@
+"""The ``widemargin`` command: reads the arguments and hands over to one module per subcommand."""
+
+import argparse
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from widemargin.cli import demo
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None, default=None
+        The arguments behind the command's name; None takes those of the process.
+
+    Returns
+    -------
+    status : int
+        0 if everything asked for was done.
+
+    Examples
+    --------
+    >>> from widemargin.cli import main
+    >>> main(["demo", "--output", "picture.png"])  # doctest: +SKIP
+    0
+    """
+    parser = argparse.ArgumentParser(
+        prog="widemargin", description="Train support vector machines exactly, and say how exactly."
+    )
+    parser.add_argument("--version", action="version", version=f"widemargin {version('widemargin')}")
+    subcommands = parser.add_subparsers(title="subcommands", metavar="subcommand", required=True)
+    demo.configure(
+        subcommands.add_parser(
+            "demo",
+            help="train two machines, print a table, write a picture",
+            description="Trains on a generated noisy chess board and on scikit-learn's breast-cancer data, prints what"
+            " was measured and writes a picture of both machines.",
+        )
+    )
+    chosen = parser.parse_args(arguments)
+    status: int = chosen.run(chosen)
+    return status

@@ -1,0 +1,22 @@
+"""Data: generators whose Bayes error is known, readers of common text formats, and the folder of benchmark sets."""
+
+from widemargin.datasets.bayes import bayes_error
+from widemargin.datasets.breiman import ringnorm, twonorm, waveform
+from widemargin.datasets.csv_file import read_csv
+from widemargin.datasets.glasmachers import chess_board, noisy_chess_board, sparse_coordinates
+from widemargin.datasets.libsvm_file import read_libsvm
+from widemargin.datasets.npz_folder import data_folder, load_npz
+
+__all__ = [
+    "bayes_error",
+    "chess_board",
+    "data_folder",
+    "load_npz",
+    "noisy_chess_board",
+    "read_csv",
+    "read_libsvm",
+    "ringnorm",
+    "sparse_coordinates",
+    "twonorm",
+    "waveform",
+]

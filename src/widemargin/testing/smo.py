@@ -1,0 +1,248 @@
+"""Sequential minimal optimisation, one small pure function per rule [Glasmachers2008, chapters 4, 6 and 7].
+
+A working set is a pair (i, j): a_i goes up by mu and a_j goes down by mu. Nothing here is fast; each function states
+the rule that a solver in the core has to follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.testing.protocols import Matrix, Problem, Vector
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step along e_i - e_j.
+
+    Attributes
+    ----------
+    size : float
+        How far to go (mu).
+    newton : float
+        The unconstrained optimum along the line (mu-hat); infinite where the line has no curvature.
+    free : bool
+        Whether the step ends inside the box, not at its boundary.
+    planned : bool
+        Whether the size was chosen with the next step in mind.
+    """
+
+    size: float
+    newton: float
+    free: bool
+    planned: bool = False
+
+
+def can_rise(problem: Problem, alpha: Vector) -> NDArray[np.bool_]:
+    """I_up: the variables below their upper bound."""
+    return np.asarray(alpha < problem.upper)
+
+
+def can_fall(problem: Problem, alpha: Vector) -> NDArray[np.bool_]:
+    """I_down: the variables above their lower bound."""
+    return np.asarray(alpha > problem.lower)
+
+
+def slope_along(gradient: Vector, pair: Pair) -> float:
+    """v_B' G: how steeply the objective rises along e_i - e_j."""
+    return float(gradient[pair[0]] - gradient[pair[1]])
+
+
+def curvature_between(K: Matrix, first: Pair, second: Pair) -> float:
+    """v_B' K v_C for two pairs B and C (their own curvature when they are the same)."""
+    (i, j), (m, n) = first, second
+    return float(K[i, m] - K[i, n] - K[j, m] + K[j, n])
+
+
+def step_bounds(problem: Problem, alpha: Vector, pair: Pair) -> tuple[float, float]:
+    """Return the smallest and the largest step that keep both variables in their boxes."""
+    i, j = pair
+    smallest = max(problem.lower[i] - alpha[i], alpha[j] - problem.upper[j])
+    largest = min(problem.upper[i] - alpha[i], alpha[j] - problem.lower[j])
+    return float(smallest), float(largest)
+
+
+def newton_size(K: Matrix, gradient: Vector, pair: Pair) -> float:
+    """Return the unconstrained optimum along the line: 0 on a flat line, infinite on a rising one without curvature."""
+    slope, bend = slope_along(gradient, pair), curvature_between(K, pair, pair)
+    if bend > 0.0:
+        return slope / bend
+    return float(np.sign(slope) * np.inf) if slope != 0.0 else 0.0
+
+
+def step_newton(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector, pair: Pair) -> Step:
+    """Return the Newton step clipped to the box [Glasmachers2008, eq. 4.4]."""
+    newton = newton_size(K, gradient, pair)
+    smallest, largest = step_bounds(problem, alpha, pair)
+    return Step(max(min(newton, largest), smallest), newton, smallest < newton < largest)
+
+
+def gain_of_step(K: Matrix, gradient: Vector, pair: Pair, size: float) -> float:
+    """Return the rise of the objective for a step of this size along the pair."""
+    return size * slope_along(gradient, pair) - 0.5 * size**2 * curvature_between(K, pair, pair)
+
+
+def newton_gain(K: Matrix, gradient: Vector, pair: Pair) -> float:
+    """Return the gain of the unconstrained step [Glasmachers2008, eq. 4.6]; infinite on a slope without curvature."""
+    slope, bend = slope_along(gradient, pair), curvature_between(K, pair, pair)
+    if bend > 0.0:
+        return 0.5 * slope**2 / bend
+    return np.inf if slope != 0.0 else 0.0
+
+
+def clipped_gain(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector, pair: Pair) -> float:
+    """Return the gain of the step that stays in the box."""
+    return gain_of_step(K, gradient, pair, step_newton(problem, K, alpha, gradient, pair).size)
+
+
+def select_most_violating_pair(problem: Problem, alpha: Vector, gradient: Vector) -> Pair | None:
+    """Return the pair with the steepest slope [Glasmachers2008, eq. 4.5]; none at an optimum."""
+    up, down = can_rise(problem, alpha), can_fall(problem, alpha)
+    if not up.any() or not down.any():
+        return None
+    i = int(np.argmax(np.where(up, gradient, -np.inf)))
+    j = int(np.argmin(np.where(down, gradient, np.inf)))
+    return (i, j) if gradient[i] > gradient[j] else None
+
+
+def select_second_order(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector) -> Pair | None:
+    """Return the steepest i and the violating j of largest Newton gain with it [Glasmachers2008, eq. 4.7]."""
+    steepest = select_most_violating_pair(problem, alpha, gradient)
+    if steepest is None:
+        return None
+    i = steepest[0]
+    slope = gradient[i] - gradient
+    bend = K[i, i] - 2.0 * K[i] + np.diag(K)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gains = np.where(bend > 0.0, 0.5 * slope**2 / bend, np.inf)
+    return i, int(np.argmax(np.where(can_fall(problem, alpha) & (slope > 0.0), gains, -np.inf)))
+
+
+def select_maximum_gain(
+    problem: Problem,
+    K: Matrix,
+    alpha: Vector,
+    gradient: Vector,
+    previous: Pair | None,
+    *,
+    eta: float = 1e-8,
+) -> Pair | None:
+    """Hybrid maximum gain [Glasmachers2008, Algorithm 6.1].
+
+    Among the pairs that share a variable with the previous working set, the one whose clipped step gains most; but
+    second-order selection at the start, or when both previous variables lie within eta (U - L) of their bounds. None
+    where no related pair gains anything, which does not mean that the point is optimal.
+    """
+    if previous is None or not any(_inside(problem, alpha, n, eta) for n in previous):
+        return select_second_order(problem, K, alpha, gradient)
+    up, down = can_rise(problem, alpha), can_fall(problem, alpha)
+    related = [(i, n) for i in previous if up[i] for n in np.flatnonzero(down).tolist() if n != i]
+    related += [(n, j) for j in previous if down[j] for n in np.flatnonzero(up).tolist() if n != j]
+    rising = [(i, j) for i, j in related if gradient[i] > gradient[j]]
+    if not rising:
+        return None
+    gains = [clipped_gain(problem, K, alpha, gradient, pair) for pair in rising]
+    return rising[int(np.argmax(gains))]
+
+
+def _inside(problem: Problem, alpha: Vector, index: int, eta: float) -> bool:
+    margin = eta * (problem.upper[index] - problem.lower[index])
+    return bool(problem.lower[index] + margin <= alpha[index] <= problem.upper[index] - margin)
+
+
+def two_step_gain(K: Matrix, gradient: Vector, first: Pair, second: Pair, size: float) -> float:
+    """Return the gain of a step along `first`, then the Newton step along `second` [Glasmachers2008, eq. 7.3]."""
+    q12, q22 = curvature_between(K, first, second), curvature_between(K, second, second)
+    rest = slope_along(gradient, second) - q12 * size
+    return gain_of_step(K, gradient, first, size) + 0.5 * rest**2 / q22
+
+
+def planning_ahead_size(K: Matrix, gradient: Vector, first: Pair, second: Pair) -> float | None:
+    """Return the step along `first` that is best if a Newton step along `second` follows [Glasmachers2008, eq. 7.4].
+
+    None where the two directions do not span a strictly concave plane.
+    """
+    q11, q12 = curvature_between(K, first, first), curvature_between(K, first, second)
+    q22 = curvature_between(K, second, second)
+    determinant = q11 * q22 - q12**2
+    if q22 <= 0.0 or determinant <= 1e-12 * q11 * q22:
+        return None
+    return (q22 * slope_along(gradient, first) - q12 * slope_along(gradient, second)) / determinant
+
+
+def step_planning_ahead(
+    problem: Problem,
+    K: Matrix,
+    alpha: Vector,
+    gradient: Vector,
+    pair: Pair,
+    *,
+    previous: Step | None,
+    candidates: Sequence[Pair],
+) -> Step:
+    """One step of Algorithm 7.3, with one or several recent working sets to plan with [Glasmachers2008, 7.2.4].
+
+    Planning happens only after a free standard step, and only where both the planned step and the Newton step after it
+    end inside the box. Among several recent working sets the one with the largest double-step gain is planned for.
+    """
+    newton = step_newton(problem, K, alpha, gradient, pair)
+    if previous is None or previous.planned or not previous.free:
+        return newton
+    best, best_gain = newton, -np.inf
+    for following in candidates:
+        size = planning_ahead_size(K, gradient, pair, following)
+        if size is None or not _both_free(problem, K, alpha, gradient, pair, following, size):
+            continue
+        gain = two_step_gain(K, gradient, pair, following, size)
+        if gain > best_gain:
+            best, best_gain = Step(size, newton.newton, free=True, planned=True), gain
+    return best
+
+
+def _both_free(
+    problem: Problem, K: Matrix, alpha: Vector, gradient: Vector, first: Pair, second: Pair, size: float
+) -> bool:
+    smallest, largest = step_bounds(problem, alpha, first)
+    if not smallest < size < largest:
+        return False
+    moved, later = alpha.copy(), gradient - size * (K[first[0]] - K[first[1]])
+    moved[first[0]] += size
+    moved[first[1]] -= size
+    smallest, largest = step_bounds(problem, moved, second)
+    return bool(smallest < newton_size(K, later, second) < largest)
+
+
+def select_after_planning(
+    problem: Problem,
+    K: Matrix,
+    alpha: Vector,
+    gradient: Vector,
+    *,
+    previous: Step | None,
+    candidates: Sequence[Pair],
+    eta: float = 0.9,
+) -> Pair | None:
+    """Working set selection of Algorithm 7.2.
+
+    Plain second-order selection after a standard step. After a planned step the working sets it was planned with
+    compete as well: by Newton gain when the planned step was close enough to the Newton step to have gained by itself,
+    and by the gain that the box allows otherwise, so that both steps together always gain.
+    """
+    selected = select_second_order(problem, K, alpha, gradient)
+    if selected is None or previous is None or not previous.planned:
+        return selected
+    up, down = can_rise(problem, alpha), can_fall(problem, alpha)
+    # A planned second step may run backwards along its pair: the pair is then meant the other way round.
+    oriented = [(i, j) if gradient[i] > gradient[j] else (j, i) for i, j in candidates]
+    rivals = [(i, j) for i, j in oriented if up[i] and down[j] and gradient[i] > gradient[j]]
+    if abs(previous.size / previous.newton - 1.0) <= eta:
+        return max([selected, *rivals], key=lambda pair: newton_gain(K, gradient, pair))
+    i = selected[0]
+    fallers = [(i, int(n)) for n in np.flatnonzero(down & (gradient < gradient[i]))]
+    return max([*fallers, *rivals], key=lambda pair: clipped_gain(problem, K, alpha, gradient, pair))

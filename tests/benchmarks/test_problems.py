@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+from benchmarks.papers.data import board_values, connect4_half
+from benchmarks.peers.problems import (
+    BARRED,
+    PROBLEMS,
+    Split,
+    largest_class,
+    shuffled,
+    standardised,
+)
+from scipy.sparse import csr_matrix
+
+
+def save_sparse(path, X, y, **extra):
+    matrix = csr_matrix(X)
+    np.savez(path, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr, shape=matrix.shape, y=y, **extra)
+
+
+def test_shuffled_follows_the_stated_permutation():
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10)
+    split = shuffled(X, y, 7)
+    order = np.random.default_rng(1).permutation(10)
+    assert split.y.tolist() == order[:7].tolist()
+    assert split.y_test.tolist() == order[7:].tolist()
+    assert np.array_equal(split.X[:, 0], 2.0 * split.y)
+    assert np.array_equal(split.X_test[:, 0], 2.0 * split.y_test)
+
+
+def test_standardised_uses_the_training_part_only_and_survives_constant_columns():
+    random = np.random.default_rng(0)
+    X, X_test = random.normal(3, 2, size=(50, 3)), random.normal(size=(5, 3))
+    X[:, 2] = X_test[:, 2] = 4.0
+    split = standardised(Split(X, np.zeros(50), X_test, np.zeros(5)))
+    assert np.allclose(split.X.mean(axis=0), 0)
+    assert np.allclose(split.X.std(axis=0), [1, 1, 0])
+    assert np.allclose(split.X_test[:, 0], (X_test[:, 0] - X[:, 0].mean()) / X[:, 0].std())
+
+
+def test_largest_class():
+    assert largest_class(np.array([2, 5, 5, 0, 5])).tolist() == [-1, 1, 1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "labels"),
+    [
+        ("twonorm", (7_400, 20), {-1, 1}),
+        ("ringnorm", (7_400, 20), {-1, 1}),
+        ("waveform", (5_000, 21), {-1, 1}),
+        ("chess_board", (1_000, 2), {-1, 1}),
+        ("gram", (10_000, 100), {0}),
+    ],
+)
+def test_generated_problems_need_no_folder(name, shape, labels, monkeypatch):
+    monkeypatch.delenv("WIDEMARGIN_DATA", raising=False)
+    split = PROBLEMS[name].load(None)
+    assert split.X.shape == shape
+    assert set(split.y.tolist()) == labels
+    assert np.array_equal(split.X, PROBLEMS[name].load(None).X)
+    assert PROBLEMS[name].load(None, rows=30).X.shape == (30, shape[1])
+
+
+@pytest.mark.parametrize("name", ["banana", "letter", "a9a", "mnist", "connect4", "splice"])
+def test_stored_problems_say_what_is_missing(name, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no data set"):
+        PROBLEMS[name].load(tmp_path)
+
+
+def test_mnist_keeps_its_order_and_scales_pixels(tmp_path):
+    X = np.arange(12, dtype=np.uint8).reshape(6, 2) * 20
+    np.savez(tmp_path / "mnist.npz", X=X, y=np.array([0, 1, 2, 3, 4, 5]), n_train=4)
+    split = PROBLEMS["mnist"].load(tmp_path, rows=3)
+    assert np.allclose(split.X, X[:3] / 255)
+    assert split.y.tolist() == [1, -1, 1]
+    assert np.allclose(split.X_test, X[4:] / 255)
+    assert split.y_test.tolist() == [1, -1]
+
+
+def test_a9a_draws_from_the_published_training_rows_only(tmp_path):
+    X = np.eye(6, dtype=np.float32)
+    save_sparse(tmp_path / "a9a.npz", X, np.arange(6), n_train=4)
+    split = PROBLEMS["a9a"].load(tmp_path)
+    assert sorted(split.y.tolist()) == [0, 1, 2, 3]
+    assert split.X.dtype == np.float64
+    assert np.array_equal(split.X, np.eye(6)[split.y])
+
+
+def test_splice_is_one_hot(tmp_path):
+    codes = np.array([[0, 1], [1, 1], [2, 0]], dtype=np.uint8)
+    np.savez(tmp_path / "splice_strings.npz", X=codes, y=np.array([0, 2, 2]))
+    split = PROBLEMS["splice"].load(tmp_path)
+    assert split.X.shape == (3, 6)
+    assert np.all(split.X.sum(axis=1) == 2)
+    assert sorted(split.y.tolist()) == [-1, 1, 1]
+
+
+def test_board_values_reads_one_hot_squares():
+    names = np.array(["a1=b", "a1=o", "a1=x", "a2=b", "a2=o", "a2=x"])
+    X = np.array([[1, 0, 0, 0, 0, 1], [0, 1, 0, 1, 0, 0]], dtype=float)
+    assert board_values(X, names).tolist() == [[0, 1], [-1, 0]]
+
+
+def test_connect4_of_the_thesis_has_no_draws(tmp_path):
+    names = np.array(["a1=b", "a1=o", "a1=x"])
+    save_sparse(tmp_path / "connect4.npz", np.eye(3), np.array([1, 0, -1]), feature_names=names)
+    X, y = connect4_half(tmp_path)
+    assert sorted(zip(y.tolist(), X[:, 0].tolist(), strict=True)) == [(-1, 1.0), (1, 0.0)]
+
+
+def test_every_row_of_the_speed_table_has_a_bar():
+    assert len(BARRED) == 11
+    assert all(problem.bar is not None and problem.bar.factor > 0 for problem in BARRED)

@@ -1,0 +1,28 @@
+"""scikit-learn's estimator checks, with no expected failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from widemargin import SVC
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        SVC(),
+        SVC(kernel="linear"),
+        SVC(kernel="poly", coef0=1.0),
+        SVC(kernel="sigmoid"),
+        SVC(kernel="precomputed"),
+        SVC(solver="block", selection="maximum-gain", planning_ahead=0, dtype="float64"),
+        SVC(solver="smo", selection="most-violating-pair", shrinking=False, n_jobs=2),
+        SVC(class_weight="balanced", break_ties=False, warm_start=True),
+    ]
+)
+def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)

@@ -1,0 +1,54 @@
+"""Kernel matrices keep the kernel contract, in both precisions and for every number of threads."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+
+from widemargin.kernels import kernel_matrix
+from widemargin.testing import kernel_contract
+from widemargin.testing import kernel_matrix as naive_kernel_matrix
+
+
+@pytest.mark.parametrize(("dtype", "precision"), [("float32", 2e-6), ("float64", 1e-12)])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_kernels_keep_the_contract(dtype: str, precision: float, n_jobs: int | None) -> None:
+    kernel_contract(partial(kernel_matrix, dtype=dtype, n_jobs=n_jobs), precision=precision)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_result_has_the_asked_type(dtype: str) -> None:
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    assert kernel_matrix(points, dtype=dtype).dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_number_of_threads_changes_nothing(kernel: str, dtype: str) -> None:
+    points = np.random.default_rng(1).normal(size=(700, 30))
+    one, *others = (kernel_matrix(points, kernel=kernel, gamma=0.02, dtype=dtype, n_jobs=n) for n in (1, 2, 3))
+    for other in others:
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("container", [csr_matrix, csr_array])
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+def test_sparse_inputs_of_any_index_type(container: type, index_type: type) -> None:
+    rng = np.random.default_rng(2)
+    dense = np.where(rng.random((50, 40)) < 0.1, rng.normal(size=(50, 40)), 0.0)
+    points = container(dense)
+    points.indices, points.indptr = points.indices.astype(index_type), points.indptr.astype(index_type)
+    found = kernel_matrix(points, gamma=0.5, dtype="float64")
+    np.testing.assert_allclose(found, naive_kernel_matrix(dense, gamma=0.5), atol=1e-12)
+
+
+def test_extreme_widths_underflow_cleanly() -> None:
+    points = np.random.default_rng(3).normal(size=(30, 2))
+    with np.errstate(all="raise"):
+        narrow = kernel_matrix(points, gamma=1e8)
+        wide = kernel_matrix(points, gamma=0.0)
+    assert np.array_equal(narrow, np.eye(30, dtype=np.float32))
+    assert (wide == 1.0).all()
