@@ -1,0 +1,1 @@
+"""Benchmarks: widemargin beside its peers, and tables of the papers it implements."""

@@ -1,0 +1,1 @@
+"""Tables of the papers that widemargin implements, one module per table."""

@@ -1,0 +1,39 @@
+"""Command line: ``python -m benchmarks.papers TABLE``."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from benchmarks.papers import glasmachers_table_6_2, glasmachers_table_6_3, glasmachers_table_7_2
+
+
+class Table(Protocol):
+    """A module that reproduces a table."""
+
+    SUMMARY: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options."""
+
+    def run(self, given: argparse.Namespace) -> None:
+        """Compute and print the table."""
+
+
+TABLES = {
+    module.__name__.rpartition(".")[2]: cast(Table, module)
+    for module in (glasmachers_table_6_2, glasmachers_table_6_3, glasmachers_table_7_2)
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and print a table."""
+    top = argparse.ArgumentParser(prog="python -m benchmarks.papers", description="tables of papers, recomputed")
+    commands = top.add_subparsers(dest="table", required=True)
+    for name, table in TABLES.items():
+        table.add_arguments(commands.add_parser(name, help=table.SUMMARY, description=table.SUMMARY))
+    given = top.parse_args(arguments)
+    TABLES[given.table].run(given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""widemargin and its peers on the same problems, in alternation, each judged by the same certificate."""

@@ -1,0 +1,190 @@
+"""The peers: each library behind its own public classifier, input validation included.
+
+A peer is handed its input in the form it likes best (``prepare``, not timed): float64 or float32 arrays, CSR for
+LIBSVM. Libraries are imported where they are used, so that a missing one is only named and left out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from benchmarks.peers.certificate import Machine
+
+Matrix = npt.NDArray[np.floating[Any]]
+Gram = Callable[[Matrix, float, int], Matrix]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What everybody is asked for: the machine, the accuracy and the resources; ``cache`` is in MB or "auto"."""
+
+    C: float
+    gamma: float
+    tolerance: float
+    n_jobs: int
+    cache: float | str
+
+
+class Peer(Protocol):
+    """A library in the comparison."""
+
+    @property
+    def name(self) -> str:
+        """How the peer is called on the command line."""
+
+    @property
+    def distribution(self) -> str:
+        """The installed package it comes from."""
+
+    @property
+    def input_type(self) -> type[np.floating[Any]]:
+        """The precision of the data it is handed."""
+
+    def load(self) -> None:
+        """Import the library, so that no clock sees it."""
+
+    def prepare(self, X: Matrix) -> Any:
+        """Bring the data into the form the library is handed."""
+
+    def fit(self, data: Any, y: npt.NDArray[Any], settings: Settings) -> Any:
+        """Train and return the library's own model."""
+
+    def machine(self, model: Any) -> Machine:
+        """Return the dual variables of a model."""
+
+    def predict(self, model: Any, data: Any) -> npt.NDArray[Any]:
+        """Return the predicted labels."""
+
+    def gram(self, X: Matrix, gamma: float, n_jobs: int) -> Matrix:
+        """Return the Gaussian kernel matrix of the rows of X."""
+
+
+@dataclass(frozen=True)
+class EstimatorPeer:
+    """A library whose ``SVC`` has scikit-learn's constructor and attributes; the first of ``modules`` holds it."""
+
+    name: str
+    modules: tuple[str, ...]
+    distribution: str
+    gram: Gram
+    input_type: type[np.floating[Any]] = np.float64
+    threaded: bool = True
+
+    def load(self) -> None:
+        """Import everything a run needs."""
+        for module in self.modules:
+            import_module(module)
+
+    def prepare(self, X: Matrix) -> Matrix:
+        """Return a C-ordered array of the peer's precision."""
+        return np.ascontiguousarray(X, dtype=self.input_type)
+
+    def fit(self, data: Matrix, y: npt.NDArray[Any], settings: Settings) -> Any:
+        """Fit the library's SVC."""
+        threads = {"n_jobs": settings.n_jobs} if self.threaded else {}
+        model = import_module(self.modules[0]).SVC(
+            C=settings.C,
+            kernel="rbf",
+            gamma=settings.gamma,
+            tol=settings.tolerance,
+            cache_size=settings.cache,
+            **threads,
+        )
+        return model.fit(data, y)
+
+    def machine(self, model: Any) -> Machine:
+        """Read ``support_``, ``dual_coef_`` and ``classes_``."""
+        return Machine(np.asarray(model.support_, dtype=np.intp), np.asarray(model.dual_coef_), model.classes_)
+
+    def predict(self, model: Any, data: Matrix) -> npt.NDArray[Any]:
+        """Call ``predict``."""
+        return np.asarray(model.predict(data))
+
+
+@dataclass(frozen=True)
+class LibsvmPeer:
+    """LIBSVM through its own Python interface; sparse matrices are the fast way in."""
+
+    name: str = "libsvm"
+    distribution: str = "libsvm-official"
+    input_type: type[np.floating[Any]] = np.float64
+
+    def load(self) -> None:
+        """Import the interface."""
+        import_module("libsvm.svmutil")
+
+    def prepare(self, X: Matrix) -> csr_matrix:
+        """Return a CSR matrix."""
+        return csr_matrix(np.asarray(X, dtype=self.input_type))
+
+    def fit(self, data: csr_matrix, y: npt.NDArray[Any], settings: Settings) -> Any:
+        """Convert to LIBSVM's nodes and train."""
+        library = import_module("libsvm.svmutil")
+        options = (
+            f"-s 0 -t 2 -q -c {settings.C!r} -g {settings.gamma!r} -e {settings.tolerance!r} -m {settings.cache!r}"
+        )
+        return library.svm_train(library.svm_problem(np.asarray(y, dtype=np.float64), data), options)
+
+    def machine(self, model: Any) -> Machine:
+        """Read the model structure; LIBSVM numbers rows from one and classes by first appearance."""
+        n_classes, n_support = model.get_nr_class(), model.get_nr_sv()
+        coef = np.array([model.sv_coef[row][:n_support] for row in range(n_classes - 1)])
+        return Machine(np.array(model.get_sv_indices(), dtype=np.intp) - 1, coef, np.array(model.get_labels()))
+
+    def predict(self, model: Any, data: csr_matrix) -> npt.NDArray[Any]:
+        """Call ``svm_predict``, which goes row by row through Python."""
+        labels, _, _ = import_module("libsvm.svmutil").svm_predict([], data, model, "-q")
+        return np.array(labels)
+
+    def gram(self, X: Matrix, gamma: float, n_jobs: int) -> Matrix:
+        """Refuse: LIBSVM exports no kernel function."""
+        raise NotImplementedError("LIBSVM has no kernel function of its own")
+
+
+def _gram_widemargin(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
+    matrix: Matrix = import_module("widemargin.kernels").kernel_matrix(
+        X, kernel="rbf", gamma=gamma, dtype="float32", n_jobs=n_jobs
+    )
+    return matrix
+
+
+def _gram_sklearn(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
+    matrix: Matrix = import_module("sklearn.metrics.pairwise").rbf_kernel(X, gamma=gamma)
+    return matrix
+
+
+def _gram_intelex(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
+    # The kernel function, unlike the classifier, takes its number of threads from the process.
+    import_module("daal4py").daalinit(n_jobs)
+    matrix: Matrix = import_module("onedal.primitives").rbf_kernel(X, gamma=gamma)
+    return matrix
+
+
+INTELEX_MODULES = ("sklearnex.svm", "onedal.primitives", "daal4py")
+
+PEERS: dict[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        EstimatorPeer("widemargin", ("widemargin", "widemargin.kernels"), "widemargin", _gram_widemargin),
+        EstimatorPeer(
+            "sklearn", ("sklearn.svm", "sklearn.metrics.pairwise"), "scikit-learn", _gram_sklearn, threaded=False
+        ),
+        EstimatorPeer("intelex", INTELEX_MODULES, "scikit-learn-intelex", _gram_intelex),
+        EstimatorPeer("intelex32", INTELEX_MODULES, "scikit-learn-intelex", _gram_intelex, input_type=np.float32),
+        LibsvmPeer(),
+    )
+}
+
+
+def installed(peer: Peer) -> str | None:
+    """Return the version of the peer's package, or None where it is missing."""
+    try:
+        return version(peer.distribution)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,216 @@
+"""The problems: what is trained on what, and which time is asked of widemargin.
+
+Rows are shuffled with ``numpy.random.default_rng(1).permutation``; the first part trains, the rest tests. Only MNIST
+keeps its published order: its first 10,000 training rows train, its 10,000 test rows test.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+
+from widemargin.datasets import chess_board, load_npz, ringnorm, twonorm, waveform
+
+FloatMatrix = npt.NDArray[np.float64]
+Labels = npt.NDArray[Any]
+
+SHUFFLE_SEED = 1
+
+
+class Split(NamedTuple):
+    """Training and test part of a problem; the test part of a generated problem is empty."""
+
+    X: FloatMatrix
+    y: Labels
+    X_test: FloatMatrix
+    y_test: Labels
+
+
+class Bar(NamedTuple):
+    """What is asked of widemargin: at most ``factor`` times the time of the fastest of ``peers``."""
+
+    factor: float
+    peers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.factor:g} x {' or '.join(self.peers)}"
+
+
+INTELEX = ("intelex", "intelex32")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A way to build a data set, the machine to be trained on it, and the bar.
+
+    ``kind`` is "fit" for a classifier and "gram" for a full kernel matrix. ``left_out`` names the peers that run only
+    on request, most of them because they need minutes; ``peer_cache`` is the kernel cache in MB given to everybody
+    but widemargin, which sizes its own.
+    """
+
+    name: str
+    C: float
+    gamma: float
+    build: Callable[[Path | None], Split] = field(repr=False)
+    bar: Bar | None = None
+    kind: str = "fit"
+    left_out: tuple[str, ...] = ()
+    peer_cache: int = 200
+
+    def load(self, folder: Path | None, rows: int | None = None) -> Split:
+        """Build the data; ``rows`` keeps only that many training rows."""
+        split = self.build(folder)
+        return split if rows is None else split._replace(X=split.X[:rows], y=split.y[:rows])
+
+
+def shuffled(X: FloatMatrix, y: Labels, n_train: int) -> Split:
+    """Shuffle the rows; the first ``n_train`` train."""
+    order = np.random.default_rng(SHUFFLE_SEED).permutation(len(y))
+    train, test = order[:n_train], order[n_train:]
+    return Split(np.ascontiguousarray(X[train]), y[train], np.ascontiguousarray(X[test]), y[test])
+
+
+def standardised(split: Split) -> Split:
+    """Give every column mean zero and unit variance on the training part; constant columns are only centred."""
+    mean, scale = split.X.mean(axis=0), split.X.std(axis=0)
+    scale[scale == 0] = 1.0
+    return split._replace(X=(split.X - mean) / scale, X_test=(split.X_test - mean) / scale)
+
+
+def stored(name: str, folder: Path | None) -> tuple[FloatMatrix, Labels, dict[str, Any]]:
+    """Read a stored data set as a dense float64 matrix."""
+    X, y, extra = load_npz(name, folder)
+    dense: Any = X
+    if issparse(dense):
+        dense = dense.toarray()
+    return np.asarray(dense, dtype=np.float64), y, extra
+
+
+def largest_class(y: Labels) -> Labels:
+    """Return +1 for the most frequent label and -1 for the rest."""
+    labels, counts = np.unique(y, return_counts=True)
+    return np.where(y == labels[np.argmax(counts)], 1, -1)
+
+
+def banana(folder: Path | None) -> Split:
+    """Return the 4,300 training rows of the merged banana set."""
+    X, y, _ = stored("raetsch_banana", folder)
+    return shuffled(X, y, 4_300)
+
+
+def spambase(folder: Path | None) -> Split:
+    """Return 3,600 standardised e-mails."""
+    X, y, _ = stored("spambase", folder)
+    return standardised(shuffled(X, y, 3_600))
+
+
+def splice(folder: Path | None) -> Split:
+    """Return 2,200 strings of 60 positions, one-hot, the largest class against the rest."""
+    codes, y, _ = stored("splice_strings", folder)
+    letters = np.unique(codes)
+    X = (codes[:, :, None] == letters).reshape(len(y), -1).astype(np.float64)
+    return shuffled(X, largest_class(y), 2_200)
+
+
+def letter(folder: Path | None) -> Split:
+    """Return 15,000 letters, 26 classes."""
+    X, y, _ = stored("letter", folder)
+    return shuffled(X / 15, y, 15_000)
+
+
+def shuttle(folder: Path | None) -> Split:
+    """Return 43,500 standardised rows, class 1 against the rest."""
+    X, y, _ = stored("shuttle", folder)
+    return standardised(shuffled(X, np.where(y == 1, 1, -1), 43_500))
+
+
+def a9a(folder: Path | None) -> Split:
+    """Return 26,000 of the 32,561 published training rows, dense."""
+    X, y, extra = stored("a9a", folder)
+    published = extra["n_train"]
+    return shuffled(X[:published], y[:published], 26_000)
+
+
+def connect4(folder: Path | None) -> Split:
+    """Return 40,000 positions of 126 one-hot columns, the largest class against the rest."""
+    X, y, _ = stored("connect4", folder)
+    return shuffled(X, largest_class(y), 40_000)
+
+
+def mnist(n_train: int) -> Callable[[Path | None], Split]:
+    """Return a builder of even against odd digits from the first ``n_train`` training rows."""
+
+    def build(folder: Path | None) -> Split:
+        X, digits, extra = stored("mnist", folder)
+        X /= 255
+        y = np.where(digits % 2 == 0, 1, -1)
+        test = slice(extra["n_train"], None)
+        return Split(X[:n_train].copy(), y[:n_train], X[test].copy(), y[test])
+
+    return build
+
+
+def generated(draw: Callable[..., tuple[FloatMatrix, Labels]], n_train: int) -> Callable[[Path | None], Split]:
+    """Return a builder of ``n_train`` rows of a generator and as many test rows."""
+
+    def build(folder: Path | None) -> Split:
+        X, y = draw(2 * n_train, random_state=SHUFFLE_SEED)
+        return shuffled(X, y, n_train)
+
+    return build
+
+
+def waveform_class_0(n_samples: int, *, random_state: int) -> tuple[FloatMatrix, Labels]:
+    """Draw waveform, class 0 against the rest."""
+    X, y = waveform(n_samples, random_state=random_state)
+    return X, np.where(y == 0, 1, -1)
+
+
+def normal_rows(n_rows: int, n_features: int) -> Callable[[Path | None], Split]:
+    """Return a builder of standard normal rows for the kernel matrix, without labels worth the name."""
+
+    def build(folder: Path | None) -> Split:
+        X = np.random.default_rng(SHUFFLE_SEED).standard_normal((n_rows, n_features))
+        return Split(X, np.zeros(n_rows), X[:0], np.zeros(0))
+
+    return build
+
+
+BARRED = (
+    Problem("banana", 100, 0.25, banana, Bar(1 / 4, ("sklearn",))),
+    Problem("spambase", 10, 0.005, spambase, Bar(1 / 5, ("sklearn",))),
+    Problem("twonorm", 1, 0.01, generated(twonorm, 7_400), Bar(1 / 8, ("sklearn",))),
+    Problem("ringnorm", 2, 0.1, generated(ringnorm, 7_400), Bar(1 / 2, INTELEX)),
+    Problem("chess_board", 1e6, 0.5, generated(chess_board, 1_000), Bar(1.5, ("sklearn",)), left_out=("intelex32",)),
+    Problem(
+        "gram",
+        1,
+        0.01,
+        normal_rows(10_000, 100),
+        Bar(0.55, ("intelex32",)),
+        kind="gram",
+        left_out=("intelex", "libsvm"),  # the rows are float32 for everybody; LIBSVM has no kernel function
+    ),
+    Problem("letter", 16, 4, letter, Bar(1 / 3, ("sklearn",))),
+    Problem("shuttle", 100, 1, shuttle, Bar(1 / 5, ("sklearn",))),
+    Problem("a9a", 4, 0.03, a9a, Bar(0.6, INTELEX)),
+    Problem("mnist", 10, 0.02, mnist(10_000), Bar(0.7, INTELEX)),
+    # oneDAL is fastest here when its cache holds more rows than the 200 MB of the other problems.
+    Problem("connect4", 4.5, 0.2, connect4, Bar(1 / 4, INTELEX), left_out=("sklearn", "libsvm"), peer_cache=2_000),
+)
+
+UNBARRED = (
+    Problem("splice", 4, 0.01, splice),
+    Problem("waveform", 1, 0.05, generated(waveform_class_0, 5_000)),
+    Problem("chess_board_10000", 1e6, 0.5, generated(chess_board, 10_000), left_out=INTELEX),
+    Problem("mnist_60000", 10, 0.02, mnist(60_000), left_out=("sklearn", "libsvm")),
+)
+
+PROBLEMS = {problem.name: problem for problem in BARRED + UNBARRED}
+
+# Prediction: at most the time of the fastest oneDAL.
+PREDICTED = tuple(replace(PROBLEMS[name], bar=Bar(1.0, INTELEX)) for name in ("a9a", "mnist"))

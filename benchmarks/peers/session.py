@@ -1,0 +1,138 @@
+"""What the commands share: their options, which peers run, the judgement of a bar, and the record on disk."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.measure import Job, Measurement, alternate
+from benchmarks.peers.peers import PEERS, installed
+from benchmarks.peers.problems import Bar, Problem
+
+OURS = "widemargin"
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line, read; ``peers`` is None where the problem decides."""
+
+    folder: Path | None
+    problems: tuple[str, ...]
+    peers: tuple[str, ...] | None
+    repeats: int
+    n_jobs: int
+    time_limit: float
+    single_above: float
+    rows: int | None
+    record: Path | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a bar was met; None where it could not be judged."""
+
+    passed: bool | None
+    reason: str
+
+    def __str__(self) -> str:
+        word = {True: "pass", False: "FAIL", None: "not judged"}[self.passed]
+        return f"{word}: {self.reason}"
+
+
+def present_peers() -> dict[str, str]:
+    """Return the version of every installed peer."""
+    versions = {name: installed(peer) for name, peer in PEERS.items()}
+    return {name: found for name, found in versions.items() if found is not None}
+
+
+def choose_peers(problem: Problem, options: Options, usual: Sequence[str] = tuple(PEERS)) -> list[str]:
+    """Return the installed peers to run: those asked for, or the usual ones without the problem's slow ones."""
+    wanted = options.peers or [name for name in usual if name not in problem.left_out]
+    present = present_peers()
+    return [name for name in wanted if name in present]
+
+
+def measure(task: str, problem: Problem, peers: Sequence[str], options: Options) -> dict[str, Measurement]:
+    """Run one task for every peer, in alternation."""
+    jobs = {peer: Job(task, problem.name, peer, options.folder, options.n_jobs, options.rows) for peer in peers}
+    return alternate(jobs, repeats=options.repeats, time_limit=options.time_limit, single_above=options.single_above)
+
+
+def judge(
+    bar: Bar | None, seconds: Mapping[str, float | None], options: Options, objections: Sequence[str] = ()
+) -> Verdict:
+    """Compare our median time with the bar; any objection against our result is a failure whatever the time."""
+    if bar is None:
+        return Verdict(None, "the problem has no bar")
+    if options.rows is not None:
+        return Verdict(None, f"the bar is for the whole problem, not for {options.rows} rows")
+    ours = seconds.get(OURS)
+    if ours is None:
+        return Verdict(None, f"{OURS} has no time")
+    rivals = {name: time for name in bar.peers if (time := seconds.get(name)) is not None}
+    if not rivals:
+        return Verdict(None, f"no time of {' or '.join(bar.peers)}")
+    fastest = min(rivals, key=rivals.__getitem__)
+    allowed = bar.factor * rivals[fastest]
+    comparison = f"{ours:.4g} s, allowed {bar.factor:.3g} x {fastest} = {allowed:.4g} s"
+    return Verdict(ours <= allowed and not objections, "; ".join((comparison, *objections)))
+
+
+def heading(problem: Problem, shape: tuple[int, ...], options: Options) -> str:
+    """Describe a problem and how it is run."""
+    times = "once" if options.repeats == 1 else f"median of {options.repeats} alternating runs"
+    return (
+        f"{problem.name}: {shape[0]:,} x {shape[1]}, C = {problem.C:g}, gamma = {problem.gamma:g},"
+        f" {options.n_jobs} threads, {times}"
+    )
+
+
+def environment() -> dict[str, Any]:
+    """Say what the times were measured on."""
+    return {
+        "python": platform.python_version(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "peers": present_peers(),
+        "missing": [name for name in PEERS if name not in present_peers()],
+    }
+
+
+def announce() -> None:
+    """Print the environment and name the peers that are missing."""
+    known = environment()
+    peers = ", ".join(f"{name} {found}" for name, found in known["peers"].items())
+    print(f"Python {known['python']} on {known['processor']}, {known['cores']} cores; {peers}")
+    if known["missing"]:
+        print(f"not installed, left out: {', '.join(known['missing'])}")
+
+
+def save(record: Path | None, command: str, options: Options, results: Sequence[Any]) -> None:
+    """Write everything measured so far as JSON."""
+    if record is None:
+        return
+    content = {
+        "command": command,
+        "options": {key: value for key, value in asdict(options).items() if key not in ("folder", "record")},
+        "environment": environment(),
+        "results": [asdict(result) for result in results],
+    }
+    record.write_text(json.dumps(content, indent=2))
+
+
+def summary(verdicts: Mapping[str, Verdict]) -> str:
+    """List the verdicts of all problems."""
+    width = max((len(name) for name in verdicts), default=0)
+    return "\n".join(f"{name:<{width}}  {verdict}" for name, verdict in verdicts.items())
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
