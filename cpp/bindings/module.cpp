@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -82,6 +83,8 @@ void check_task(const Task& task, const RowSource& rows) {
   if ((task.alpha && task.alpha->shape(0) != n) || (task.gradient && task.gradient->shape(0) != n)) throw std::invalid_argument("the start differs in length from the problem");
   for (std::size_t p = 0; p < n; ++p) {
     if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
+    if (!std::isfinite(task.linear.data()[p]) || (task.alpha && !std::isfinite(task.alpha->data()[p])) || (task.gradient && !std::isfinite(task.gradient->data()[p])))
+      throw std::invalid_argument("linear, start and start_gradient must hold finite numbers; variable " + std::to_string(p) + " does not");
     if (!(task.lower.data()[p] <= task.upper.data()[p])) throw std::invalid_argument("a lower bound exceeds its upper bound");
   }
 }
@@ -99,10 +102,12 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
     Watch watch(max_seconds, interruption_pending);
     std::exception_ptr failure;
     std::mutex failing;
-    const auto one = [&](std::size_t t, ThreadTeam& team, bool owner) {
+    std::vector<Workspace> workspaces(n_threads);
+    const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
       const Task& task = tasks[t];
       const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{}, task.gradient ? view(*task.gradient) : std::span<const double>{}};
-      solutions[t] = solve({view(task.linear), view(task.lower), view(task.upper)}, *source.rows, view(task.ids), options, stop, start, team, watch, owner);
+      solutions[t] = solve({view(task.linear), view(task.lower), view(task.upper)}, *source.rows, view(task.ids), options, stop, start, workspaces[member], team, watch,
+                           member == 0);
     };
     ThreadTeam team(n_threads);
     // Many problems: one thread each. Few: all threads on each in turn. The solutions are the same.
@@ -112,7 +117,7 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
           [&](std::size_t t, std::size_t member) {
             ThreadTeam alone(1);
             try {
-              one(t, alone, member == 0);
+              one(t, alone, member);
             } catch (...) {
               const std::lock_guard lock(failing);
               if (!failure) failure = std::current_exception();
@@ -121,7 +126,7 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
           [&] { watch.poll(); });
       if (failure) std::rethrow_exception(failure);
     } else {
-      for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, true);
+      for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, 0);
     }
     interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
   }
@@ -157,6 +162,7 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
     classes[c].first = begin;
     classes[c].last = begin += n_support[c];
   }
+  if (support.examples.examples->dimension() != examples.examples->dimension()) throw std::invalid_argument("support vectors and examples differ in their number of columns");
   if (begin != n_vectors || dual_coef.shape(0) != k - 1 || support.rows->size() != n_vectors) throw std::invalid_argument("coefficients and support vectors differ in number");
   std::size_t pair = 0;
   for (std::size_t a = 0; a < k; ++a)
@@ -189,7 +195,7 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
 nb::ndarray<nb::numpy, double> projected(Vector<double> alpha, Vector<double> lower, Vector<double> upper, double total) {
   std::vector<double> point(alpha.data(), alpha.data() + alpha.shape(0));
   if (lower.shape(0) != point.size() || upper.shape(0) != point.size()) throw std::invalid_argument("alpha, lower and upper differ in length");
-  if (!project(point, view(lower), view(upper), total)) throw std::invalid_argument("the box admits no point with this sum");
+  if (!project(point, view(lower), view(upper), total)) throw std::invalid_argument("total=" + std::to_string(total) + " lies outside what the sums of the bounds admit");
   return numpy_array(std::move(point));
 }
 

@@ -30,31 +30,25 @@ void subtract_kernel_rows(const RowSource& source, std::span<const Id> rows, std
   }
 }
 
-inline std::vector<Id> support_positions(const DualState& state) {
-  std::vector<Id> support;
-  for (std::size_t p = 0; p < state.size(); ++p)
-    if (state.alpha[p] != 0) support.push_back(static_cast<Id>(p));
-  return support;
-}
-
-// The gradients of all inactive variables, from rows held whole where there are such and from the kernel otherwise.
-template <class Rows>
-void reconstruct_inactive(DualState& state, Rows& rows) {
-  using T = typename Rows::Value;
-  const std::size_t n = state.size(), active = state.active;
-  std::copy(state.linear.begin() + static_cast<std::ptrdiff_t>(active), state.linear.end(), state.gradient.begin() + static_cast<std::ptrdiff_t>(active));
-  const std::vector<Id> support = support_positions(state);
-  const std::vector<Id> others = rows.use_whole_rows(support, [&](const T* row, Id p) {
-    simd::ops<T>().subtract_rows(state.gradient.data(), &row, &state.alpha[static_cast<std::size_t>(p)], 1, active, n);
-  });
-  std::vector<Id> ids;
+// The support vectors of a state: positions, examples, coefficients.
+struct Support {
+  std::vector<Id> positions, ids;
   std::vector<double> coefficients;
-  for (const Id p : others) {
-    ids.push_back(rows.ids()[static_cast<std::size_t>(p)]);
+
+  Support(const DualState& state, std::span<const Id> example_ids) {
+    for (std::size_t p = 0; p < state.size(); ++p)
+      if (state.alpha[p] != 0) add(static_cast<Id>(p), state, example_ids);
+  }
+  Support(const DualState& state, std::span<const Id> example_ids, std::span<const Id> some) {
+    for (const Id p : some) add(p, state, example_ids);
+  }
+
+ private:
+  void add(Id p, const DualState& state, std::span<const Id> example_ids) {
+    positions.push_back(p);
+    ids.push_back(example_ids[static_cast<std::size_t>(p)]);
     coefficients.push_back(state.alpha[static_cast<std::size_t>(p)]);
   }
-  subtract_kernel_rows<T>(rows.source(), ids, coefficients, rows.ids().subspan(active), state.gradient.data() + active, rows.team(), rows.patience());
-  rows.count(ids.size() * (n - active));
-}
+};
 
 }  // namespace widemargin

@@ -24,6 +24,15 @@ inline bool project(std::span<double> z, std::span<const double> lower, std::spa
   const double slack = 1e-12 * std::max({1.0, std::fabs(total), std::isfinite(most) ? std::fabs(most) : 1.0});
   if (total < least - slack || total > most + slack) return false;
 
+  // A point that is feasible up to rounding stays: moving it would take every variable off its bound.
+  double sum = 0, magnitude = 0;
+  bool inside = true;
+  for (std::size_t p = 0; p < n; ++p) {
+    sum += z[p], magnitude += std::fabs(z[p]);
+    inside = inside && z[p] >= lower[p] && z[p] <= upper[p];
+  }
+  if (inside && std::fabs(sum - total) <= 1e-12 * magnitude) return true;
+
   std::vector<double> kinks;
   for (std::size_t p = 0; p < n; ++p)
     for (const double kink : {z[p] - upper[p], z[p] - lower[p]})

@@ -8,21 +8,20 @@
 #include "core/smo/select_maximum_gain.hpp"
 #include "core/smo/select_most_violating_pair.hpp"
 #include "core/smo/select_second_order.hpp"
-#include "core/smo/shrink.hpp"
 #include "core/smo/smo.hpp"
 #include "core/smo/step_planning_ahead.hpp"
 
 namespace widemargin {
 namespace {
 
-// Below this many variables the whole kernel stays in the processor's cache and plain SMO has nothing to gain from blocks.
-constexpr std::size_t smallest_block_problem = 2000;
+// However small the cache: what a working block needs to be worth its name.
+constexpr std::size_t least_rows = 64;
 
 class Solve {
  public:
-  Solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop, ThreadTeam& team,
-        Watch& watch, bool owner)
-      : source_(source), options_(options), stop_(stop), team_(team), watch_(watch), patience_(watch, owner), owner_(owner), state_(problem),
+  Solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
+        Workspace& workspace, ThreadTeam& team, Watch& watch, bool owner)
+      : source_(source), options_(options), stop_(stop), workspace_(workspace), team_(team), patience_(watch, owner), owner_(owner), state_(problem),
         ids_(ids.begin(), ids.end()) {}
 
   Solution finish(const Start& from) {
@@ -34,13 +33,14 @@ class Solve {
         refine<double>();
     } catch (const Stopped& stopped) {
       reason_ = stopped.reason;
-      restore_order();
       if (reason_ != Reason::interrupted) {
         Watch no_deadline(1e10, nullptr);
         Patience patience(no_deadline, owner_);
         recompute_gradient(patience);
       }
     }
+    // A double that stalls has the last word; its gradient may be a running one.
+    if (reason_ == Reason::stalled) recompute_gradient(patience_);
     Solution solution;
     const Certificate certificate = certify(state_);
     solution.alpha.resize(state_.size()), solution.gradient.resize(state_.size());
@@ -68,34 +68,21 @@ class Solve {
       recompute_gradient(patience_);
   }
 
-  // Runs the solver with kernel values of type T until the violation recomputed in double meets the tolerance; false if this precision
-  // does not get there.
+  // Runs the solver with kernel values of type T; false if this precision does not get to the tolerance.
   template <class T>
   bool refine() {
     std::vector<Id> ids(ids_.size());
     for (std::size_t p = 0; p < ids.size(); ++p) ids[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
     state_.active = state_.size();
-    CachedRows<T> rows(source_, std::move(ids), options_.cache_bytes, 64, team_, patience_);
-    double last_violation = std::numeric_limits<double>::infinity();
-    std::uint64_t counted = 0;
-    while (true) {
-      const smo::Ended ended = run(rows);
-      iterations_ += ended.iterations;
-      reason_ = ended.reason;
-      evaluations_ += rows.evaluations() - counted;
-      counted = rows.evaluations();
-      if (reason_ == Reason::interrupted) return true;
-      restore_order();
-      if (reason_ == Reason::time_budget) throw Stopped{reason_};
-      recompute_gradient(patience_);
-      const double violation = certify(state_).kkt_violation;
-      if (reason_ == Reason::iteration_budget || violation <= stop_.tolerance) return true;
-      if (!(violation < 0.5 * last_violation)) {
-        reason_ = Reason::stalled;
-        return false;
-      }
-      last_violation = violation;
-    }
+    CachedRows<T> rows(source_, std::move(ids), options_.cache_bytes, least_rows, workspace_.of(T{}), team_, patience_);
+    const smo::Ended ended = run(rows);
+    iterations_ += ended.iterations;
+    evaluations_ += rows.evaluations();
+    reason_ = ended.reason;
+    if (reason_ == Reason::stalled) return false;
+    if (reason_ == Reason::interrupted || reason_ == Reason::time_budget) throw Stopped{reason_};
+    if (reason_ == Reason::iteration_budget) recompute_gradient(patience_);
+    return true;
   }
 
   template <class T>
@@ -106,7 +93,6 @@ class Solve {
     const auto with_step = [&](const auto& select) {
       return options_.planning_ahead > 0 ? run_with(rows, select, planning) : run_with(rows, select, newton);
     };
-    const bool blocks = options_.solver == Solver::block || (options_.solver == Solver::automatic && state_.size() > smallest_block_problem);
     switch (options_.selection) {
       case Selection::most_violating_pair:
         return with_step(SelectMostViolatingPair{});
@@ -117,7 +103,7 @@ class Solve {
       case Selection::automatic:
         break;
     }
-    return blocks || rows.holds_everything() ? with_step(SelectSecondOrder{}) : with_step(SelectMaximumGain{});
+    return blocks(rows) || rows.holds_everything() ? with_step(SelectSecondOrder{}) : with_step(SelectMaximumGain{});
   }
 
   template <class T, class Selector, class Stepper>
@@ -125,19 +111,21 @@ class Solve {
     StopRule stop = stop_;
     stop.tolerance *= 0.98;  // the recomputed violation differs by rounding
     stop.max_iterations -= iterations_;
-    const auto with_shrinking = [&](auto& shrink) {
-      if (options_.solver == Solver::block || (options_.solver == Solver::automatic && state_.size() > smallest_block_problem)) {
-        block::BlockSolver<T, Selector, Stepper> solver(select, step, block::Tuning{});
-        return solver.run(state_, rows, stop, patience_, shrink);
-      }
-      return smo::run(state_, rows, stop, patience_, select, step, shrink);
-    };
-    smo::Shrinking shrinking(state_.size(), stop.tolerance);
-    smo::NoShrinking none;
-    return options_.shrinking ? with_shrinking(shrinking) : with_shrinking(none);
+    const smo::Shrinking shrinking(options_.shrinking);
+    if (blocks(rows)) {
+      const block::Tuning tuning;
+      smo::Housekeeping keeper(shrinking, stop_.tolerance, tuning.rounds_per_shrink);
+      return block::BlockSolver<T, Selector, Stepper>(select, step, tuning).run(state_, rows, stop, patience_, keeper);
+    }
+    smo::Housekeeping keeper(shrinking, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000));
+    return smo::run(state_, rows, stop, patience_, select, step, keeper);
   }
 
-  void restore_order() { state_.active = state_.size(); }
+  // Rows that are computed once and kept favour single steps with the best pair of all; rows that do not fit favour blocks.
+  template <class T>
+  bool blocks(const CachedRows<T>& rows) const {
+    return options_.solver == Solver::block || (options_.solver == Solver::automatic && !rows.holds_everything());
+  }
 
   // G = y - K a with everything in double.
   void recompute_gradient(Patience& patience) {
@@ -157,8 +145,8 @@ class Solve {
   const RowSource& source_;
   const Options& options_;
   StopRule stop_;
+  Workspace& workspace_;
   ThreadTeam& team_;
-  Watch& watch_;
   Patience patience_;
   bool owner_;
   DualState state_;
@@ -171,9 +159,9 @@ class Solve {
 }  // namespace
 
 Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
-               const Start& start, ThreadTeam& team, Watch& watch, bool owner) {
+               const Start& start, Workspace& workspace, ThreadTeam& team, Watch& watch, bool owner) {
   const double began = watch.seconds();
-  Solve solve(problem, source, ids, options, stop, team, watch, owner);
+  Solve solve(problem, source, ids, options, stop, workspace, team, watch, owner);
   Solution solution = solve.finish(start);
   solution.outcome.seconds = watch.seconds() - began;
   return solution;

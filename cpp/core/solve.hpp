@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/dual_problem.hpp"
 #include "core/outcome.hpp"
 #include "core/rows/row_source.hpp"
@@ -29,6 +30,15 @@ struct Start {
   std::span<const double> gradient;  // empty, or y - K alpha (used if alpha was feasible)
 };
 
+// Memory that one solve leaves for the next.
+struct Workspace {
+  Buffer<float> floats;
+  Buffer<double> doubles;
+
+  Buffer<float>& of(float) { return floats; }
+  Buffer<double>& of(double) { return doubles; }
+};
+
 struct Solution {
   std::vector<double> alpha, gradient;
   Outcome outcome;
@@ -36,6 +46,6 @@ struct Solution {
 
 // `ids` are the examples behind the variables. `owner` tells whether this thread may ask for interruption.
 Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
-               const Start& start, ThreadTeam& team, Watch& watch, bool owner);
+               const Start& start, Workspace& workspace, ThreadTeam& team, Watch& watch, bool owner);
 
 }  // namespace widemargin

@@ -48,7 +48,10 @@ class ThreadTeam {
     round_.notify_all();
     take(0);
     for (int spin = 0; busy_.load(std::memory_order_acquire) != 0; ++spin) {
-      if (spin <= spins) continue;
+      if (spin <= spins) {
+        relax();
+        continue;
+      }
       if (idle) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         idle();
@@ -60,7 +63,13 @@ class ThreadTeam {
   }
 
  private:
-  static constexpr int spins = 4000;
+  static constexpr int spins = 2000;  // some 30 microseconds
+
+  static void relax() {
+#ifdef WIDEMARGIN_X86
+    __builtin_ia32_pause();
+#endif
+  }
 
   void take(std::size_t member) {
     for (std::size_t piece; (piece = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) call_(context_, piece, member);
@@ -69,8 +78,12 @@ class ThreadTeam {
   void serve(std::size_t member) {
     std::uint64_t seen = 0;
     while (true) {
-      for (int spin = 0; round_.load(std::memory_order_acquire) == seen; ++spin)
-        if (spin > spins) round_.wait(seen, std::memory_order_acquire);
+      for (int spin = 0; round_.load(std::memory_order_acquire) == seen; ++spin) {
+        if (spin <= spins)
+          relax();
+        else
+          round_.wait(seen, std::memory_order_acquire);
+      }
       seen = round_.load(std::memory_order_acquire);
       if (quit_.load()) return;
       take(member);

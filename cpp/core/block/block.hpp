@@ -12,7 +12,6 @@
 #include "core/block/working_block.hpp"
 #include "core/rows/cached_rows.hpp"
 #include "core/rows/dense_rows.hpp"
-#include "core/smo/shrink.hpp"
 #include "core/smo/smo.hpp"
 
 namespace widemargin::block {
@@ -21,7 +20,7 @@ struct Tuning {
   std::size_t block_size = 512;
   double inner_tolerance = 0.1;      // of the outer violation
   std::size_t steps_per_variable = 40;
-  int rounds_per_shrink = 4;
+  std::size_t rounds_per_shrink = 4;
 };
 
 template <class T, class Selector, class Stepper>
@@ -29,43 +28,57 @@ class BlockSolver {
  public:
   BlockSolver(const Selector& select, const Stepper& step, const Tuning& tuning) : select_(select), step_(step), tuning_(tuning) {}
 
-  template <class Shrinker>
-  smo::Ended run(DualState& state, CachedRows<T>& rows, const StopRule& stop, Patience& patience, Shrinker& shrink) {
+  smo::Ended run(DualState& state, CachedRows<T>& rows, const StopRule& stop, Patience& patience, smo::Housekeeping& keeper) {
     WorkingBlock block(state.size(), std::min({tuning_.block_size, rows.capacity(), state.size()}));
     std::int64_t iterations = 0;
-    for (int round = 1;; ++round) {
+    while (true) {
       simd::Lead lead = state.lead();
       double violation = violation_of(lead);
       if (violation <= stop.tolerance) {
-        if (!shrink.restore(state, rows)) return {Reason::converged, iterations};
+        const Verdict verdict = keeper.verify(state, rows);
+        if (verdict != Verdict::go_on) return {verdict == Verdict::certified ? Reason::converged : Reason::stalled, iterations};
         lead = state.lead();
-        if ((violation = violation_of(lead)) <= stop.tolerance) return {Reason::converged, iterations};
+        violation = violation_of(lead);
       }
       if (iterations >= stop.max_iterations) return {Reason::iteration_budget, iterations};
       if (patience.now()) return {patience.reason(), iterations};
-      if (round % tuning_.rounds_per_shrink == 0 && shrink.shrink(state, rows, lead, violation)) lead = state.lead(), violation = violation_of(lead);
+      if (keeper.tidy(state, rows, lead)) lead = state.lead();
 
       const std::vector<Id>& positions = block.choose(state, lead, 0.1 * stop.tolerance);
-      row_pointers_.resize(positions.size());
-      rows.rows(positions, row_pointers_.data());
       gather(state, rows, positions);
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
                                 std::min<std::int64_t>(stop.max_iterations - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
-      smo::NoShrinking all;
-      const smo::Ended ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, all);
+      smo::TakeAsItIs keeper_inside;
+      const smo::Ended ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, keeper_inside);
       iterations += ended.iterations;
       if (!scatter(state, rows, positions)) return {ended.reason == Reason::converged ? Reason::stalled : ended.reason, iterations};
     }
   }
 
  private:
+  // The block's own problem. Kernel values come from rows that are known; only those among the other variables are computed.
   void gather(const DualState& state, CachedRows<T>& rows, const std::vector<Id>& positions) {
     const std::size_t m = positions.size();
     kernel_.resize(m);
+    known_.resize(m);
+    std::vector<Id> fresh;
+    std::vector<std::size_t> fresh_at;
+    for (std::size_t r = 0; r < m; ++r) {
+      known_[r] = rows.known_row(static_cast<std::size_t>(positions[r]));
+      if (known_[r] == nullptr) fresh.push_back(positions[r]), fresh_at.push_back(r);
+    }
+    fresh_values_.resize(fresh.size() * fresh.size());
+    std::vector<T*> out(fresh.size());
+    for (std::size_t r = 0; r < fresh.size(); ++r) out[r] = fresh_values_.data() + r * fresh.size();
+    if (!fresh.empty()) rows.block(fresh, out.data());
+    for (std::size_t r = 0; r < fresh.size(); ++r)
+      for (std::size_t c = 0; c < fresh.size(); ++c) kernel_.row(fresh_at[r])[fresh_at[c]] = out[r][c];
     rows.team().share((m + 31) / 32, [&](std::size_t piece, std::size_t) {
       for (std::size_t r = piece * 32; r < std::min(m, (piece + 1) * 32); ++r) {
+        if (known_[r] == nullptr) continue;
         T* target = kernel_.row(r);
-        for (std::size_t c = 0; c < m; ++c) target[c] = row_pointers_[r][positions[c]];
+        for (std::size_t c = 0; c < m; ++c) target[c] = known_[r][positions[c]];
+        for (const std::size_t c : fresh_at) kernel_.row(c)[r] = target[c];
       }
     });
     inner_.alpha.resize(m), inner_.gradient.resize(m), inner_.lower.resize(m), inner_.upper.resize(m);
@@ -82,28 +95,27 @@ class BlockSolver {
 
   // Takes the block's solution over and updates the gradient; false if nothing moved.
   bool scatter(DualState& state, CachedRows<T>& rows, const std::vector<Id>& positions) {
-    std::vector<const T*> changed;
-    std::vector<double> by;
+    std::vector<Id> changed;
+    std::vector<double> by, target;
     for (std::size_t r = 0; r < positions.size(); ++r) {
       const std::size_t p = static_cast<std::size_t>(positions[r]);
-      const double difference = inner_.alpha[r] - state.alpha[p];
-      if (difference == 0) continue;
-      state.set_alpha(p, inner_.alpha[r]);
-      changed.push_back(row_pointers_[r]);
-      by.push_back(difference);
+      if (inner_.alpha[r] == state.alpha[p]) continue;
+      changed.push_back(positions[r]);
+      by.push_back(inner_.alpha[r] - state.alpha[p]);
+      target.push_back(inner_.alpha[r]);
     }
-    constexpr std::size_t part = 2048;
-    rows.team().share((state.active + part - 1) / part, [&](std::size_t piece, std::size_t) {
-      simd::ops<T>().subtract_rows(state.gradient.data(), changed.data(), by.data(), changed.size(), piece * part,
-                                   std::min(state.active, (piece + 1) * part));
-    });
+    row_pointers_.resize(changed.size());
+    rows.rows(changed, row_pointers_.data());
+    for (std::size_t k = 0; k < changed.size(); ++k) state.set_alpha(static_cast<std::size_t>(changed[k]), target[k]);
+    rows.subtract(state.gradient.data(), row_pointers_, by, state.active);
     return !changed.empty();
   }
 
   const Selector& select_;
   const Stepper& step_;
   Tuning tuning_;
-  std::vector<const T*> row_pointers_;
+  std::vector<const T*> row_pointers_, known_;
+  std::vector<T> fresh_values_;
   DenseRows<T> kernel_;
   DualState inner_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "core/dual_state.hpp"
@@ -35,7 +36,9 @@ class WorkingBlock {
   struct Candidate {
     double key;
     Id position;
-    bool operator<(const Candidate& other) const { return key != other.key ? key < other.key : position < other.position; }
+    // Equal candidates (all of them, at the start) are taken from all over the data, in an order as good as random.
+    std::uint32_t scattered() const { return static_cast<std::uint32_t>(position) * 2654435761u; }
+    bool operator<(const Candidate& other) const { return key != other.key ? key < other.key : scattered() < other.scattered(); }
   };
 
   void keep_from_last(const DualState& state) {

@@ -1,8 +1,9 @@
 // Kernel rows of one problem in the order of its active set: computed when first asked for, kept while memory lasts.
 //
-// The cache is one arena of equally long slots, least recently used first out. A row is kept as a prefix of the current column order:
-// shrinking reorders columns stably, so what was computed stays usable, and a row that is too short after unshrinking is extended, not
-// recomputed. If not all active rows fit, shrinking also shortens the slots, and more rows fit.
+// The cache is one arena of equally long slots, least recently used first out. A row is kept as a prefix of the column order it was
+// computed in. Shrinking reorders columns stably, so the known part of a row is a prefix of every later order too: a row is brought into
+// the current order when it is next used, and extended, not recomputed, if variables have come back since. If not all active rows fit,
+// shrinking also shortens the slots, and more rows fit.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "core/buffer.hpp"
 #include "core/outcome.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/simd/ops.hpp"
 
 namespace widemargin {
 
@@ -31,14 +33,18 @@ class CachedRows {
   using Value = T;
 
   // `ids` are the examples behind the variables: a subset view of the source.
-  CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, ThreadTeam& team, Patience& patience)
-      : source_(source), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
-        slot_of_(ids_.size(), none) {
+  // `arena` holds the rows; it grows as needed and may be handed on to the next problem.
+  CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, Buffer<T>& arena, ThreadTeam& team,
+             Patience& patience)
+      : source_(source), arena_(arena), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
+        slot_of_(ids_.size(), none), variable_(ids_.size()) {
     for (std::size_t p = 0; p < ids_.size(); ++p) diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
-    columns_ = source_.prepare(ids_, team_, T{});
+    std::iota(variable_.begin(), variable_.end(), Id{0});
+    where_.push_back(variable_);
     const std::size_t row_bytes = padded(ids_.size()) * sizeof(T);
     const std::size_t wanted = std::max(cache_bytes / row_bytes, std::min(ids_.size(), least_rows));
-    arena_ = Buffer<T>(std::min(wanted, ids_.size()) * padded(ids_.size()));
+    room_ = std::min(wanted, ids_.size()) * padded(ids_.size());
+    if (arena_.size() < room_) arena_ = Buffer<T>(room_);
     set_stride(padded(ids_.size()));
   }
 
@@ -59,13 +65,17 @@ class CachedRows {
 
   // Several rows, all of them valid together; there may be at most capacity() of them.
   void rows(std::span<const Id> positions, const T** out) {
-    missing_.clear();
+    stale_.clear(), missing_.clear();
     for (std::size_t r = 0; r < positions.size(); ++r) {
       const std::size_t slot = slot_for(positions[r]);
       out[r] = arena_.data() + slot * stride_;
+      if (slots_[slot].epoch != epoch()) stale_.push_back(slot);
+    }
+    renew(stale_);
+    for (std::size_t r = 0; r < positions.size(); ++r) {
+      const std::size_t slot = static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(positions[r])]);
       if (slots_[slot].length < active_) missing_.push_back(slot);
     }
-    if (missing_.empty()) return;
     std::stable_sort(missing_.begin(), missing_.end(), [this](std::size_t a, std::size_t b) { return slots_[a].length < slots_[b].length; });
     for (std::size_t begin = 0; begin < missing_.size();) {
       const std::size_t length = slots_[missing_[begin]].length;
@@ -76,46 +86,78 @@ class CachedRows {
     }
   }
 
-  // Position p takes what stood at order[p]; `order` is a stable partition of the active positions [0, active()) into those that stay
-  // active (the first `active`) and the rest. With active == size() nothing moves: the whole problem becomes active again.
-  void reorder(std::span<const Id> order, std::size_t active) {
-    const std::size_t before = active_;
-    std::vector<T> moved(before);
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
-      Slot& slot = slots_[s];
-      if (slot.length == 0 || active >= before) continue;
-      T* row = arena_.data() + s * stride_;
-      const std::size_t known = std::min(slot.length, before);
-      std::size_t kept = 0;
-      while (kept < active && static_cast<std::size_t>(order[kept]) < known) moved[kept] = row[order[kept]], ++kept;
-      if (known == before)  // a whole row keeps its inactive part too
-        for (std::size_t p = active; p < before; ++p) moved[p] = row[order[p]];
-      else
-        slot.length = kept;
-      std::copy_n(moved.begin(), known == before ? before : kept, row);
-    }
-    apply(order, ids_);
-    apply(order, slot_of_);
-    apply(order, diagonal_);
-    for (std::size_t p = 0; p < ids_.size(); ++p)
-      if (slot_of_[p] != none) slots_[static_cast<std::size_t>(slot_of_[p])].position = static_cast<Id>(p);
-    active_ = active;
-    if (active >= before || slots_.size() < active) set_stride(padded(active));
-    columns_ = source_.prepare({ids_.data(), active_}, team_, T{});
+  // The active part of a row if it is there already, else null.
+  const T* known_row(std::size_t position) {
+    const Id slot = slot_of_[position];
+    if (slot == none) return nullptr;
+    const std::size_t s = static_cast<std::size_t>(slot);
+    if (slots_[s].epoch != epoch()) renew({&s, 1});
+    return slots_[s].length >= active_ ? arena_.data() + s * stride_ : nullptr;
   }
 
-  // Calls use(row, position) for every row among `positions` that is held whole, that is, with its inactive part; returns the others.
-  template <class Use>
-  std::vector<Id> use_whole_rows(std::span<const Id> positions, Use&& use) {
+  // Kernel values among a few positions, without making rows of them: out[r][c], r and c over `positions`.
+  void block(std::span<const Id> positions, T* const* out) {
+    std::vector<Id> ids;
+    for (const Id p : positions) ids.push_back(ids_[static_cast<std::size_t>(p)]);
+    source_.rows(ids, *source_.prepare(ids, team_, T{}), 0, ids.size(), out, team_);
+    evaluations_ += ids.size() * ids.size();
+  }
+
+  // Position p takes what stood at order[p]; `order` is a stable partition of the active positions [0, active()) into those that stay
+  // active (the first `active`) and the rest, or, with active == size(), the identity: the whole problem becomes active again.
+  void reorder(std::span<const Id> order, std::size_t active) {
+    const bool shrinks = active < active_;
+    active_ = active;
+    columns_.reset();
+    if (shrinks) {
+      if (where_.size() == most_epochs) renew_all();
+      apply(order, ids_);
+      apply(order, variable_);
+      apply(order, slot_of_);
+      apply(order, diagonal_);
+      for (std::size_t p = 0; p < ids_.size(); ++p)
+        if (slot_of_[p] != none) slots_[static_cast<std::size_t>(slot_of_[p])].position = static_cast<Id>(p);
+      where_.push_back(positions_now());
+    }
+    if (!shrinks || slots_.size() < active_) {
+      if (padded(active_) == stride_) return;
+      renew_all();
+      set_stride(padded(active_));
+    }
+  }
+
+  // gradient[p] -= sum_k coefficients[k] K[positions[k]][p] over all variables p, for the rows that are held whole. Returns the positions
+  // of the other rows. Rows of one column order are summed in that order first.
+  std::vector<Id> subtract_whole_rows(std::span<const Id> positions, std::span<const double> coefficients, double* gradient) {
+    std::vector<std::vector<const T*>> whole(where_.size());
+    std::vector<std::vector<double>> by(where_.size());
     std::vector<Id> others;
-    for (const Id p : positions) {
-      const Id s = slot_of_[static_cast<std::size_t>(p)];
-      if (s != none && slots_[static_cast<std::size_t>(s)].length == ids_.size())
-        use(arena_.data() + static_cast<std::size_t>(s) * stride_, p);
-      else
-        others.push_back(p);
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      const Id s = slot_of_[static_cast<std::size_t>(positions[k])];
+      if (s == none || slots_[static_cast<std::size_t>(s)].length < ids_.size()) {
+        others.push_back(positions[k]);
+        continue;
+      }
+      const std::size_t epoch = slots_[static_cast<std::size_t>(s)].epoch;
+      whole[epoch].push_back(arena_.data() + static_cast<std::size_t>(s) * stride_);
+      by[epoch].push_back(coefficients[k]);
+    }
+    std::vector<double> sum;
+    for (std::size_t epoch = 0; epoch < where_.size(); ++epoch) {
+      if (whole[epoch].empty()) continue;
+      sum.assign(ids_.size(), 0.0);
+      subtract(sum.data(), whole[epoch], by[epoch], ids_.size());
+      for (std::size_t p = 0; p < ids_.size(); ++p) gradient[p] += sum[static_cast<std::size_t>(where_[epoch][static_cast<std::size_t>(variable_[p])])];
     }
     return others;
+  }
+
+  // gradient[p] -= sum_k coefficients[k] rows[k][p] for p < n
+  void subtract(double* gradient, const std::vector<const T*>& rows, const std::vector<double>& coefficients, std::size_t n) {
+    constexpr std::size_t part = 2048;
+    team_.share((n + part - 1) / part, [&](std::size_t piece, std::size_t) {
+      simd::ops<T>().subtract_rows(gradient, rows.data(), coefficients.data(), rows.size(), piece * part, std::min(n, (piece + 1) * part));
+    });
   }
 
   const RowSource& source() const { return source_; }
@@ -127,10 +169,12 @@ class CachedRows {
  private:
   static constexpr Id none = -1;
   static constexpr std::size_t at_once = 64;  // rows computed between two looks at the clock
+  static constexpr std::size_t most_epochs = 6;
 
   struct Slot {
     Id position = none;
-    std::size_t length = 0;
+    std::size_t length = 0;  // entries known, of
+    std::size_t epoch = 0;   // the column order with this number
     std::size_t newer = 0, older = 0;
   };
 
@@ -143,7 +187,46 @@ class CachedRows {
     values.swap(moved);
   }
 
+  std::size_t epoch() const { return where_.size() - 1; }
+
+  std::vector<Id> positions_now() const {
+    std::vector<Id> positions(variable_.size());
+    for (std::size_t p = 0; p < variable_.size(); ++p) positions[static_cast<std::size_t>(variable_[p])] = static_cast<Id>(p);
+    return positions;
+  }
+
+  // Brings rows of older orders into the current one, as far as their active part is known.
+  void renew(std::span<const std::size_t> slots) {
+    team_.share(slots.size(), [&](std::size_t k, std::size_t) {
+      thread_local std::vector<T> moved;
+      moved.resize(active_);
+      Slot& slot = slots_[slots[k]];
+      T* row = arena_.data() + slots[k] * stride_;
+      const std::vector<Id>& before = where_[slot.epoch];
+      std::size_t known = 0;
+      for (; known < active_; ++known) {
+        const std::size_t p = static_cast<std::size_t>(before[static_cast<std::size_t>(variable_[known])]);
+        if (p >= slot.length) break;
+        moved[known] = row[p];
+      }
+      std::copy_n(moved.begin(), known, row);
+      slot.length = known;
+      slot.epoch = epoch();
+    });
+  }
+
+  // Brings all rows into the current order and forgets the older ones.
+  void renew_all() {
+    std::vector<std::size_t> all;
+    for (std::size_t s = 0; s < slots_.size(); ++s)
+      if (slots_[s].position != none && slots_[s].epoch != epoch()) all.push_back(s);
+    renew(all);
+    where_.erase(where_.begin(), where_.end() - 1);
+    for (Slot& slot : slots_) slot.epoch = 0;
+  }
+
   void extend(std::span<const std::size_t> slots, std::size_t length) {
+    if (!columns_) columns_ = source_.prepare({ids_.data(), active_}, team_, T{});
     std::vector<Id> ids;
     std::vector<T*> out;
     for (const std::size_t s : slots) {
@@ -165,6 +248,7 @@ class CachedRows {
       if (taken.position != none) slot_of_[static_cast<std::size_t>(taken.position)] = none;
       taken.position = position;
       taken.length = 0;
+      taken.epoch = epoch();
     }
     touch(static_cast<std::size_t>(slot));
     return static_cast<std::size_t>(slot);
@@ -190,7 +274,7 @@ class CachedRows {
   // Re-cuts the arena into slots of another length and keeps the most recently used rows, each as far as it fits.
   void set_stride(std::size_t stride) {
     if (stride == stride_) return;
-    const std::size_t capacity = std::min(arena_.size() / stride, ids_.size());
+    const std::size_t capacity = std::min(room_ / stride, ids_.size());
     std::vector<std::size_t> keep;  // slots, most recent first
     if (!slots_.empty())
       for (std::size_t s = newest_, seen = 0; seen < slots_.size() && keep.size() < capacity; ++seen, s = slots_[s].older)
@@ -210,6 +294,7 @@ class CachedRows {
       std::copy_n(arena_.data() + in_place[t] * stride_, slot.length, arena_.data() + t * stride_);
       slots_[t].position = slot.position;
       slots_[t].length = std::min(slot.length, stride);
+      slots_[t].epoch = slot.epoch;
       slot_of_[static_cast<std::size_t>(slot.position)] = static_cast<Id>(t);
     }
     for (std::size_t k = 0; k < in_place.size(); ++k) {
@@ -222,17 +307,20 @@ class CachedRows {
   }
 
   const RowSource& source_;
+  Buffer<T>& arena_;
+  std::size_t room_ = 0;  // of the arena, in values
   ThreadTeam& team_;
   Patience& patience_;
   std::vector<Id> ids_;
   std::size_t active_;
   std::vector<T> diagonal_;
   std::vector<Id> slot_of_;
+  std::vector<Id> variable_;              // position -> variable
+  std::vector<std::vector<Id>> where_;    // of each column order still in use: variable -> position
   std::unique_ptr<Columns<T>> columns_;
-  Buffer<T> arena_;
   std::size_t stride_ = 0, newest_ = 0;
   std::vector<Slot> slots_;
-  std::vector<std::size_t> missing_;
+  std::vector<std::size_t> stale_, missing_;
   std::uint64_t evaluations_ = 0;
 };
 

@@ -25,7 +25,7 @@ class KernelBlock {
       const std::size_t c0 = std::max(first, panel * width_), c1 = std::min(last, (panel + 1) * width_);
       compute_tile(panel, c0, c1, group * row_group, std::min(rows_.count, (group + 1) * row_group), first, out);
     };
-    const bool tiny = rows_.count * (last - first) * (d_ + 16) < 400'000;
+    const bool tiny = rows_.count * (last - first) * (d_ + 16) < 100'000;
     if (tiny)
       for (std::size_t piece = 0; piece < n_panels * groups; ++piece) tile(piece, 0);
     else
@@ -34,6 +34,7 @@ class KernelBlock {
 
  private:
   static constexpr std::size_t row_group = 64;
+  static constexpr std::size_t few_rows = 4;
 
   void compute_tile(std::size_t panel, std::size_t c0, std::size_t c1, std::size_t r0, std::size_t r1, std::size_t first, T* const* out) const {
     thread_local std::vector<T> scratch;
@@ -51,8 +52,11 @@ class KernelBlock {
         }
         return;
       case Layout::products:
-        blas::gemm(static_cast<int>(w), static_cast<int>(r1 - r0), static_cast<int>(d_), view.dense + offset, static_cast<int>(width_),
-                   rows_.dense.data() + r0 * d_, static_cast<int>(d_), scratch.data(), static_cast<int>(width_));
+        if (r1 - r0 < few_rows)
+          ops.dot_products(view.dense + offset, width_, w, rows_.dense.data() + r0 * d_, r1 - r0, d_, scratch.data(), width_);
+        else
+          blas::gemm(static_cast<int>(w), static_cast<int>(r1 - r0), static_cast<int>(d_), view.dense + offset, static_cast<int>(width_),
+                     rows_.dense.data() + r0 * d_, static_cast<int>(d_), scratch.data(), static_cast<int>(width_));
         for (std::size_t r = r0; r < r1; ++r) finish(r, c0, w, scratch.data() + (r - r0) * width_, out[r] + (c0 - first));
         return;
       case Layout::sparse_rows:

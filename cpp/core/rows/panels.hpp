@@ -104,8 +104,8 @@ class Panels final : public Columns<T> {
  private:
   void pack_dense(const Examples& examples, std::span<const Id> ids, ThreadTeam& team) {
     const std::size_t d = geometry_.dimension, width = geometry_.width;
-    // The vector loops read whole strips: up to 64 values past the last column.
-    dense_ = Buffer<T>(panels() * width * d + 64);
+    // The vector loops read whole strips of up to 128 values.
+    dense_ = Buffer<T>(panels() * width * d + 128);
     std::fill(dense_.data() + panels() * width * d, dense_.data() + dense_.size(), T(0));
     team.share(panels(), [&](std::size_t p, std::size_t) {
       std::vector<T> row(d);

@@ -44,6 +44,16 @@ void squared_distances(const T* panel, std::size_t width, std::size_t w, const T
 }
 
 template <class T>
+void dot_products(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d, T* out, std::size_t stride) {
+  for (std::size_t r = 0; r < n_rows; ++r)
+    for (std::size_t c = 0; c < w; ++c) {
+      T sum = 0;
+      for (std::size_t k = 0; k < d; ++k) sum += rows[r * d + k] * panel[k * width + c];
+      out[r * stride + c] = sum;
+    }
+}
+
+template <class T>
 void sparse_times_panel(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index, const T* value, std::size_t nnz, T* out) {
   std::fill(out, out + w, T(0));
   for (std::size_t t = 0; t < nnz; ++t)
@@ -121,8 +131,17 @@ void subtract_rows(double* G, const T* const* rows, const double* coefficient, s
 
 template <class T>
 const Ops<T>& table() {
-  static const Ops<T> ops{gaussian<T>,           gaussian_from_dot<T>, squared_distances<T>,   sparse_times_panel<T>,      sparse_times_lanes<T>,
-                          move<T>,               best_newton_partner<T>, best_ascending_partner<T>, best_descending_partner<T>, subtract_rows<T>};
+  static constexpr Ops<T> ops{.gaussian = gaussian<T>,
+                              .gaussian_from_dot = gaussian_from_dot<T>,
+                              .squared_distances = squared_distances<T>,
+                              .dot_products = dot_products<T>,
+                              .sparse_times_panel = sparse_times_panel<T>,
+                              .sparse_times_lanes = sparse_times_lanes<T>,
+                              .move = move<T>,
+                              .best_newton_partner = best_newton_partner<T>,
+                              .best_ascending_partner = best_ascending_partner<T>,
+                              .best_descending_partner = best_descending_partner<T>,
+                              .subtract_rows = subtract_rows<T>};
   return ops;
 }
 template const Ops<float>& table<float>();

@@ -41,6 +41,9 @@ struct Ops {
   // out[r][c] = sum_k (rows[r * d + k] - panel[k * width + c])^2 for c < w
   void (*squared_distances)(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d, T* out,
                             std::size_t stride);
+  // out[r][c] = sum_k rows[r * d + k] * panel[k * width + c] for c < w; for a few rows, where GEMM does not pay
+  void (*dot_products)(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d, T* out,
+                       std::size_t stride);
   // out[c] = sum_t value[t] * panel[index[t] * width + c] for c < w
   void (*sparse_times_panel)(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index, const T* value, std::size_t nnz,
                              T* out);

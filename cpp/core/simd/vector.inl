@@ -129,35 +129,58 @@ void gaussian_from_dot(const T* dot, T* out, size_t n, T gamma, T row_norm, cons
   }
 }
 
-// R rows by one strip of 2 vectors, all accumulators in registers. Panels are padded to a multiple of the strip.
-template <class T, int R>
-inline void distance_strip(const T* panel, size_t width, size_t w, const T* rows, size_t d, T* out, size_t stride) {
+// What a strip adds up over the dimensions.
+struct SquaredDifference {
+  template <class V, class T>
+  static inline void add(V& sum, V x, T z) {
+    const V difference = x - z;
+    sum += difference * difference;
+  }
+};
+struct Product {
+  template <class V, class T>
+  static inline void add(V& sum, V x, T z) {
+    sum += x * z;
+  }
+};
+
+// R rows by strips of S vectors, all sums in registers. Panels are padded to a multiple of the strip.
+template <class Term, int R, int S, class T>
+inline void panel_strips(const T* panel, size_t width, size_t w, const T* rows, size_t d, T* out, size_t stride) {
   using V = Vec<T, bytes / sizeof(T)>;
   constexpr size_t step = bytes / sizeof(T);
-  for (size_t c = 0; c < w; c += 2 * step) {
-    V low[R] = {}, high[R] = {};
+  for (size_t c = 0; c < w; c += S * step) {
+    V sum[R][S] = {};
     for (size_t k = 0; k < d; ++k) {
-      const V x = load<V>(panel + k * width + c), z = load<V>(panel + k * width + c + step);
-      for (int r = 0; r < R; ++r) {
-        const T origin = rows[static_cast<size_t>(r) * d + k];
-        const V dx = x - origin, dz = z - origin;
-        low[r] += dx * dx;
-        high[r] += dz * dz;
+      const T* line = panel + k * width + c;
+      for (int s = 0; s < S; ++s) {
+        const V x = load<V>(line + static_cast<size_t>(s) * step);
+        for (int r = 0; r < R; ++r) Term::add(sum[r][s], x, rows[static_cast<size_t>(r) * d + k]);
       }
     }
-    for (int r = 0; r < R; ++r) {
-      T* target = out + static_cast<size_t>(r) * stride + c;
-      store_first(target, low[r], w - c);
-      if (w - c > step) store_first(target + step, high[r], w - c - step);
-    }
+    for (int r = 0; r < R; ++r)
+      for (int s = 0; s < S; ++s) {
+        const size_t at = c + static_cast<size_t>(s) * step;
+        if (at < w) store_first(out + static_cast<size_t>(r) * stride + at, sum[r][s], w - at);
+      }
   }
+}
+
+template <class Term, class T>
+inline void panel_rows(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out, size_t stride) {
+  size_t r = 0;
+  for (; r + 4 <= n_rows; r += 4) panel_strips<Term, 4, 4>(panel, width, w, rows + r * d, d, out + r * stride, stride);
+  for (; r < n_rows; ++r) panel_strips<Term, 1, 8>(panel, width, w, rows + r * d, d, out + r * stride, stride);
 }
 
 template <class T>
 void squared_distances(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out, size_t stride) {
-  size_t r = 0;
-  for (; r + 4 <= n_rows; r += 4) distance_strip<T, 4>(panel, width, w, rows + r * d, d, out + r * stride, stride);
-  for (; r < n_rows; ++r) distance_strip<T, 1>(panel, width, w, rows + r * d, d, out + r * stride, stride);
+  panel_rows<SquaredDifference>(panel, width, w, rows, n_rows, d, out, stride);
+}
+
+template <class T>
+void dot_products(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out, size_t stride) {
+  panel_rows<Product>(panel, width, w, rows, n_rows, d, out, stride);
 }
 
 template <class T>
@@ -360,8 +383,17 @@ void subtract_rows(double* G, const T* const* rows, const double* coefficient, s
 
 template <class T>
 const Ops<T>& table() {
-  static constexpr Ops<T> ops{gaussian<T>, gaussian_from_dot<T>,   squared_distances<T>,      sparse_times_panel<T>,      sparse_times_lanes<T>,
-                              move<T>,     best_newton_partner<T>, best_ascending_partner<T>, best_descending_partner<T>, subtract_rows<T>};
+  static constexpr Ops<T> ops{.gaussian = gaussian<T>,
+                              .gaussian_from_dot = gaussian_from_dot<T>,
+                              .squared_distances = squared_distances<T>,
+                              .dot_products = dot_products<T>,
+                              .sparse_times_panel = sparse_times_panel<T>,
+                              .sparse_times_lanes = sparse_times_lanes<T>,
+                              .move = move<T>,
+                              .best_newton_partner = best_newton_partner<T>,
+                              .best_ascending_partner = best_ascending_partner<T>,
+                              .best_descending_partner = best_descending_partner<T>,
+                              .subtract_rows = subtract_rows<T>};
   return ops;
 }
 template const Ops<float>& table<float>();

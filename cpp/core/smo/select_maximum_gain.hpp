@@ -36,12 +36,8 @@ struct SelectMaximumGain {
     WorkingSet best{};
     double best_gain = -1;
     for (const std::size_t p : {B.i, B.j}) {
-      const T* row = rows.row(p);
-      const simd::Pivot around = pivot(state, p, static_cast<double>(rows.diagonal()[p]));
-      const simd::Partner below =
-          ops.best_ascending_partner(state.gradient.data(), row, rows.diagonal(), state.room_down.data(), state.active, around);
-      const simd::Partner above =
-          ops.best_descending_partner(state.gradient.data(), row, rows.diagonal(), state.room_up.data(), state.active, around);
+      const simd::Partner below = best_partner(state, rows, ops.best_ascending_partner, p, state.room_down);
+      const simd::Partner above = best_partner(state, rows, ops.best_descending_partner, p, state.room_up);
       if (below.gain > best_gain) best_gain = below.gain, best = {p, static_cast<std::size_t>(below.at), 0};
       if (above.gain > best_gain) best_gain = above.gain, best = {static_cast<std::size_t>(above.at), p, 0};
     }

@@ -1,6 +1,7 @@
 // i has the largest gradient, j the largest Newton gain with it [Glasmachers2008, eq. 4.7; Fan2005, WSS 2].
 #pragma once
 
+#include "core/smo/scans.hpp"
 #include "core/smo/working_set.hpp"
 
 namespace widemargin::smo {
@@ -20,8 +21,7 @@ struct SelectSecondOrder {
     using T = typename Rows::Value;
     const std::size_t i = static_cast<std::size_t>(lead.up_at);
     const auto search = exact ? simd::ops<T>().best_ascending_partner : simd::ops<T>().best_newton_partner;
-    const simd::Partner best = search(state.gradient.data(), rows.row(i), rows.diagonal(), state.room_down.data(), state.active,
-                                      pivot(state, i, static_cast<double>(rows.diagonal()[i])));
+    const simd::Partner best = best_partner(state, rows, search, i, state.room_down);
     return with_curvature(rows, i, static_cast<std::size_t>(best.at >= 0 ? best.at : lead.down_at));
   }
 };

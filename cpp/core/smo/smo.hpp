@@ -1,14 +1,18 @@
-// Sequential minimal optimisation [Glasmachers2008, Algorithm 4.2], put together from a selector, a stepper and a shrinking policy.
+// Sequential minimal optimisation [Glasmachers2008, Algorithm 4.2], put together from a selector, a stepper and a housekeeper.
 //
 //   given    a feasible point a and its gradient G = y - Ka
 //   repeat   select B = (i, j);  a <- a + mu (e_i - e_j);  G <- G - mu (K_i - K_j)
 //   until    max{G_n : a_n < U_n} - min{G_n : a_n > L_n} <= tolerance
 //
 // The gradient update finds the violation of the next iteration on the way, so the stopping test is exact for every selector.
+// The housekeeper shrinks the problem now and then, and decides what a violation within the tolerance is worth.
 #pragma once
 
 #include "core/outcome.hpp"
+#include "core/smo/scans.hpp"
+#include "core/smo/shrink.hpp"
 #include "core/smo/working_set.hpp"
+#include "core/verify.hpp"
 
 namespace widemargin::smo {
 
@@ -17,31 +21,65 @@ struct Ended {
   std::int64_t iterations;
 };
 
-template <class Rows, class Selector, class Stepper, class Shrinker>
-Ended run(DualState& state, Rows& rows, const StopRule& stop, Patience& patience, const Selector& select, const Stepper& step, Shrinker& shrink) {
-  const auto move = simd::ops<typename Rows::Value>().move;
+// For a problem that is part of a larger one: no shrinking, and the running gradient is good enough.
+struct TakeAsItIs {
+  template <class Rows>
+  bool tidy(DualState&, Rows&, const simd::Lead&) {
+    return false;
+  }
+  template <class Rows>
+  Verdict verify(DualState&, Rows&) {
+    return Verdict::certified;
+  }
+};
+
+class Housekeeping {
+ public:
+  Housekeeping(const Shrinking& shrink, double tolerance, std::size_t every) : shrink_(shrink), verify_(tolerance), every_(every), left_(every) {}
+
+  template <class Rows>
+  bool tidy(DualState& state, Rows& rows, const simd::Lead& lead) {
+    if (--left_ > 0) return false;
+    left_ = every_;
+    return shrink_(state, rows, lead);
+  }
+  template <class Rows>
+  Verdict verify(DualState& state, Rows& rows) {
+    return verify_(state, rows);
+  }
+
+ private:
+  Shrinking shrink_;
+  Verifier verify_;
+  std::size_t every_, left_;
+};
+
+template <class Rows, class Selector, class Stepper, class Keeper>
+Ended run(DualState& state, Rows& rows, const StopRule& stop, Patience& patience, const Selector& select, const Stepper& step, Keeper& keeper) {
   LastStep last;
   simd::Lead lead = state.lead();
   for (std::int64_t t = 0;; ++t) {
-    double violation = violation_of(lead);
-    if (violation <= stop.tolerance) {
-      if (!shrink.restore(state, rows)) return {Reason::converged, t};
+    if (violation_of(lead) <= stop.tolerance) {
+      const Verdict verdict = keeper.verify(state, rows);
+      if (verdict != Verdict::go_on) return {verdict == Verdict::certified ? Reason::converged : Reason::stalled, t};
       last = {};
       lead = state.lead();
-      if ((violation = violation_of(lead)) <= stop.tolerance) return {Reason::converged, t};
     }
+    // A planned step may lose what only the next one wins back: nothing ends or changes between the two.
+    const bool between = last.kind == LastStep::Kind::planned;
     if (t >= stop.max_iterations) return {Reason::iteration_budget, t};
-    if (patience.spent(state.active)) return {patience.reason(), t};
+    if (t + 1 == stop.max_iterations && !between) last.kind = LastStep::Kind::none;
+    if (patience.spent(state.active) && !between) return {patience.reason(), t};
 
     const WorkingSet B = step.reconsider(state, rows, select, select(state, rows, lead, last), last);
     const auto* Ki = rows.row(B.i);
     const auto* Kj = rows.row(B.j);
+    if (!violating(state, B)) return {Reason::stalled, t};
     const double mu = step(state, B, Ki, Kj, last);
-    if (!(violating(state, B) && std::isfinite(mu))) return {Reason::stalled, t};
     state.step(B.i, B.j, mu);
-    lead = move(state.gradient.data(), Ki, Kj, mu, state.room_up.data(), state.room_down.data(), state.active);
+    lead = move_gradient(state, rows, Ki, Kj, mu);
 
-    if (shrink.after_step(state, rows, lead, violation_of(lead))) {
+    if (last.kind != LastStep::Kind::planned && keeper.tidy(state, rows, lead)) {
       last = {};
       lead = state.lead();
     }

@@ -53,8 +53,4 @@ WorkingSet with_curvature(Rows& rows, std::size_t i, std::size_t j) {
   return {i, j, std::max(q, simd::least_curvature)};
 }
 
-inline simd::Pivot pivot(const DualState& state, std::size_t i, double diagonal) {
-  return {state.gradient[i], diagonal, state.room_up[i], state.room_down[i]};
-}
-
 }  // namespace widemargin::smo

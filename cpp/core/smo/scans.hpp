@@ -1,0 +1,66 @@
+// The two passes over the active variables that an SMO step makes, shared among threads where there are enough variables.
+//
+// The pieces are the same for any number of threads and are combined in order, first position first, so the outcome is that of one pass.
+#pragma once
+
+#include <array>
+
+#include "core/dual_state.hpp"
+
+namespace widemargin::smo {
+
+template <class Rows>
+concept HasTeam = requires(Rows& rows) { rows.team(); };
+
+// Calls pass(first, last) for pieces of the active variables, combine(piece result) in order.
+template <class Result, class Rows, class Pass, class Combine>
+void scan(std::size_t active, Rows& rows, Pass&& pass, Combine&& combine) {
+  constexpr std::size_t most = 8, least_size = 6144;
+  if constexpr (HasTeam<Rows>) {
+    const std::size_t pieces = std::min(active / least_size, most);
+    if (pieces > 1 && rows.team().size() > 1) {
+      std::array<Result, most> results;
+      const std::size_t size = (active + pieces - 1) / pieces;
+      rows.team().share(pieces, [&](std::size_t k, std::size_t) { results[k] = pass(k * size, std::min(active, (k + 1) * size)); });
+      for (std::size_t k = 0; k < pieces; ++k) combine(results[k], static_cast<std::int64_t>(k * size));
+      return;
+    }
+  }
+  combine(pass(0, active), 0);
+}
+
+// G <- G - mu (K_i - K_j) and the new lead.
+template <class Rows>
+simd::Lead move_gradient(DualState& state, Rows& rows, const typename Rows::Value* Ki, const typename Rows::Value* Kj, double mu) {
+  const auto move = simd::ops<typename Rows::Value>().move;
+  simd::Lead lead{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
+  scan<simd::Lead>(
+      state.active, rows,
+      [&](std::size_t first, std::size_t last) {
+        return move(state.gradient.data() + first, Ki + first, Kj + first, mu, state.room_up.data() + first, state.room_down.data() + first, last - first);
+      },
+      [&](const simd::Lead& part, std::int64_t offset) {
+        if (part.up > lead.up) lead.up = part.up, lead.up_at = part.up_at + offset;
+        if (part.down < lead.down) lead.down = part.down, lead.down_at = part.down_at + offset;
+      });
+  return lead;
+}
+
+// The best partner for the variable at position i; `search` is one of the pair searches of simd::Ops, `room` what it asks for.
+template <class Rows, class Search>
+simd::Partner best_partner(const DualState& state, Rows& rows, Search search, std::size_t i, const std::vector<double>& room) {
+  const typename Rows::Value* row = rows.row(i);
+  const simd::Pivot pivot{state.gradient[i], static_cast<double>(rows.diagonal()[i]), state.room_up[i], state.room_down[i]};
+  simd::Partner best{-1, -1};
+  scan<simd::Partner>(
+      state.active, rows,
+      [&](std::size_t first, std::size_t last) {
+        return search(state.gradient.data() + first, row + first, rows.diagonal() + first, room.data() + first, last - first, pivot);
+      },
+      [&](const simd::Partner& part, std::int64_t offset) {
+        if (part.gain > best.gain) best = {part.gain, part.at + offset};
+      });
+  return best;
+}
+
+}  // namespace widemargin::smo

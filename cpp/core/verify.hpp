@@ -1,0 +1,93 @@
+// What stands between a solver that thinks it has converged and the claim that it has.
+//
+// All variables become active, and the gradient of all of them is recomputed from the support vectors: first with kernel values of the
+// solver's type and sums in double (rows still in the cache are reused), then, for every variable whose gradient lies close enough to the
+// intercept to decide the violation, with kernel values in double. How close is close is measured: the margin is at least four times the
+// largest difference seen between the two, over all variables compared.
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "core/gradient.hpp"
+
+namespace widemargin {
+
+enum class Verdict {
+  certified,  // the recomputed violation is within the tolerance
+  go_on,      // it is not; the state now holds the recomputed gradient
+  imprecise,  // it is not, and going on from recomputed gradients has stopped helping: kernel values need more digits
+};
+
+class Verifier {
+ public:
+  explicit Verifier(double tolerance) : tolerance_(tolerance) {}
+
+  template <class Rows>
+  Verdict operator()(DualState& state, Rows& rows) {
+    using T = typename Rows::Value;
+    const std::size_t was_active = state.active;
+    if (was_active < state.size()) {
+      std::vector<Id> order(state.size());
+      std::iota(order.begin(), order.end(), Id{0});
+      state.active = state.size();
+      rows.reorder(order, state.active);
+    }
+    recompute(state, rows);
+    if (!std::is_same_v<T, double> && violation_of(state.lead()) <= 2 * tolerance_) sharpen(state, rows);
+    const double violation = violation_of(state.lead());
+    if (violation <= tolerance_) return Verdict::certified;
+    // Variables that were shrunk too early say nothing about precision.
+    const double known = violation_of(simd::lead(state.gradient.data(), state.room_up.data(), state.room_down.data(), was_active));
+    const bool imprecise = known > tolerance_ && !(known < 0.5 * last_known_);
+    last_known_ = known;
+    return imprecise ? Verdict::imprecise : Verdict::go_on;
+  }
+
+ private:
+  template <class Rows>
+  static void recompute(DualState& state, Rows& rows) {
+    using T = typename Rows::Value;
+    const Support support(state, rows.ids());
+    state.gradient = state.linear;
+    const std::vector<Id> others = rows.subtract_whole_rows(support.positions, support.coefficients, state.gradient.data());
+    const Support rest(state, rows.ids(), others);
+    subtract_kernel_rows<T>(rows.source(), rest.ids, rest.coefficients, rows.ids(), state.gradient.data(), rows.team(), rows.patience());
+    rows.count(rest.ids.size() * state.size());
+  }
+
+  // Replaces the gradients that decide the violation by ones computed in double.
+  template <class Rows>
+  void sharpen(DualState& state, Rows& rows) const {
+    const Support support(state, rows.ids());
+    std::vector<std::uint8_t> exact(state.size(), 0);
+    double margin = 10 * tolerance_, largest_difference = 0;
+    do {
+      margin = std::max(margin, 8 * largest_difference);
+      const simd::Lead lead = state.lead();
+      std::vector<Id> positions, ids;
+      for (std::size_t p = 0; p < state.size(); ++p) {
+        const bool decides = (state.room_up[p] > 0 && state.gradient[p] > lead.up - margin) || (state.room_down[p] > 0 && state.gradient[p] < lead.down + margin);
+        if (!decides || exact[p] != 0) continue;
+        exact[p] = 1;
+        positions.push_back(static_cast<Id>(p));
+        ids.push_back(rows.ids()[p]);
+      }
+      if (positions.empty()) return;
+      std::vector<double> gradient(positions.size());
+      for (std::size_t k = 0; k < positions.size(); ++k) gradient[k] = state.linear[static_cast<std::size_t>(positions[k])];
+      subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, gradient.data(), rows.team(), rows.patience());
+      rows.count(support.ids.size() * ids.size());
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        double& current = state.gradient[static_cast<std::size_t>(positions[k])];
+        largest_difference = std::max(largest_difference, std::fabs(current - gradient[k]));
+        current = gradient[k];
+      }
+    } while (4 * largest_difference > margin);
+  }
+
+  double tolerance_;
+  double last_known_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace widemargin
