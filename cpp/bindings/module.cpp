@@ -247,7 +247,8 @@ NB_MODULE(_core, m) {
       .def_ro("intercept", &Outcome::intercept)
       .def_ro("iterations", &Outcome::iterations)
       .def_ro("kernel_evaluations", &Outcome::kernel_evaluations)
-      .def_ro("seconds", &Outcome::seconds);
+      .def_ro("seconds", &Outcome::seconds)
+      .def_prop_ro("precision", [](const Outcome& o) { return o.double_precision ? "float64" : "float32"; });
   nb::class_<Task>(m, "Task").def(
       "__init__",
       [](Task* self, Vector<Id> ids, Vector<double> linear, Vector<double> lower, Vector<double> upper, std::optional<Vector<double>> alpha,

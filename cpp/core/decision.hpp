@@ -35,7 +35,7 @@ void add_decision_values(const KernelRows& source, const std::vector<SupportClas
     const std::size_t width = std::min(chunk, n - first);
     columns.resize(width);
     for (std::size_t c = 0; c < width; ++c) columns[c] = static_cast<Id>(first + c);
-    const std::unique_ptr<Columns<T>> prepared = source.pack<T>(examples, columns, team);
+    const std::unique_ptr<Columns<T>> prepared = source.pack<T>(examples, columns, true, team);
     for (std::size_t r = 0; r < at_once; ++r) out[r] = block.data() + r * width;
     for (const SupportClass& group : classes)
       for (std::size_t s = group.first; s < group.last; s += at_once) {

@@ -17,7 +17,7 @@ void subtract_kernel_rows(const RowSource& source, std::span<const Id> rows, std
   std::vector<T*> out(at_once);
   for (std::size_t first = 0; first < columns.size(); first += chunk) {
     const std::size_t width = std::min(chunk, columns.size() - first);
-    const std::unique_ptr<Columns<T>> prepared = source.prepare(columns.subspan(first, width), team, T{});
+    const std::unique_ptr<Columns<T>> prepared = source.prepare(columns.subspan(first, width), true, team, T{});
     for (std::size_t r = 0; r < at_once; ++r) out[r] = block.data() + r * width;
     for (std::size_t s = 0; s < rows.size(); s += at_once) {
       const std::size_t some = std::min(at_once, rows.size() - s);

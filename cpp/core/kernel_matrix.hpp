@@ -24,7 +24,7 @@ void kernel_matrix(const KernelRows& source, const Examples& left, const Example
   const std::size_t n = left.size(), m = right.size();
   std::vector<Id> ids(std::max(n, m));
   std::iota(ids.begin(), ids.end(), Id{0});
-  const std::unique_ptr<Columns<T>> columns = source.pack<T>(right, {ids.data(), m}, team);
+  const std::unique_ptr<Columns<T>> columns = source.pack<T>(right, {ids.data(), m}, true, team);
   // A member computes whole strips alone: rows of the strip against all columns from its diagonal on.
   const std::size_t strips = (n + strip - 1) / strip;
   team.share(strips, [&](std::size_t s, std::size_t) {

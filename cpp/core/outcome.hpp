@@ -25,6 +25,7 @@ struct Outcome {
   std::int64_t iterations = 0;
   std::uint64_t kernel_evaluations = 0;
   double seconds = 0;
+  bool double_precision = false;  // kernel values in float did not do
 };
 
 // Deadline and interruption, shared by all parts of one computation. Any thread may look; only the thread that made the watch asks

@@ -1,5 +1,6 @@
 #include "core/solve.hpp"
 
+#include <numeric>
 #include <stdexcept>
 
 #include "core/block/block.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 // However small the cache: what a working block needs to be worth its name.
 constexpr std::size_t least_rows = 64;
+constexpr std::size_t largest_exact_problem = 1000;
 
 class Solve {
  public:
@@ -27,10 +29,9 @@ class Solve {
   Solution finish(const Start& from) {
     try {
       start(from);
-      if (options_.double_precision)
-        refine<double>();
-      else if (!refine<float>())
-        refine<double>();
+      double_precision_ = options_.double_precision || !refine<float>();
+      if (double_precision_) refine<double>();
+      if (reason_ == Reason::converged && leap_wait_ > 0 && state_.size() <= largest_exact_problem) finish_exactly();
     } catch (const Stopped& stopped) {
       reason_ = stopped.reason;
       if (reason_ != Reason::interrupted) {
@@ -50,7 +51,7 @@ class Solve {
       solution.gradient[v] = state_.gradient[p];
     }
     solution.outcome = {reason_,     certificate.kkt_violation, certificate.duality_gap, certificate.objective, certificate.intercept,
-                        iterations_, evaluations_,              0.0};
+                        iterations_, evaluations_,              0.0,                     double_precision_};
     return solution;
   }
 
@@ -68,13 +69,39 @@ class Solve {
       recompute_gradient(patience_);
   }
 
+  // A small problem costs next to nothing to solve to rounding, and then its solution does not depend on the order of its rows, on where
+  // the solver started, or on whether a row is weighted or repeated.
+  void finish_exactly() {
+    const StopRule asked = stop_;
+    stop_ = {std::min(asked.tolerance, 1e-10), std::min(asked.max_iterations, iterations_ + 100 * static_cast<std::int64_t>(state_.size()))};
+    leap_wait_ = 8;
+    CachedRows<double> rows = rows_of<double>();
+    fetch_support(rows);
+    const smo::Ended ended = run(rows);
+    iterations_ += ended.iterations;
+    if (ended.reason != Reason::converged) fetch_support(rows);
+    evaluations_ += rows.evaluations();
+    stop_ = asked;
+    if (ended.reason == Reason::interrupted || ended.reason == Reason::time_budget) throw Stopped{ended.reason};
+  }
+
+  // The gradient from rows in double, which then are in the cache.
+  void fetch_support(CachedRows<double>& rows) {
+    state_.active = state_.size();
+    std::vector<Id> everything(state_.size());
+    std::iota(everything.begin(), everything.end(), Id{0});
+    rows.reorder(everything, state_.size());
+    const Support support(state_, rows.ids());
+    std::vector<const double*> row(support.positions.size());
+    rows.rows(support.positions, row.data());
+    state_.gradient = state_.linear;
+    rows.subtract_whole_rows(support.positions, support.coefficients, state_.gradient.data());
+  }
+
   // Runs the solver with kernel values of type T; false if this precision does not get to the tolerance.
   template <class T>
   bool refine() {
-    std::vector<Id> ids(ids_.size());
-    for (std::size_t p = 0; p < ids.size(); ++p) ids[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
-    state_.active = state_.size();
-    CachedRows<T> rows(source_, std::move(ids), options_.cache_bytes, least_rows, workspace_.of(T{}), team_, patience_);
+    CachedRows<T> rows = rows_of<T>();
     const smo::Ended ended = run(rows);
     iterations_ += ended.iterations;
     evaluations_ += rows.evaluations();
@@ -83,6 +110,16 @@ class Solve {
     if (reason_ == Reason::interrupted || reason_ == Reason::time_budget) throw Stopped{reason_};
     if (reason_ == Reason::iteration_budget) recompute_gradient(patience_);
     return true;
+  }
+
+  // Rows in the current order of the variables, all of them active.
+  template <class T>
+  CachedRows<T> rows_of() {
+    std::vector<Id> ids(ids_.size());
+    for (std::size_t p = 0; p < ids.size(); ++p) ids[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
+    state_.active = state_.size();
+    const std::size_t bytes = std::max(options_.cache_bytes, state_.size() <= largest_exact_problem ? state_.size() * (state_.size() + 16) * sizeof(T) : 0);
+    return CachedRows<T>(source_, std::move(ids), bytes, least_rows, workspace_.of(T{}), team_, patience_);
   }
 
   template <class T>
@@ -111,13 +148,13 @@ class Solve {
     StopRule stop = stop_;
     stop.tolerance *= 0.98;  // the recomputed violation differs by rounding
     stop.max_iterations -= iterations_;
-    const smo::Shrinking shrinking(options_.shrinking);
     if (blocks(rows)) {
-      const block::Tuning tuning;
-      smo::Housekeeping keeper(shrinking, stop_.tolerance, tuning.rounds_per_shrink);
+      block::Tuning tuning;
+      tuning.leap_wait = leap_wait_;
+      smo::Housekeeping keeper(options_.shrinking, 0, stop_.tolerance, tuning.rounds_per_shrink);
       return block::BlockSolver<T, Selector, Stepper>(select, step, tuning).run(state_, rows, stop, patience_, keeper);
     }
-    smo::Housekeeping keeper(shrinking, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000));
+    smo::Housekeeping keeper(options_.shrinking, leap_wait_, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000));
     return smo::run(state_, rows, stop, patience_, select, step, keeper);
   }
 
@@ -151,7 +188,10 @@ class Solve {
   bool owner_;
   DualState state_;
   std::vector<Id> ids_;
+  // Steps between two Newton steps on all free variables. Solvers asked for by name take the steps their papers describe, and no others.
+  std::int64_t leap_wait_ = options_.solver == Solver::automatic ? 256 : 0;
   Reason reason_ = Reason::converged;
+  bool double_precision_ = false;
   std::int64_t iterations_ = 0;
   std::uint64_t evaluations_ = 0;
 };

@@ -21,6 +21,7 @@ struct Tuning {
   double inner_tolerance = 0.1;      // of the outer violation
   std::size_t steps_per_variable = 40;
   std::size_t rounds_per_shrink = 4;
+  std::int64_t leap_wait = 0;        // steps between two Newton steps on the free variables; 0 for none
 };
 
 template <class T, class Selector, class Stepper>
@@ -48,7 +49,7 @@ class BlockSolver {
       gather(state, rows, positions);
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
                                 std::min<std::int64_t>(stop.max_iterations - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
-      smo::TakeAsItIs keeper_inside;
+      smo::PartOfLarger keeper_inside(tuning_.leap_wait);
       const smo::Ended ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, keeper_inside);
       iterations += ended.iterations;
       if (!scatter(state, rows, positions)) return {ended.reason == Reason::converged ? Reason::stalled : ended.reason, iterations};

@@ -41,8 +41,11 @@ class CachedRows {
     for (std::size_t p = 0; p < ids_.size(); ++p) diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
     std::iota(variable_.begin(), variable_.end(), Id{0});
     where_.push_back(variable_);
-    const std::size_t row_bytes = padded(ids_.size()) * sizeof(T);
-    const std::size_t wanted = std::max(cache_bytes / row_bytes, std::min(ids_.size(), least_rows));
+    // Prepared columns are part of the cache's budget, unless they would take more than half of it.
+    const std::size_t row_bytes = padded(ids_.size()) * sizeof(T), column_bytes = ids_.size() * source.column_bytes(sizeof(T));
+    keep_columns_ = ids_.size() <= least_rows || column_bytes <= cache_bytes / 2;
+    const std::size_t bytes = keep_columns_ && cache_bytes < ids_.size() * row_bytes ? cache_bytes - std::min(cache_bytes, column_bytes) : cache_bytes;
+    const std::size_t wanted = std::max(bytes / row_bytes, std::min(ids_.size(), least_rows));
     room_ = std::min(wanted, ids_.size()) * padded(ids_.size());
     if (arena_.size() < room_) arena_ = Buffer<T>(room_);
     set_stride(padded(ids_.size()));
@@ -99,7 +102,7 @@ class CachedRows {
   void block(std::span<const Id> positions, T* const* out) {
     std::vector<Id> ids;
     for (const Id p : positions) ids.push_back(ids_[static_cast<std::size_t>(p)]);
-    source_.rows(ids, *source_.prepare(ids, team_, T{}), 0, ids.size(), out, team_);
+    source_.rows(ids, *source_.prepare(ids, true, team_, T{}), 0, ids.size(), out, team_);
     evaluations_ += ids.size() * ids.size();
   }
 
@@ -226,7 +229,7 @@ class CachedRows {
   }
 
   void extend(std::span<const std::size_t> slots, std::size_t length) {
-    if (!columns_) columns_ = source_.prepare({ids_.data(), active_}, team_, T{});
+    if (!columns_) columns_ = source_.prepare({ids_.data(), active_}, keep_columns_, team_, T{});
     std::vector<Id> ids;
     std::vector<T*> out;
     for (const std::size_t s : slots) {
@@ -309,6 +312,7 @@ class CachedRows {
   const RowSource& source_;
   Buffer<T>& arena_;
   std::size_t room_ = 0;  // of the arena, in values
+  bool keep_columns_ = true;
   ThreadTeam& team_;
   Patience& patience_;
   std::vector<Id> ids_;

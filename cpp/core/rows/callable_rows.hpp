@@ -21,8 +21,9 @@ class CallableRows final : public RowSource {
     return value;
   }
 
-  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, ThreadTeam&, double) const override { return std::make_unique<IdColumns<double>>(ids); }
+  std::size_t column_bytes(std::size_t) const override { return sizeof(Id); }
+  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
+  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool, ThreadTeam&, double) const override { return std::make_unique<IdColumns<double>>(ids); }
 
   void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out, ThreadTeam&) const override {
     compute(ids, columns, first, last, out);

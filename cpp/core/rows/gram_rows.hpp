@@ -21,8 +21,9 @@ class GramRows final : public RowSource {
   std::size_t size() const override { return size_; }
   double diagonal(Id id) const override { return static_cast<double>(gram_[static_cast<std::size_t>(id) * (size_ + 1)]); }
 
-  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, ThreadTeam&, double) const override { return std::make_unique<IdColumns<double>>(ids); }
+  std::size_t column_bytes(std::size_t) const override { return sizeof(Id); }
+  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
+  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool, ThreadTeam&, double) const override { return std::make_unique<IdColumns<double>>(ids); }
 
   void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
             ThreadTeam& team) const override {

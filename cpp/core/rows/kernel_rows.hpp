@@ -22,8 +22,15 @@ class KernelRows final : public RowSource {
     return kernel_.on_diagonal(squared_norm(row.data(), row.size()));
   }
 
-  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, ThreadTeam& team, float) const override { return pack<float>(examples_, ids, team); }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, ThreadTeam& team, double) const override { return pack<double>(examples_, ids, team); }
+  std::size_t column_bytes(std::size_t value_size) const override {
+    return geometry_.layout == Layout::sparse_columns ? sizeof(Id) : geometry_.dimension * value_size;
+  }
+  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {
+    return pack<float>(examples_, ids, keep, team);
+  }
+  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const override {
+    return pack<double>(examples_, ids, keep, team);
+  }
 
   void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
             ThreadTeam& team) const override {
@@ -36,8 +43,8 @@ class KernelRows final : public RowSource {
 
   // The same for other examples at the rows or the columns: prediction and kernel matrices.
   template <class T>
-  std::unique_ptr<Columns<T>> pack(const Examples& examples, std::span<const Id> ids, ThreadTeam& team) const {
-    return std::make_unique<Panels<T>>(examples, ids, geometry_, team);
+  std::unique_ptr<Columns<T>> pack(const Examples& examples, std::span<const Id> ids, bool keep, ThreadTeam& team) const {
+    return std::make_unique<Panels<T>>(examples, ids, geometry_, keep, team);
   }
   template <class T>
   void compute(const Examples& examples, std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out,

@@ -77,54 +77,86 @@ class Panels final : public Columns<T> {
  public:
   // What one panel looks like to a block computation.
   struct View {
-    const T* dense = nullptr;            // [dimension][width]
+    const T* dense = nullptr;             // [dimension][width]
     const std::int32_t* index = nullptr;  // sparse_columns: the non-zeros of column c are begin[c] .. begin[c + 1]
     const T* value = nullptr;
     const std::size_t* begin = nullptr;
   };
 
-  Panels(const Examples& examples, std::span<const Id> ids, const Geometry& geometry, ThreadTeam& team)
-      : geometry_(geometry), count_(ids.size()), norms_(ids.size()) {
-    if (geometry.layout == Layout::sparse_columns)
+  // Dense panels are packed once and kept, or, where memory is short, packed anew by each view.
+  Panels(const Examples& examples, std::span<const Id> ids, const Geometry& geometry, bool keep, ThreadTeam& team)
+      : examples_(examples), geometry_(geometry), ids_(ids.begin(), ids.end()), norms_(ids.size()) {
+    if (geometry.layout == Layout::sparse_columns) {
       pack_sparse(examples, ids);
-    else
-      pack_dense(examples, ids, team);
+      return;
+    }
+    if (keep) dense_ = Buffer<T>(panels() * panel_size() + overrun);
+    team.share(panels(), [&](std::size_t p, std::size_t) {
+      thread_local Buffer<T> scratch;
+      T* target = keep ? dense_.data() + p * panel_size() : sized(scratch);
+      pack(p, target);
+      const std::size_t width = geometry_.width, w = std::min(width, size() - p * width);
+      for (std::size_t c = 0; c < w; ++c) {
+        double sum = 0;
+        for (std::size_t k = 0; k < geometry_.dimension; ++k) sum += static_cast<double>(target[k * width + c]) * static_cast<double>(target[k * width + c]);
+        norms_[p * width + c] = static_cast<T>(sum);
+      }
+    });
+    if (keep) std::fill(dense_.data() + panels() * panel_size(), dense_.data() + dense_.size(), T(0));
   }
 
   const Geometry& geometry() const { return geometry_; }
-  std::size_t size() const { return count_; }
-  std::size_t panels() const { return (count_ + geometry_.width - 1) / geometry_.width; }
+  std::size_t size() const { return ids_.size(); }
+  std::size_t panels() const { return (size() + geometry_.width - 1) / geometry_.width; }
   const T* norms() const { return norms_.data(); }
+
+  // Good until the same thread asks for another one.
   View view(std::size_t panel) const {
-    if (geometry_.layout == Layout::sparse_columns)
-      return {nullptr, index_.data(), value_.data(), begin_.data() + panel * geometry_.width};
-    return {dense_.data() + panel * geometry_.width * geometry_.dimension, nullptr, nullptr, nullptr};
+    if (geometry_.layout == Layout::sparse_columns) return {nullptr, index_.data(), value_.data(), begin_.data() + panel * geometry_.width};
+    if (dense_.size() > 0) return {dense_.data() + panel * panel_size(), nullptr, nullptr, nullptr};
+    thread_local Buffer<T> scratch;
+    T* target = sized(scratch);
+    pack(panel, target);
+    return {target, nullptr, nullptr, nullptr};
   }
 
  private:
-  void pack_dense(const Examples& examples, std::span<const Id> ids, ThreadTeam& team) {
-    const std::size_t d = geometry_.dimension, width = geometry_.width;
-    // The vector loops read whole strips of up to 128 values.
-    dense_ = Buffer<T>(panels() * width * d + 128);
-    std::fill(dense_.data() + panels() * width * d, dense_.data() + dense_.size(), T(0));
-    team.share(panels(), [&](std::size_t p, std::size_t) {
-      std::vector<T> row(d);
-      T* panel = dense_.data() + p * width * d;
-      const std::size_t w = std::min(width, count_ - p * width);
-      if (w < width) std::fill(panel, panel + width * d, T(0));
-      for (std::size_t c = 0; c < w; ++c) {
-        examples.copy_row(static_cast<std::size_t>(ids[p * width + c]), geometry_.shift_or_null(), row.data());
-        for (std::size_t k = 0; k < d; ++k) panel[k * width + c] = row[k];
-        norms_[p * width + c] = squared_norm(row.data(), d);
+  static constexpr std::size_t overrun = 128;  // the vector loops read whole strips
+
+  std::size_t panel_size() const { return geometry_.width * geometry_.dimension; }
+
+  T* sized(Buffer<T>& scratch) const {
+    if (scratch.size() < panel_size() + overrun) {
+      scratch = Buffer<T>(panel_size() + overrun);
+      std::fill(scratch.data(), scratch.data() + scratch.size(), T(0));
+    }
+    return scratch.data();
+  }
+
+  // Columns become contiguous: some rows at a time are converted side by side, then written as pieces of each panel line.
+  void pack(std::size_t p, T* panel) const {
+    constexpr std::size_t some = 16;
+    const std::size_t d = geometry_.dimension, width = geometry_.width, w = std::min(width, size() - p * width);
+    thread_local std::vector<T> rows;
+    rows.resize(some * d);
+    for (std::size_t c0 = 0; c0 < width; c0 += some) {
+      for (std::size_t c = c0; c < c0 + some; ++c) {
+        T* row = rows.data() + (c - c0) * d;
+        if (c < w)
+          examples_.copy_row(static_cast<std::size_t>(ids_[p * width + c]), geometry_.shift_or_null(), row);
+        else
+          std::fill(row, row + d, T(0));
       }
-    });
+      for (std::size_t k = 0; k < d; ++k)
+        for (std::size_t c = 0; c < some; ++c) panel[k * width + c0 + c] = rows[c * d + k];
+    }
   }
 
   void pack_sparse(const Examples& examples, std::span<const Id> ids) {
     std::vector<std::int32_t> index(geometry_.dimension);
     std::vector<T> value(geometry_.dimension);
     begin_.assign(1, 0);
-    for (std::size_t c = 0; c < count_; ++c) {
+    for (std::size_t c = 0; c < ids.size(); ++c) {
       const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(ids[c]), index.data(), value.data());
       index_.insert(index_.end(), index.begin(), index.begin() + static_cast<std::ptrdiff_t>(nnz));
       value_.insert(value_.end(), value.begin(), value.begin() + static_cast<std::ptrdiff_t>(nnz));
@@ -133,8 +165,9 @@ class Panels final : public Columns<T> {
     }
   }
 
+  const Examples& examples_;
   Geometry geometry_;
-  std::size_t count_;
+  std::vector<Id> ids_;
   std::vector<T> norms_;
   Buffer<T> dense_;
   std::vector<std::int32_t> index_;

@@ -25,8 +25,11 @@ class RowSource {
   virtual std::size_t size() const = 0;
   virtual double diagonal(Id id) const = 0;
 
-  virtual std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, ThreadTeam& team, float) const = 0;
-  virtual std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, ThreadTeam& team, double) const = 0;
+  // Bytes of a prepared column, if it is kept ready.
+  virtual std::size_t column_bytes(std::size_t value_size) const = 0;
+  // `keep`: spend that memory; otherwise columns are brought into shape whenever rows are computed.
+  virtual std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const = 0;
+  virtual std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const = 0;
 
   // out[r][c - first] = k(x_ids[r], x_columns[c]) for first <= c < last
   virtual void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,

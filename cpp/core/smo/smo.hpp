@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/outcome.hpp"
+#include "core/smo/newton_on_free.hpp"
 #include "core/smo/scans.hpp"
 #include "core/smo/shrink.hpp"
 #include "core/smo/working_set.hpp"
@@ -21,27 +22,59 @@ struct Ended {
   std::int64_t iterations;
 };
 
-// For a problem that is part of a larger one: no shrinking, and the running gradient is good enough.
-struct TakeAsItIs {
+// Calls NewtonOnFree from time to time, and less and less often where it does not help.
+class Leaps {
+ public:
+  // `shortest_wait` steps lie between two leaps at least; 0 turns them off.
+  explicit Leaps(std::int64_t shortest_wait) : shortest_wait_(shortest_wait), wait_(shortest_wait) {}
+
   template <class Rows>
-  bool tidy(DualState&, Rows&, const simd::Lead&) {
-    return false;
+  bool after_step(DualState& state, Rows& rows, const simd::Lead& lead) {
+    if (shortest_wait_ == 0 || ++steps_ < wait_) return false;
+    steps_ = 0;
+    const double before = violation_of(lead);
+    const bool moved = newton_(state, rows);
+    const bool helped = moved && violation_of(state.lead()) < 0.5 * before;
+    wait_ = helped ? shortest_wait_ : std::min(2 * wait_, longest_wait);
+    return moved;
+  }
+
+ private:
+  static constexpr std::int64_t longest_wait = 1 << 20;
+  std::int64_t shortest_wait_, wait_, steps_ = 0;
+  NewtonOnFree newton_;
+};
+
+// For a problem that is part of a larger one: no shrinking, and the running gradient is good enough.
+class PartOfLarger {
+ public:
+  explicit PartOfLarger(std::int64_t leap_wait) : leaps_(leap_wait) {}
+
+  template <class Rows>
+  bool tidy(DualState& state, Rows& rows, const simd::Lead& lead) {
+    return leaps_.after_step(state, rows, lead);
   }
   template <class Rows>
   Verdict verify(DualState&, Rows&) {
     return Verdict::certified;
   }
+
+ private:
+  Leaps leaps_;
 };
 
 class Housekeeping {
  public:
-  Housekeeping(const Shrinking& shrink, double tolerance, std::size_t every) : shrink_(shrink), verify_(tolerance), every_(every), left_(every) {}
+  Housekeeping(bool shrinking, std::int64_t leap_wait, double tolerance, std::size_t every)
+      : shrink_(shrinking), leaps_(leap_wait), verify_(tolerance), every_(every), left_(every) {}
 
+  // True if the state changed under the solver's feet.
   template <class Rows>
   bool tidy(DualState& state, Rows& rows, const simd::Lead& lead) {
-    if (--left_ > 0) return false;
+    const bool leapt = leaps_.after_step(state, rows, lead);
+    if (--left_ > 0) return leapt;
     left_ = every_;
-    return shrink_(state, rows, lead);
+    return shrink_(state, rows, leapt ? state.lead() : lead) || leapt;
   }
   template <class Rows>
   Verdict verify(DualState& state, Rows& rows) {
@@ -50,6 +83,7 @@ class Housekeeping {
 
  private:
   Shrinking shrink_;
+  Leaps leaps_;
   Verifier verify_;
   std::size_t every_, left_;
 };
