@@ -237,6 +237,7 @@ NB_MODULE(_core, m) {
   m.def("kernel_source", &kernel_source, "examples"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
   m.def("gram_source", &gram_source<float>, "gram"_a);
   m.def("gram_source", &gram_source<double>, "gram"_a);
+  m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);
   m.def("callable_source", &callable_source, "evaluate"_a, "size"_a);
 
   nb::class_<Outcome>(m, "Outcome")

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "core/rows/callable_rows.hpp"
+#include "core/rows/class_shared_rows.hpp"
 #include "core/rows/gram_rows.hpp"
 #include "core/rows/kernel_rows.hpp"
 
@@ -75,6 +76,18 @@ std::unique_ptr<Source> gram_source(Matrix<T> gram) {
   auto source = std::make_unique<Source>();
   source->rows = std::make_unique<GramRows<T>>(gram.data(), gram.shape(0));
   source->owners.push_back(nb::cast(gram));
+  return source;
+}
+
+// The same rows for all pairs of classes: `labels` are the class numbers of the examples, `bytes` what may be spent on sharing.
+inline std::unique_ptr<Source> class_shared_source(nb::object base, Vector<Id> labels, std::size_t bytes) {
+  const Source& shared = nb::cast<const Source&>(base);
+  if (labels.shape(0) != shared.rows->size()) throw std::invalid_argument("labels and row source differ in length");
+  for (std::size_t i = 0; i < labels.shape(0); ++i)
+    if (labels.data()[i] < 0) throw std::invalid_argument("class numbers must not be negative");
+  auto source = std::make_unique<Source>();
+  source->rows = std::make_unique<ClassSharedRows>(*shared.rows, std::vector<Id>(labels.data(), labels.data() + labels.shape(0)), bytes);
+  source->owners.push_back(std::move(base));
   return source;
 }
 

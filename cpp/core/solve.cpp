@@ -175,8 +175,7 @@ class Solve {
       support.push_back(columns[p]);
       coefficients.push_back(state_.alpha[p]);
     }
-    subtract_kernel_rows<double>(source_, support, coefficients, columns, state_.gradient.data(), team_, patience);
-    evaluations_ += support.size() * columns.size();
+    evaluations_ += subtract_kernel_rows<double>(source_, support, coefficients, columns, state_.gradient.data(), team_, patience);
   }
 
   const RowSource& source_;

@@ -52,8 +52,7 @@ class Verifier {
     state.gradient = state.linear;
     const std::vector<Id> others = rows.subtract_whole_rows(support.positions, support.coefficients, state.gradient.data());
     const Support rest(state, rows.ids(), others);
-    subtract_kernel_rows<T>(rows.source(), rest.ids, rest.coefficients, rows.ids(), state.gradient.data(), rows.team(), rows.patience());
-    rows.count(rest.ids.size() * state.size());
+    rows.count(subtract_kernel_rows<T>(rows.source(), rest.ids, rest.coefficients, rows.ids(), state.gradient.data(), rows.team(), rows.patience()));
   }
 
   // Replaces the gradients that decide the violation by ones computed in double.
@@ -76,8 +75,7 @@ class Verifier {
       if (positions.empty()) return;
       std::vector<double> gradient(positions.size());
       for (std::size_t k = 0; k < positions.size(); ++k) gradient[k] = state.linear[static_cast<std::size_t>(positions[k])];
-      subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, gradient.data(), rows.team(), rows.patience());
-      rows.count(support.ids.size() * ids.size());
+      rows.count(subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, gradient.data(), rows.team(), rows.patience()));
       for (std::size_t k = 0; k < positions.size(); ++k) {
         double& current = state.gradient[static_cast<std::size_t>(positions[k])];
         largest_difference = std::max(largest_difference, std::fabs(current - gradient[k]));

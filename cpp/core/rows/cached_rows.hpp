@@ -102,8 +102,7 @@ class CachedRows {
   void block(std::span<const Id> positions, T* const* out) {
     std::vector<Id> ids;
     for (const Id p : positions) ids.push_back(ids_[static_cast<std::size_t>(p)]);
-    source_.rows(ids, *source_.prepare(ids, true, team_, T{}), 0, ids.size(), out, team_);
-    evaluations_ += ids.size() * ids.size();
+    evaluations_ += source_.rows(ids, *source_.prepare(ids, true, team_, T{}), 0, ids.size(), out, team_);
   }
 
   // Position p takes what stood at order[p]; `order` is a stable partition of the active positions [0, active()) into those that stay
@@ -236,8 +235,7 @@ class CachedRows {
       ids.push_back(ids_[static_cast<std::size_t>(slots_[s].position)]);
       out.push_back(arena_.data() + s * stride_ + length);
     }
-    source_.rows(ids, *columns_, length, active_, out.data(), team_);
-    evaluations_ += slots.size() * (active_ - length);
+    evaluations_ += source_.rows(ids, *columns_, length, active_, out.data(), team_);
     for (const std::size_t s : slots) slots_[s].length = active_;
     if (patience_.spent(slots.size() * (active_ - length) * 2)) throw Stopped{patience_.reason()};
   }

@@ -25,22 +25,25 @@ class CallableRows final : public RowSource {
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
   std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool, ThreadTeam&, double) const override { return std::make_unique<IdColumns<double>>(ids); }
 
-  void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out, ThreadTeam&) const override {
-    compute(ids, columns, first, last, out);
+  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
+                     ThreadTeam&) const override {
+    return compute(ids, columns, first, last, out);
   }
-  void rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out, ThreadTeam&) const override {
-    compute(ids, columns, first, last, out);
+  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
+                     ThreadTeam&) const override {
+    return compute(ids, columns, first, last, out);
   }
 
  private:
   template <class T>
-  void compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out) const {
+  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out) const {
     const std::vector<Id>& at = static_cast<const IdColumns<T>&>(columns).ids;
     const std::size_t width = last - first;
     std::vector<double> block(ids.size() * width);
     evaluate_(ids, {at.data() + first, width}, block.data());
     for (std::size_t r = 0; r < ids.size(); ++r)
       for (std::size_t c = 0; c < width; ++c) out[r][c] = static_cast<T>(block[r * width + c]);
+    return block.size();
   }
 
   Evaluate evaluate_;

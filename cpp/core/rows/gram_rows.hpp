@@ -25,23 +25,24 @@ class GramRows final : public RowSource {
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
   std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool, ThreadTeam&, double) const override { return std::make_unique<IdColumns<double>>(ids); }
 
-  void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-            ThreadTeam& team) const override {
-    gather(ids, columns, first, last, out, team);
+  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
+                     ThreadTeam& team) const override {
+    return gather(ids, columns, first, last, out, team);
   }
-  void rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-            ThreadTeam& team) const override {
-    gather(ids, columns, first, last, out, team);
+  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
+                     ThreadTeam& team) const override {
+    return gather(ids, columns, first, last, out, team);
   }
 
  private:
   template <class T>
-  void gather(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
+  std::uint64_t gather(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
     const std::vector<Id>& at = static_cast<const IdColumns<T>&>(columns).ids;
     team.share(ids.size(), [&](std::size_t r, std::size_t) {
       const S* row = gram_ + static_cast<std::size_t>(ids[r]) * size_;
       for (std::size_t c = first; c < last; ++c) out[r][c - first] = static_cast<T>(row[at[c]]);
     });
+    return 0;  // looked up, not evaluated
   }
 
   const S* gram_;

@@ -32,13 +32,13 @@ class KernelRows final : public RowSource {
     return pack<double>(examples_, ids, keep, team);
   }
 
-  void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-            ThreadTeam& team) const override {
-    compute(examples_, ids, columns, first, last, out, team);
+  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
+                     ThreadTeam& team) const override {
+    return compute(examples_, ids, columns, first, last, out, team);
   }
-  void rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-            ThreadTeam& team) const override {
-    compute(examples_, ids, columns, first, last, out, team);
+  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
+                     ThreadTeam& team) const override {
+    return compute(examples_, ids, columns, first, last, out, team);
   }
 
   // The same for other examples at the rows or the columns: prediction and kernel matrices.
@@ -47,10 +47,11 @@ class KernelRows final : public RowSource {
     return std::make_unique<Panels<T>>(examples, ids, geometry_, keep, team);
   }
   template <class T>
-  void compute(const Examples& examples, std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out,
+  std::uint64_t compute(const Examples& examples, std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out,
                ThreadTeam& team) const {
     const PackedRows<T> rows(examples, ids, geometry_);
     KernelBlock<T>(kernel_, rows, static_cast<const Panels<T>&>(columns)).compute(first, last, out, team);
+    return ids.size() * (last - first);
   }
 
  private:

@@ -31,11 +31,11 @@ class RowSource {
   virtual std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const = 0;
   virtual std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const = 0;
 
-  // out[r][c - first] = k(x_ids[r], x_columns[c]) for first <= c < last
-  virtual void rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-                    ThreadTeam& team) const = 0;
-  virtual void rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-                    ThreadTeam& team) const = 0;
+  // out[r][c - first] = k(x_ids[r], x_columns[c]) for first <= c < last. Returns how many values were evaluated.
+  virtual std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
+                             ThreadTeam& team) const = 0;
+  virtual std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
+                             ThreadTeam& team) const = 0;
 };
 
 }  // namespace widemargin
