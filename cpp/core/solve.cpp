@@ -75,7 +75,7 @@ class Solve {
     const StopRule asked = stop_;
     stop_ = {std::min(asked.tolerance, 1e-10), std::min(asked.max_iterations, iterations_ + 100 * static_cast<std::int64_t>(state_.size()))};
     leap_wait_ = 8;
-    CachedRows<double> rows = rows_of<double>();
+    CachedRows<double> rows = rows_of<double>(state_.size() * (state_.size() + 16) * sizeof(double));
     fetch_support(rows);
     const smo::Ended ended = run(rows);
     iterations_ += ended.iterations;
@@ -101,7 +101,7 @@ class Solve {
   // Runs the solver with kernel values of type T; false if this precision does not get to the tolerance.
   template <class T>
   bool refine() {
-    CachedRows<T> rows = rows_of<T>();
+    CachedRows<T> rows = rows_of<T>(options_.cache_bytes);
     const smo::Ended ended = run(rows);
     iterations_ += ended.iterations;
     evaluations_ += rows.evaluations();
@@ -114,11 +114,10 @@ class Solve {
 
   // Rows in the current order of the variables, all of them active.
   template <class T>
-  CachedRows<T> rows_of() {
+  CachedRows<T> rows_of(std::size_t bytes) {
     std::vector<Id> ids(ids_.size());
     for (std::size_t p = 0; p < ids.size(); ++p) ids[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
     state_.active = state_.size();
-    const std::size_t bytes = std::max(options_.cache_bytes, state_.size() <= largest_exact_problem ? state_.size() * (state_.size() + 16) * sizeof(T) : 0);
     return CachedRows<T>(source_, std::move(ids), bytes, least_rows, workspace_.of(T{}), team_, patience_);
   }
 

@@ -8,6 +8,7 @@
 // The housekeeper shrinks the problem now and then, and decides what a violation within the tolerance is worth.
 #pragma once
 
+#include "core/concepts.hpp"
 #include "core/outcome.hpp"
 #include "core/smo/newton_on_free.hpp"
 #include "core/smo/scans.hpp"
@@ -88,8 +89,8 @@ class Housekeeping {
   std::size_t every_, left_;
 };
 
-template <class Rows, class Selector, class Stepper, class Keeper>
-Ended run(DualState& state, Rows& rows, const StopRule& stop, Patience& patience, const Selector& select, const Stepper& step, Keeper& keeper) {
+template <Rows R, Selector<R> Select, Stepper<R, Select> Step, Keeper<R> Keep>
+Ended run(DualState& state, R& rows, const StopRule& stop, Patience& patience, const Select& select, const Step& step, Keep& keeper) {
   LastStep last;
   simd::Lead lead = state.lead();
   for (std::int64_t t = 0;; ++t) {
@@ -105,7 +106,7 @@ Ended run(DualState& state, Rows& rows, const StopRule& stop, Patience& patience
     if (t + 1 == stop.max_iterations && !between) last.kind = LastStep::Kind::none;
     if (patience.spent(state.active) && !between) return {patience.reason(), t};
 
-    const WorkingSet B = step.reconsider(state, rows, select, select(state, rows, lead, last), last);
+    const WorkingSet B = step.reconsider(state, select, select(state, rows, lead, last), last);
     const auto* Ki = rows.row(B.i);
     const auto* Kj = rows.row(B.j);
     if (!violating(state, B)) return {Reason::stalled, t};

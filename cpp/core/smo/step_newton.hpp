@@ -6,8 +6,8 @@
 namespace widemargin::smo {
 
 struct StepNewton {
-  template <class Rows, class Selector>
-  WorkingSet reconsider(const DualState&, Rows&, const Selector&, const WorkingSet& B, const LastStep&) const {
+  template <class Selector>
+  WorkingSet reconsider(const DualState&, const Selector&, const WorkingSet& B, const LastStep&) const {
     return B;
   }
 

@@ -12,8 +12,8 @@ class StepPlanningAhead {
   explicit StepPlanningAhead(std::size_t recent) : recent_(recent) {}
 
   // After a planned step the working sets it counted on compete with the selected one: B(t-2) and older.
-  template <class Rows, class Selector>
-  WorkingSet reconsider(const DualState& state, Rows&, const Selector&, const WorkingSet& B, const LastStep& last) const {
+  template <class Selector>
+  WorkingSet reconsider(const DualState& state, const Selector&, const WorkingSet& B, const LastStep& last) const {
     if (last.kind != LastStep::Kind::planned) return B;
     const bool exact = Selector::ranks_by_truncated_gain || !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);
     const auto gain = exact ? truncated_gain : newton_gain;

@@ -1,0 +1,156 @@
+// Every vector implementation this processor runs against the scalar baseline, on random input of awkward lengths.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "core/simd/ops.hpp"
+
+namespace simd = widemargin::simd;
+
+namespace {
+
+int failures = 0;
+
+void check(bool good, const char* implementation, const char* what, std::size_t n) {
+  if (good) return;
+  ++failures;
+  std::printf("%s: %s differs from the baseline for n = %zu\n", implementation, what, n);
+}
+
+template <class T>
+bool close(const std::vector<T>& a, const std::vector<T>& b, double tolerance) {
+  for (std::size_t c = 0; c < a.size(); ++c)
+    if (!(std::fabs(static_cast<double>(a[c]) - static_cast<double>(b[c])) <= tolerance * (1 + std::fabs(static_cast<double>(b[c]))))) return false;
+  return true;
+}
+
+template <class T>
+class Comparison {
+ public:
+  Comparison(const char* name, std::size_t n, std::size_t d, unsigned seed)
+      : name_(name), n_(n), d_(d), random_(seed), ours_(simd::ops<T>()), base_(simd::baseline::table<T>()) {}
+
+  void run() {
+    kernels();
+    products();
+    scans();
+    rows();
+  }
+
+ private:
+  static constexpr double tolerance = sizeof(T) == 4 ? 2e-6 : 1e-13;
+
+  std::vector<T> values(std::size_t count, double low, double high) {
+    std::uniform_real_distribution<double> uniform(low, high);
+    std::vector<T> result(count);
+    for (T& value : result) value = static_cast<T>(uniform(random_));
+    return result;
+  }
+
+  void kernels() {
+    std::vector<T> squared = values(n_, -1e-3, 300), ours(n_), base(n_);
+    ours_.gaussian(squared.data(), ours.data(), n_, T(0.7));
+    base_.gaussian(squared.data(), base.data(), n_, T(0.7));
+    check(close(ours, base, tolerance), name_, "gaussian", n_);
+    const std::vector<T> dot = values(n_, -3, 3), norms = values(n_, 0, 9);
+    ours_.gaussian_from_dot(dot.data(), ours.data(), n_, T(0.3), T(4), norms.data());
+    base_.gaussian_from_dot(dot.data(), base.data(), n_, T(0.3), T(4), norms.data());
+    check(close(ours, base, 4 * tolerance), name_, "gaussian_from_dot", n_);
+  }
+
+  void products() {
+    const std::size_t width = (n_ + 127) / 128 * 128, n_rows = 7;
+    const std::vector<T> panel = values(width * d_ + 128, -1, 1), rows = values(n_rows * d_, -1, 1);
+    std::vector<T> ours(n_rows * n_), base(n_rows * n_);
+    ours_.squared_distances(panel.data(), width, n_, rows.data(), n_rows, d_, ours.data(), n_);
+    base_.squared_distances(panel.data(), width, n_, rows.data(), n_rows, d_, base.data(), n_);
+    check(close(ours, base, tolerance * static_cast<double>(d_)), name_, "squared_distances", n_);
+    ours_.dot_products(panel.data(), width, n_, rows.data(), n_rows, d_, ours.data(), n_);
+    base_.dot_products(panel.data(), width, n_, rows.data(), n_rows, d_, base.data(), n_);
+    check(close(ours, base, tolerance * static_cast<double>(d_)), name_, "dot_products", n_);
+    std::vector<std::int32_t> index;
+    for (std::size_t k = 0; k < d_; k += 2) index.push_back(static_cast<std::int32_t>(k));
+    const std::vector<T> value = values(index.size(), -1, 1);
+    ours.resize(n_), base.resize(n_);
+    ours_.sparse_times_panel(panel.data(), width, n_, index.data(), value.data(), index.size(), ours.data());
+    base_.sparse_times_panel(panel.data(), width, n_, index.data(), value.data(), index.size(), base.data());
+    check(close(ours, base, tolerance * static_cast<double>(d_)), name_, "sparse_times_panel", n_);
+    const std::vector<T> lanes = values(d_ * simd::sparse_lanes, -1, 1);
+    ours.resize(simd::sparse_lanes), base.resize(simd::sparse_lanes);
+    ours_.sparse_times_lanes(lanes.data(), index.data(), value.data(), index.size(), ours.data());
+    base_.sparse_times_lanes(lanes.data(), index.data(), value.data(), index.size(), base.data());
+    check(close(ours, base, tolerance * static_cast<double>(d_)), name_, "sparse_times_lanes", n_);
+  }
+
+  void scans() {
+    const std::vector<T> Ki = values(n_, 0, 0.9), Kj = values(n_, 0, 0.9), diagonal = values(n_, 1, 1.5);
+    std::vector<double> G(n_), up(n_), down(n_);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (std::size_t c = 0; c < n_; ++c) {
+      G[c] = std::round(4 * uniform(random_)) / 4;  // ties: the first position must win
+      const double where = uniform(random_);
+      up[c] = where > 0.6 ? 0 : 1 + where, down[c] = where < -0.6 ? 0 : 1 - where;
+    }
+    std::vector<double> ours_G = G, base_G = G;
+    const simd::Lead ours = ours_.move(ours_G.data(), Ki.data(), Ki.data(), 0.3, up.data(), down.data(), n_);
+    const simd::Lead base = base_.move(base_G.data(), Ki.data(), Ki.data(), 0.3, up.data(), down.data(), n_);
+    check(ours.up == base.up && ours.up_at == base.up_at && ours.down == base.down && ours.down_at == base.down_at, name_, "lead", n_);
+    ours_.move(ours_G.data(), Ki.data(), Kj.data(), 0.3, up.data(), down.data(), n_);
+    base_.move(base_G.data(), Ki.data(), Kj.data(), 0.3, up.data(), down.data(), n_);
+    check(close(ours_G, base_G, 1e-14), name_, "move", n_);
+    const simd::Pivot pivot{1.1, 1.2, 0.4, 0.8};
+    partner(ours_.best_newton_partner, base_.best_newton_partner, "best_newton_partner", base_G, Ki, diagonal, down, pivot);
+    partner(ours_.best_ascending_partner, base_.best_ascending_partner, "best_ascending_partner", base_G, Ki, diagonal, down, pivot);
+    const simd::Pivot low{-1.1, 1.2, 0.4, 0.8};
+    partner(ours_.best_descending_partner, base_.best_descending_partner, "best_descending_partner", base_G, Ki, diagonal, up, low);
+    const simd::Pivot nobody{-9, 1.2, 0.4, 0.8};
+    const simd::Partner none = ours_.best_newton_partner(base_G.data(), Ki.data(), diagonal.data(), down.data(), n_, nobody);
+    check(none.gain == -1 && none.at == -1, name_, "no partner", n_);
+  }
+
+  template <class Search>
+  void partner(Search ours, Search base, const char* what, const std::vector<double>& G, const std::vector<T>& Ki, const std::vector<T>& diagonal,
+               const std::vector<double>& room, const simd::Pivot& pivot) {
+    const simd::Partner a = ours(G.data(), Ki.data(), diagonal.data(), room.data(), n_, pivot);
+    const simd::Partner b = base(G.data(), Ki.data(), diagonal.data(), room.data(), n_, pivot);
+    check((a.at < 0) == (b.at < 0) && std::fabs(a.gain - b.gain) <= 1e-5 * (1 + std::fabs(b.gain)), name_, what, n_);
+  }
+
+  void rows() {
+    const std::size_t n_rows = 11;
+    const std::vector<T> block = values(n_rows * n_, -1, 1);
+    std::vector<const T*> row(n_rows);
+    std::vector<double> coefficient(n_rows), ours(n_, 0.5), base(n_, 0.5);
+    for (std::size_t r = 0; r < n_rows; ++r) row[r] = block.data() + r * n_, coefficient[r] = 0.1 * static_cast<double>(r) - 0.4;
+    ours_.subtract_rows(ours.data(), row.data(), coefficient.data(), n_rows, 1, n_);
+    base_.subtract_rows(base.data(), row.data(), coefficient.data(), n_rows, 1, n_);
+    check(close(ours, base, 1e-14), name_, "subtract_rows", n_);
+  }
+
+  const char* name_;
+  std::size_t n_, d_;
+  std::mt19937 random_;
+  const simd::Ops<T>&ours_, &base_;
+};
+
+}  // namespace
+
+int main() {
+  int compared = 0;
+  for (const char* name : {"baseline", "avx2", "avx512"}) {
+    if (!simd::use_ops(name)) {
+      std::printf("%s: not on this processor\n", name);
+      continue;
+    }
+    for (const std::size_t n : {1, 2, 7, 8, 15, 16, 17, 63, 64, 65, 127, 300, 1021})
+      for (const std::size_t d : {1, 2, 9, 64}) {
+        Comparison<float>(name, n, d, static_cast<unsigned>(n * d)).run();
+        Comparison<double>(name, n, d, static_cast<unsigned>(n * d)).run();
+        ++compared;
+      }
+  }
+  std::printf("%d comparisons, %d failures\n", compared, failures);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

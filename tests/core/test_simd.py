@@ -1,0 +1,58 @@
+"""The vector implementations against the scalar baseline, seen from Python (cpp/tests compares them loop by loop)."""
+
+import numpy as np
+import pytest
+
+from widemargin import _core
+from widemargin.kernels import kernel_matrix, row_source
+from widemargin.machines.classifier import box
+from widemargin.machines.dual import SolverOptions, StopRule, solve
+
+IMPLEMENTATIONS = ("baseline", "avx2", "avx512")
+
+
+@pytest.fixture(params=IMPLEMENTATIONS)
+def implementation(request):
+    chosen = _core.simd_name()
+    if not _core.use_simd(request.param):
+        pytest.skip(f"this processor does not run {request.param}")
+    yield request.param
+    _core.use_simd(chosen)
+
+
+def on_baseline(function):
+    chosen = _core.simd_name()
+    _core.use_simd("baseline")
+    try:
+        return function()
+    finally:
+        _core.use_simd(chosen)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 24, 40])
+@pytest.mark.parametrize("density", [0.1, 1.0])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 3e-6), ("float64", 1e-13)])
+def test_kernel_matrices_equal_the_baseline(implementation, dimension, density, dtype, tolerance):
+    random = np.random.default_rng(dimension)
+    X = random.normal(size=(333, dimension)) * (random.uniform(size=(333, dimension)) < density)
+    expected = on_baseline(lambda: kernel_matrix(X, gamma=0.3, dtype=dtype))
+    assert _core.simd_name() == implementation
+    np.testing.assert_allclose(kernel_matrix(X, gamma=0.3, dtype=dtype), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("selection", ["most-violating-pair", "second-order", "maximum-gain"])
+def test_solutions_equal_the_baseline(implementation, selection):
+    random = np.random.default_rng(5)
+    X = random.normal(size=(150, 3))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * random.normal(size=150) > 0, 1.0, -1.0)
+    problem, rows = box(y, np.full(150, 3.0)), row_source(X, gamma=0.5)
+
+    def solution():
+        return solve(problem, rows, stop=StopRule(1e-8), options=SolverOptions(selection=selection, dtype="float64"))
+
+    expected = on_baseline(solution)
+    np.testing.assert_allclose(solution().alpha, expected.alpha, atol=1e-6)
+
+
+def test_an_unknown_implementation_is_refused():
+    assert not _core.use_simd("sse9")
