@@ -13,7 +13,8 @@ class WorkingBlock {
  public:
   WorkingBlock(std::size_t variables, std::size_t size) : size_(size), chosen_(variables, 0) {}
 
-  // At most half of the last block (free variables first), then the variables that violate most, from both ends.
+  // Up to half of it are variables of the last block that are still free; the rest are those that violate most, from both ends.
+  // Bounded variables are not kept for their own sake: those that still violate come back as such.
   const std::vector<Id>& choose(const DualState& state, const simd::Lead& lead, double tolerance) {
     positions_.clear();
     keep_from_last(state);
@@ -44,15 +45,11 @@ class WorkingBlock {
   void keep_from_last(const DualState& state) {
     if (last_.empty()) return;
     for (const Id v : last_) chosen_[static_cast<std::size_t>(v)] = 1;
-    std::vector<Id> bounded;
     for (std::size_t p = 0; p < state.active; ++p) {
       std::uint8_t& mark = chosen_[static_cast<std::size_t>(state.variable[p])];
       if (mark == 0) continue;
       mark = 0;
-      if (!state.free(p))
-        bounded.push_back(static_cast<Id>(p));
-      else if (positions_.size() < size_ / 2)
-        positions_.push_back(static_cast<Id>(p)), mark = 1;
+      if (state.free(p) && positions_.size() < size_ / 2) positions_.push_back(static_cast<Id>(p)), mark = 1;
     }
   }
 
