@@ -47,11 +47,15 @@ class Watch {
     if (stopped()) return true;
     const Clock::time_point now = Clock::now();
     if (now >= deadline_) return stop(Reason::time_budget);
-    if (owner && interrupted_ && now - asked_ > std::chrono::milliseconds(20)) {
-      asked_ = now;
-      if (interrupted_()) return stop(Reason::interrupted);
-    }
-    return false;
+    return owner && poll_interruption();
+  }
+
+  // The same without the deadline, for what has to be done after it.
+  bool poll_interruption() {
+    const Clock::time_point now = Clock::now();
+    if (!interrupted_ || now - asked_ < std::chrono::milliseconds(20)) return stopped() && reason() == Reason::interrupted;
+    asked_ = now;
+    return interrupted_() && stop(Reason::interrupted);
   }
 
  private:
@@ -78,13 +82,16 @@ class Patience {
   }
   bool now() {
     done_ = 0;
-    return watch_.poll(owner_);
+    if (!grace_) return watch_.poll(owner_);
+    return owner_ ? watch_.poll_interruption() : watch_.stopped() && watch_.reason() == Reason::interrupted;
   }
+  // From here on only an interruption counts: the deadline is over, and what was reached must still be said.
+  void grant_grace() { grace_ = true; }
   Reason reason() const { return watch_.reason(); }
 
  private:
   Watch& watch_;
-  bool owner_;
+  bool owner_, grace_ = false;
   std::uint64_t done_ = 0;
 };
 

@@ -17,13 +17,13 @@ namespace {
 
 // However small the cache: what a working block needs to be worth its name.
 constexpr std::size_t least_rows = 64;
-constexpr std::size_t largest_exact_problem = 1000;
+constexpr std::size_t cheap_in_double = 20'000'000;  // kernel values
 
 class Solve {
  public:
   Solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
         Workspace& workspace, ThreadTeam& team, Watch& watch, bool owner)
-      : source_(source), options_(options), stop_(stop), workspace_(workspace), team_(team), patience_(watch, owner), owner_(owner), state_(problem),
+      : source_(source), options_(options), stop_(stop), workspace_(workspace), team_(team), patience_(watch, owner), state_(problem),
         ids_(ids.begin(), ids.end()) {}
 
   Solution finish(const Start& from) {
@@ -31,17 +31,13 @@ class Solve {
       start(from);
       double_precision_ = options_.double_precision || !refine<float>();
       if (double_precision_) refine<double>();
-      if (reason_ == Reason::converged && leap_wait_ > 0 && state_.size() <= largest_exact_problem) finish_exactly();
-    } catch (const Stopped& stopped) {
+      if (reason_ == Reason::converged && leap_wait_ > 0 && state_.size() <= Verifier::small) finish_exactly();
+    } catch (const Stopped& stopped) {  // while a gradient was being recomputed
       reason_ = stopped.reason;
-      if (reason_ != Reason::interrupted) {
-        Watch no_deadline(1e10, nullptr);
-        Patience patience(no_deadline, owner_);
-        recompute_gradient(patience);
-      }
+      if (reason_ == Reason::time_budget) recompute_for_good();
     }
     // A double that stalls has the last word; its gradient may be a running one.
-    if (reason_ == Reason::stalled) recompute_gradient(patience_);
+    if (reason_ == Reason::stalled) recompute_for_good();
     Solution solution;
     const Certificate certificate = certify(state_);
     solution.alpha.resize(state_.size()), solution.gradient.resize(state_.size());
@@ -66,7 +62,7 @@ class Solve {
     if (same)
       std::copy(from.gradient.begin(), from.gradient.end(), state_.gradient.begin());
     else
-      recompute_gradient(patience_);
+      recompute_gradient();
   }
 
   // A small problem costs next to nothing to solve to rounding, and then its solution does not depend on the order of its rows, on where
@@ -77,12 +73,11 @@ class Solve {
     leap_wait_ = 8;
     CachedRows<double> rows = rows_of<double>(state_.size() * (state_.size() + 16) * sizeof(double));
     fetch_support(rows);
-    const smo::Ended ended = run(rows);
-    iterations_ += ended.iterations;
-    if (ended.reason != Reason::converged) fetch_support(rows);
+    const Reason ended = run_until_stopped(rows);
+    if (ended == Reason::stalled || ended == Reason::iteration_budget) fetch_support(rows);
     evaluations_ += rows.evaluations();
     stop_ = asked;
-    if (ended.reason == Reason::interrupted || ended.reason == Reason::time_budget) throw Stopped{ended.reason};
+    if (ended == Reason::interrupted) reason_ = ended;
   }
 
   // The gradient from rows in double, which then are in the cache.
@@ -102,14 +97,33 @@ class Solve {
   template <class T>
   bool refine() {
     CachedRows<T> rows = rows_of<T>(options_.cache_bytes);
-    const smo::Ended ended = run(rows);
-    iterations_ += ended.iterations;
+    reason_ = run_until_stopped(rows);
     evaluations_ += rows.evaluations();
-    reason_ = ended.reason;
-    if (reason_ == Reason::stalled) return false;
-    if (reason_ == Reason::interrupted || reason_ == Reason::time_budget) throw Stopped{reason_};
-    if (reason_ == Reason::iteration_budget) recompute_gradient(patience_);
-    return true;
+    if (reason_ == Reason::iteration_budget) recompute_for_good();
+    return reason_ != Reason::stalled;
+  }
+
+  // At the deadline the gradient is recomputed all the same: in double if that takes some hundredths of a second, else from the rows that
+  // are there and kernel values of their type, the cheapest way to say what was reached.
+  template <class T>
+  Reason run_until_stopped(CachedRows<T>& rows) {
+    Reason reason;
+    try {
+      reason = run(rows);
+    } catch (const Stopped& stopped) {
+      reason = stopped.reason;
+    }
+    if (reason != Reason::time_budget) return reason;
+    patience_.grant_grace();
+    try {
+      if (Support(state_, rows.ids()).ids.size() * state_.size() <= cheap_in_double)
+        recompute_gradient();
+      else
+        Verifier::recompute(state_, rows);
+    } catch (const Stopped& stopped) {
+      reason = stopped.reason;
+    }
+    return reason;
   }
 
   // Rows in the current order of the variables, all of them active.
@@ -122,7 +136,7 @@ class Solve {
   }
 
   template <class T>
-  smo::Ended run(CachedRows<T>& rows) {
+  Reason run(CachedRows<T>& rows) {
     using namespace smo;
     const StepPlanningAhead planning(std::max<std::size_t>(options_.planning_ahead, 1));
     const StepNewton newton;
@@ -143,7 +157,7 @@ class Solve {
   }
 
   template <class T, class Selector, class Stepper>
-  smo::Ended run_with(CachedRows<T>& rows, const Selector& select, const Stepper& step) {
+  Reason run_with(CachedRows<T>& rows, const Selector& select, const Stepper& step) {
     StopRule stop = stop_;
     stop.tolerance *= 0.98;  // the recomputed violation differs by rounding
     stop.max_iterations -= iterations_;
@@ -151,10 +165,10 @@ class Solve {
       block::Tuning tuning;
       tuning.leap_wait = leap_wait_;
       smo::Housekeeping keeper(options_.shrinking, 0, stop_.tolerance, tuning.rounds_per_shrink);
-      return block::BlockSolver<T, Selector, Stepper>(select, step, tuning).run(state_, rows, stop, patience_, keeper);
+      return block::BlockSolver<T, Selector, Stepper>(select, step, tuning).run(state_, rows, stop, patience_, keeper, iterations_);
     }
     smo::Housekeeping keeper(options_.shrinking, leap_wait_, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000));
-    return smo::run(state_, rows, stop, patience_, select, step, keeper);
+    return smo::run(state_, rows, stop, patience_, select, step, keeper, iterations_);
   }
 
   // Rows that are computed once and kept favour single steps with the best pair of all; rows that do not fit favour blocks.
@@ -163,8 +177,17 @@ class Solve {
     return options_.solver == Solver::block || (options_.solver == Solver::automatic && !rows.holds_everything());
   }
 
+  void recompute_for_good() {
+    patience_.grant_grace();
+    try {
+      recompute_gradient();
+    } catch (const Stopped& stopped) {
+      reason_ = stopped.reason;
+    }
+  }
+
   // G = y - K a with everything in double.
-  void recompute_gradient(Patience& patience) {
+  void recompute_gradient() {
     state_.gradient = state_.linear;
     std::vector<Id> support, columns(state_.size());
     std::vector<double> coefficients;
@@ -174,7 +197,7 @@ class Solve {
       support.push_back(columns[p]);
       coefficients.push_back(state_.alpha[p]);
     }
-    evaluations_ += subtract_kernel_rows<double>(source_, support, coefficients, columns, state_.gradient.data(), team_, patience);
+    evaluations_ += subtract_kernel_rows<double>(source_, support, coefficients, columns, state_.gradient.data(), team_, patience_);
   }
 
   const RowSource& source_;
@@ -183,7 +206,6 @@ class Solve {
   Workspace& workspace_;
   ThreadTeam& team_;
   Patience patience_;
-  bool owner_;
   DualState state_;
   std::vector<Id> ids_;
   // Steps between two Newton steps on all free variables. Solvers asked for by name take the steps their papers describe, and no others.

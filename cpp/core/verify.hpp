@@ -3,7 +3,7 @@
 // All variables become active, and the gradient of all of them is recomputed from the support vectors: first with kernel values of the
 // solver's type and sums in double (rows still in the cache are reused), then, for every variable whose gradient lies close enough to the
 // intercept to decide the violation, with kernel values in double. How close is close is measured: the margin is at least four times the
-// largest difference seen between the two, over all variables compared.
+// largest difference seen between the two, over all variables compared. In a small problem every variable is close.
 #pragma once
 
 #include <cmath>
@@ -21,20 +21,16 @@ enum class Verdict {
 
 class Verifier {
  public:
+  static constexpr std::size_t small = 1000;  // variables of a problem that costs next to nothing to treat in double throughout
+
   explicit Verifier(double tolerance) : tolerance_(tolerance) {}
 
   template <class Rows>
   Verdict operator()(DualState& state, Rows& rows) {
     using T = typename Rows::Value;
     const std::size_t was_active = state.active;
-    if (was_active < state.size()) {
-      std::vector<Id> order(state.size());
-      std::iota(order.begin(), order.end(), Id{0});
-      state.active = state.size();
-      rows.reorder(order, state.active);
-    }
     recompute(state, rows);
-    if (!std::is_same_v<T, double> && violation_of(state.lead()) <= 2 * tolerance_) sharpen(state, rows);
+    if (!std::is_same_v<T, double> && (state.size() <= small || violation_of(state.lead()) <= 2 * tolerance_)) sharpen(state, rows);
     const double violation = violation_of(state.lead());
     if (violation <= tolerance_) return Verdict::certified;
     // Variables that were shrunk too early say nothing about precision.
@@ -44,10 +40,16 @@ class Verifier {
     return imprecise ? Verdict::imprecise : Verdict::go_on;
   }
 
- private:
+  // All variables become active, with gradients from kernel values of the rows' type.
   template <class Rows>
   static void recompute(DualState& state, Rows& rows) {
     using T = typename Rows::Value;
+    if (state.active < state.size()) {
+      std::vector<Id> order(state.size());
+      std::iota(order.begin(), order.end(), Id{0});
+      state.active = state.size();
+      rows.reorder(order, state.active);
+    }
     const Support support(state, rows.ids());
     state.gradient = state.linear;
     const std::vector<Id> others = rows.subtract_whole_rows(support.positions, support.coefficients, state.gradient.data());
@@ -55,18 +57,20 @@ class Verifier {
     rows.count(subtract_kernel_rows<T>(rows.source(), rest.ids, rest.coefficients, rows.ids(), state.gradient.data(), rows.team(), rows.patience()));
   }
 
+ private:
   // Replaces the gradients that decide the violation by ones computed in double.
   template <class Rows>
   void sharpen(DualState& state, Rows& rows) const {
     const Support support(state, rows.ids());
     std::vector<std::uint8_t> exact(state.size(), 0);
-    double margin = 10 * tolerance_, largest_difference = 0;
+    double margin = state.size() <= small ? std::numeric_limits<double>::infinity() : 10 * tolerance_, largest_difference = 0;
     do {
       margin = std::max(margin, 8 * largest_difference);
       const simd::Lead lead = state.lead();
       std::vector<Id> positions, ids;
       for (std::size_t p = 0; p < state.size(); ++p) {
-        const bool decides = (state.room_up[p] > 0 && state.gradient[p] > lead.up - margin) || (state.room_down[p] > 0 && state.gradient[p] < lead.down + margin);
+        const bool decides = std::isinf(margin) || (state.room_up[p] > 0 && state.gradient[p] > lead.up - margin) ||
+                             (state.room_down[p] > 0 && state.gradient[p] < lead.down + margin);
         if (!decides || exact[p] != 0) continue;
         exact[p] = 1;
         positions.push_back(static_cast<Id>(p));

@@ -29,30 +29,29 @@ class BlockSolver {
  public:
   BlockSolver(const Selector& select, const Stepper& step, const Tuning& tuning) : select_(select), step_(step), tuning_(tuning) {}
 
-  smo::Ended run(DualState& state, CachedRows<T>& rows, const StopRule& stop, Patience& patience, smo::Housekeeping& keeper) {
+  Reason run(DualState& state, CachedRows<T>& rows, const StopRule& stop, Patience& patience, smo::Housekeeping& keeper, std::int64_t& iterations) {
     WorkingBlock block(state.size(), std::min({tuning_.block_size, rows.capacity(), state.size()}));
-    std::int64_t iterations = 0;
+    const std::int64_t most = iterations + std::min(stop.max_iterations, std::numeric_limits<std::int64_t>::max() - iterations);
     while (true) {
       simd::Lead lead = state.lead();
       double violation = violation_of(lead);
       if (violation <= stop.tolerance) {
         const Verdict verdict = keeper.verify(state, rows);
-        if (verdict != Verdict::go_on) return {verdict == Verdict::certified ? Reason::converged : Reason::stalled, iterations};
+        if (verdict != Verdict::go_on) return verdict == Verdict::certified ? Reason::converged : Reason::stalled;
         lead = state.lead();
         violation = violation_of(lead);
       }
-      if (iterations >= stop.max_iterations) return {Reason::iteration_budget, iterations};
-      if (patience.now()) return {patience.reason(), iterations};
+      if (iterations >= most) return Reason::iteration_budget;
+      if (patience.now()) return patience.reason();
       if (keeper.tidy(state, rows, lead)) lead = state.lead();
 
       const std::vector<Id>& positions = block.choose(state, lead, 0.1 * stop.tolerance);
       gather(state, rows, positions);
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
-                                std::min<std::int64_t>(stop.max_iterations - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
+                                std::min<std::int64_t>(most - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
       smo::PartOfLarger keeper_inside(tuning_.leap_wait);
-      const smo::Ended ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, keeper_inside);
-      iterations += ended.iterations;
-      if (!scatter(state, rows, positions)) return {ended.reason == Reason::converged ? Reason::stalled : ended.reason, iterations};
+      const Reason ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
+      if (!scatter(state, rows, positions)) return ended == Reason::converged ? Reason::stalled : ended;
     }
   }
 

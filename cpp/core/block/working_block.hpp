@@ -43,14 +43,11 @@ class WorkingBlock {
   };
 
   void keep_from_last(const DualState& state) {
-    if (last_.empty()) return;
     for (const Id v : last_) chosen_[static_cast<std::size_t>(v)] = 1;
-    for (std::size_t p = 0; p < state.active; ++p) {
-      std::uint8_t& mark = chosen_[static_cast<std::size_t>(state.variable[p])];
-      if (mark == 0) continue;
-      mark = 0;
-      if (state.free(p) && positions_.size() < size_ / 2) positions_.push_back(static_cast<Id>(p)), mark = 1;
-    }
+    for (std::size_t p = 0; p < state.active && positions_.size() < size_ / 2; ++p)
+      if (chosen_[static_cast<std::size_t>(state.variable[p])] != 0 && state.free(p)) positions_.push_back(static_cast<Id>(p));
+    for (const Id v : last_) chosen_[static_cast<std::size_t>(v)] = 0;
+    for (const Id p : positions_) chosen_[static_cast<std::size_t>(state.variable[static_cast<std::size_t>(p)])] = 1;
   }
 
   void collect(const DualState& state, const simd::Lead& lead, double tolerance) {

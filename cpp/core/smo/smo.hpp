@@ -18,11 +18,6 @@
 
 namespace widemargin::smo {
 
-struct Ended {
-  Reason reason;
-  std::int64_t iterations;
-};
-
 // Calls NewtonOnFree from time to time, and less and less often where it does not help.
 class Leaps {
  public:
@@ -89,27 +84,29 @@ class Housekeeping {
   std::size_t every_, left_;
 };
 
+// Adds its steps to `iterations` as it goes: the count is right however it ends.
 template <Rows R, Selector<R> Select, Stepper<R, Select> Step, Keeper<R> Keep>
-Ended run(DualState& state, R& rows, const StopRule& stop, Patience& patience, const Select& select, const Step& step, Keep& keeper) {
+Reason run(DualState& state, R& rows, const StopRule& stop, Patience& patience, const Select& select, const Step& step, Keep& keeper,
+           std::int64_t& iterations) {
   LastStep last;
   simd::Lead lead = state.lead();
-  for (std::int64_t t = 0;; ++t) {
+  for (std::int64_t left = stop.max_iterations;; --left, ++iterations) {
     if (violation_of(lead) <= stop.tolerance) {
       const Verdict verdict = keeper.verify(state, rows);
-      if (verdict != Verdict::go_on) return {verdict == Verdict::certified ? Reason::converged : Reason::stalled, t};
+      if (verdict != Verdict::go_on) return verdict == Verdict::certified ? Reason::converged : Reason::stalled;
       last = {};
       lead = state.lead();
     }
     // A planned step may lose what only the next one wins back: nothing ends or changes between the two.
     const bool between = last.kind == LastStep::Kind::planned;
-    if (t >= stop.max_iterations) return {Reason::iteration_budget, t};
-    if (t + 1 == stop.max_iterations && !between) last.kind = LastStep::Kind::none;
-    if (patience.spent(state.active) && !between) return {patience.reason(), t};
+    if (left <= 0) return Reason::iteration_budget;
+    if (left == 1 && !between) last.kind = LastStep::Kind::none;
+    if (patience.spent(state.active) && !between) return patience.reason();
 
     const WorkingSet B = step.reconsider(state, select, select(state, rows, lead, last), last);
     const auto* Ki = rows.row(B.i);
     const auto* Kj = rows.row(B.j);
-    if (!violating(state, B)) return {Reason::stalled, t};
+    if (!violating(state, B)) return Reason::stalled;
     const double mu = step(state, B, Ki, Kj, last);
     state.step(B.i, B.j, mu);
     lead = move_gradient(state, rows, Ki, Kj, mu);

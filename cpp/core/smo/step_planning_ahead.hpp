@@ -3,6 +3,8 @@
 // (Algorithms 7.2 and 7.3; with N > 1 the N most recent working sets of section 7.2.4).
 #pragma once
 
+#include <utility>
+
 #include "core/smo/step_newton.hpp"
 
 namespace widemargin::smo {
@@ -18,8 +20,11 @@ class StepPlanningAhead {
     const bool exact = Selector::ranks_by_truncated_gain || !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);
     const auto gain = exact ? truncated_gain : newton_gain;
     WorkingSet best = B;
-    for (std::size_t t = 1; t < last.recent.size(); ++t)
-      if (violating(state, last.recent[t]) && gain(state, last.recent[t]) > gain(state, best)) best = last.recent[t];
+    for (std::size_t t = 1; t < last.recent.size(); ++t) {
+      WorkingSet planned = last.recent[t];
+      if (slope(state, planned) < 0) std::swap(planned.i, planned.j);  // the second step may have been planned backwards
+      if (violating(state, planned) && gain(state, planned) > gain(state, best)) best = planned;
+    }
     return best;
   }
 
