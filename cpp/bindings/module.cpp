@@ -94,6 +94,7 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
                               std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
   const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
   const StopRule stop{tolerance, max_iterations};
+  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
   for (const Task& task : tasks) check_task(task, *source.rows);
   std::vector<Solution> solutions(tasks.size());
   bool interrupted = false;
@@ -139,6 +140,8 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
 template <class T>
 nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads) {
   if (rows.kernel == nullptr) throw std::invalid_argument("only a kernel of examples has a kernel matrix to compute");
+  if (columns != nullptr && columns->examples->dimension() != rows.examples.examples->dimension())
+    throw std::invalid_argument("rows and columns differ in their number of features");
   const Examples& right = columns != nullptr ? *columns->examples : *rows.examples.examples;
   const std::size_t n = rows.rows->size(), m = right.size();
   auto* buffer = new Buffer<T>(n * m);

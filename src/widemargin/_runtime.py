@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from contextlib import AbstractContextManager
 from functools import cache
@@ -10,6 +11,7 @@ from typing import Any
 import joblib
 import numpy as np
 import scipy.linalg.cython_blas as cython_blas
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 from widemargin import _core
@@ -29,8 +31,21 @@ def single_threaded_blas() -> AbstractContextManager[Any]:
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Threads meant by ``n_jobs``, as joblib reads it: None is 1 unless a ``parallel_config`` says otherwise, -1 all cores."""
-    return max(1, int(joblib.effective_n_jobs(n_jobs)))
+    """Threads meant by ``n_jobs``: None is 1 unless a ``parallel_config`` says otherwise, -1 all cores, -2 all but one.
+
+    Unlike processes, threads work inside daemonic workers too, so that a number is never lowered there.
+
+    Examples
+    --------
+    >>> thread_count(None), thread_count(3)
+    (1, 3)
+    """
+    if n_jobs is None:
+        _, configured = get_active_backend()
+        return 1 if configured is None else thread_count(configured)
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a whole number other than 0 (-1 for all cores); got {n_jobs!r}.")
+    return int(n_jobs) if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + int(n_jobs))
 
 
 def free_memory() -> int:
@@ -46,7 +61,7 @@ def free_memory() -> int:
 
 
 def cache_bytes(cache_size: float | str, rows: int, dtype: str) -> int:
-    """Bytes of kernel cache: megabytes if a number, else what the problem needs, at most a quarter of the free memory."""
+    """Bytes of kernel cache: megabytes if a number, else what the problem needs, at most a quarter of free memory."""
     if cache_size != "auto":
         return int(float(cache_size) * 2**20)
     whole = rows * (rows + 16) * np.dtype(dtype).itemsize

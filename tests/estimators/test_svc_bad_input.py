@@ -209,6 +209,17 @@ def test_gram_matrices_that_are_none() -> None:
         model.predict(K[:, :30])
 
 
+def test_an_indefinite_gram_matrix_gets_a_warning() -> None:
+    K = _gram()
+    sign = np.where(Y > 0, 1.0, -1.0)
+    with pytest.warns(UserWarning, match=words("positive semidefinite", "eigenvalue")):
+        SVC(kernel="precomputed").fit(K - 0.5 * np.eye(40), Y)
+    # Singular, and singular in float32: no warning (which would be an error here).
+    for singular in (np.outer(sign, sign), X @ X.T, np.ones((40, 40)), np.zeros((40, 40))):
+        SVC(kernel="precomputed").fit(singular, Y)
+        SVC(kernel="precomputed").fit(singular.astype(np.float32), Y)
+
+
 def test_gram_matrices_off_by_rounding_are_accepted() -> None:
     K = _gram()
     K[3, 8] *= 1.0 + 1e-12
@@ -228,14 +239,38 @@ def test_gram_matrices_off_by_rounding_are_accepted() -> None:
         (lambda A, B: None, ()),
         (lambda A, B: np.full((len(A), len(B)), np.nan), ("nan",)),
         (lambda A, B: np.full((len(A), len(B)), np.inf), ("inf",)),
-        (lambda A, B: np.full((len(A), len(B)), "one"), ()),
+        (lambda A, B: np.full((len(A), len(B)), "one"), ("real numbers",)),
+        (lambda A, B: np.full((len(A), len(B)), 1j), ("real numbers",)),
+        (lambda A, B: [["one"]] * len(A), ("real numbers",)),
+        (lambda A, B: [[1.0], [1.0, 2.0]], ("real numbers",)),
+        (lambda A, B: sparse.csr_array(np.ones((len(A), len(B) + 1))), ("shape",)),
     ],
-    ids=["the rows", "vector", "too wide", "number", "nothing", "nan", "infinite", "strings"],
+    ids=[
+        "the rows",
+        "vector",
+        "too wide",
+        "number",
+        "nothing",
+        "nan",
+        "infinite",
+        "strings",
+        "complex",
+        "lists of strings",
+        "ragged",
+        "sparse and too wide",
+    ],
 )
 def test_callables_that_return_nonsense_are_blamed_themselves(kernel: Any, parts: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match=words("kernel", *parts)) as caught:
         SVC(kernel=kernel).fit(X, Y)
     assert "Input X" not in str(caught.value)
+
+
+def test_callables_that_are_not_symmetric_are_refused() -> None:
+    with pytest.raises(ValueError, match=words("kernel", "symmetric", "row")):
+        SVC(kernel=lambda A, B: A[:, :1] - B[:, 0]).fit(X, Y)
+    # Rounding is no reason.
+    SVC(kernel=lambda A, B: (A @ B.T) * (1.0 + 1e-9 * (A[:, :1] > 0))).fit(X, Y)
 
 
 def test_a_callable_that_fails_later_is_blamed_at_prediction() -> None:
@@ -266,8 +301,11 @@ def test_an_exception_in_a_callable_comes_through() -> None:
         ({"kernel": "poly", "degree": 9, "gamma": 1.0}, 1e40),
         ({"kernel": "linear"}, 1e170),
         ({"kernel": "rbf", "gamma": "scale"}, 1e170),
+        ({"kernel": "rbf", "gamma": "scale"}, 1e300),
+        ({"kernel": "rbf", "gamma": 1.0}, 1e170),
+        ({"kernel": "sigmoid", "gamma": "auto"}, 1e170),
     ],
-    ids=["poly", "poly-of-high-degree", "linear", "rbf"],
+    ids=["poly", "poly-of-high-degree", "linear", "rbf", "rbf-at-the-limit", "rbf-with-a-number", "sigmoid"],
 )
 def test_kernels_that_overflow_are_refused(parameters: dict[str, Any], scale: float) -> None:
     with pytest.raises(ValueError, match=words("overflow|too large|magnitude|not finite")):
@@ -324,5 +362,6 @@ def test_an_infinite_penalty_on_inseparable_data_ends_with_a_warning(how: str, k
         model = SVC(C=np.inf, kernel=kernel).fit(points, y)
     assert time.perf_counter() - began < 20.0
     assert any(re.search(words("separa|infeasible", "C=inf|hard margin"), str(one.message)) for one in caught)
+    assert any("classes 0 and 1" in str(one.message) for one in caught)
     assert all(issubclass(one.category, ConvergenceWarning) for one in caught)
     assert np.isfinite(model.decision_function(points)).all()

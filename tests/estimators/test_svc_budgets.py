@@ -126,6 +126,16 @@ def test_a_deadline_counts_for_a_hard_margin_too() -> None:
     assert time.perf_counter() - began < 2.0
 
 
+def test_an_iteration_budget_counts_for_the_whole_ladder_of_a_hard_margin() -> None:
+    case = chess_board_case(200, 1.0)
+    for budget in (20, 3000):
+        model = SVC(**{**LONG, "C": np.inf, "max_iter": budget})
+        with pytest.warns(ConvergenceWarning, match="max_iter|not within the iteration budget"):
+            model.fit(case.points, case.linear)
+        assert model.fit_report_[0].reason == "iteration budget"
+        assert model.fit_report_[0].iterations <= budget
+
+
 @pytest.mark.parametrize("solver", ["smo", "block"])
 @pytest.mark.parametrize("budget", [1, 50, 2000])
 def test_an_iteration_budget_is_kept(solver: str, budget: int) -> None:

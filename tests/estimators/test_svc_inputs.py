@@ -205,15 +205,77 @@ def test_pickles_and_clones_keep_the_machine(kernel: str) -> None:
     assert clone(model).get_params() == model.get_params()
 
 
-def test_callable_kernels_see_rows_of_any_kind() -> None:
-    data = np.array(["aab", "ab", "bb", "abb", "aaa", "b"], dtype=object)
-    y = np.array([1, 1, 0, 0, 1, 0])
+WORDS = ["aab", "aa", "bb", "abb", "aaa", "b", "abab", "bbba"]
 
-    def shared_letters(A: Any, B: Any) -> np.ndarray:
-        return np.array([[sum(a.count(c) * b.count(c) for c in "ab") for b in B] for a in A], dtype=np.float64)
 
-    model = SVC(kernel=shared_letters).fit(data, y)
-    assert np.array_equal(model.predict(data), y)
+def _shared_letters(A: Any, B: Any) -> np.ndarray:
+    return np.array([[sum(a.count(c) * b.count(c) for c in "ab") for b in B] for a in A], dtype=np.float64)
+
+
+class _Bag:
+    """An example that is nothing but an object."""
+
+    def __init__(self, word: str) -> None:
+        self.count = word.count
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        list,
+        tuple,
+        np.array,
+        lambda words: np.array(words, dtype=object),
+        pd.Series,
+        lambda words: [_Bag(word) for word in words],
+        lambda words: [list(word) for word in words],
+    ],
+    ids=["list", "tuple", "array of strings", "array of objects", "series", "objects", "ragged lists"],
+)
+def test_callable_kernels_see_rows_of_any_kind(container: Callable[[list[str]], Any]) -> None:
+    data, y = container(WORDS), np.array([1, 1, 0, 0, 1, 0, 1, 0])
+    counts = np.array([[word.count("a"), word.count("b")] for word in WORDS])
+    model = SVC(kernel=_shared_letters, tol=1e-6).fit(data, y)
+    expected = SVC(kernel="linear", tol=1e-6).fit(counts, y)
+    np.testing.assert_allclose(model.decision_function(data), expected.decision_function(counts), atol=1e-4)
+    np.testing.assert_allclose(model.decision_function(data[:1]), expected.decision_function(counts[:1]), atol=1e-4)
+    assert not hasattr(model, "n_features_in_")
+    assert len(model.support_vectors_) == len(model.support_)
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(data, y[:-1])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(data[:0])
+
+
+def test_a_callable_sees_numbers_checked_like_any_others() -> None:
+    X, y = _numbers()
+    model = SVC(kernel=lambda A, B: A @ B.T, C=0.5).fit(pd.DataFrame(X, columns=COLUMNS), y)
+    assert model.feature_names_in_.tolist() == COLUMNS
+    with pytest.raises(ValueError, match="depth"):
+        model.predict(pd.DataFrame(X[:, :3], columns=COLUMNS[:3]))
+    # Objects after numbers: nothing of the numbers is left.
+    model.set_params(kernel=_shared_letters).fit(WORDS, np.arange(8) % 2)
+    assert not hasattr(model, "n_features_in_")
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_large_predictions_of_a_callable_come_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from widemargin.estimators import prediction
+
+    X, y = _numbers()
+    sizes: list[int] = []
+
+    def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        sizes.append(len(A))
+        return np.asarray(A @ B.T)
+
+    model = SVC(kernel=kernel, C=0.5).fit(X, y)
+    whole = model.decision_function(X)
+    monkeypatch.setattr(prediction, "BLOCK_ENTRIES", 7 * len(model.support_))
+    sizes.clear()
+    np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
+    assert max(sizes) == 7
+    assert sum(sizes) == len(X)
 
 
 def test_callable_kernels_may_return_sparse_blocks() -> None:

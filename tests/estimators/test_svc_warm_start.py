@@ -32,6 +32,28 @@ def test_a_small_change_of_the_penalty_takes_few_iterations(n_classes: int, solv
     np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=0.05)
 
 
+def test_variables_at_their_bounds_follow_them() -> None:
+    # A narrow kernel and a small penalty: every variable is at its bound, before and after.
+    X, y = many_class_points(2, 50)
+    warm = SVC(gamma=50.0, C=0.1, warm_start=True).fit(X, y)
+    assert (np.abs(warm.dual_coef_) == 0.1).all()
+    warm.set_params(C=0.2).fit(X, y)
+    assert (np.abs(warm.dual_coef_) == 0.2).all()
+    assert warm.n_iter_.sum() <= 2
+    warm.fit(X, y, sample_weight=np.full(100, 2.0))
+    assert (np.abs(warm.dual_coef_) == 0.4).all()
+    assert warm.n_iter_.sum() <= 2
+
+
+def test_a_hard_margin_can_start_from_a_soft_one_and_the_other_way_round() -> None:
+    X, y = many_class_points(2, 30)
+    warm = SVC(gamma=5.0, C=np.inf, tol=1e-6, warm_start=True)
+    for C in (np.inf, 1.0, np.inf):
+        warm.set_params(C=C).fit(X, y)
+        cold = SVC(gamma=5.0, C=C, tol=1e-6).fit(X, y)
+        np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=1e-4)
+
+
 def test_fitting_the_same_again_takes_no_iterations() -> None:
     X, y = many_class_points(3, 80)
     model = SVC(warm_start=True).fit(X, y)

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.kernels.rows import KernelCallable, call_kernel, count, take
+
+#: Entries of a kernel matrix that differ from their mirror images by more than this share of the largest: no rounding.
+ASYMMETRY = 1e-4
+
+#: An eigenvalue below minus this share of the largest is no rounding, not even that of float32 entries.
+INDEFINITENESS = 1e-4
+
 
 def require_number(
-    name: str, value: Any, *, above: float | None = None, at_least: float | None = None, integer: bool = False, infinite: bool = False
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    integer: bool = False,
+    infinite: bool = False,
 ) -> None:
     """Refuse anything but a real (or whole) number within its bounds."""
     kind = "a whole number" if integer else "a number"
@@ -59,7 +74,9 @@ def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
         value = X[row, column]
     label = "NaN" if np.isnan(value) else "infinity"
     named = "" if feature_names is None else f" ({feature_names[column]!r})"
-    raise ValueError(f"Input X contains {label} in column {column}{named}, first at row {row}; only finite numbers are accepted.")
+    raise ValueError(
+        f"Input X contains {label} in column {column}{named}, first at row {row}; only finite numbers are accepted."
+    )
 
 
 def require_gram(K: NDArray[Any]) -> None:
@@ -71,7 +88,7 @@ def require_gram(K: NDArray[Any]) -> None:
     for begin in range(0, len(K), block):
         rows = K[begin : begin + block]
         difference = np.abs(rows - K[:, begin : begin + block].T)
-        if difference.max(initial=0.0) > 1e-4 * scale:
+        if difference.max(initial=0.0) > ASYMMETRY * scale:
             row, column = np.unravel_index(int(difference.argmax()), difference.shape)
             raise ValueError(
                 f"The precomputed kernel matrix must be symmetric; entries ({begin + row}, {column}) and "
@@ -79,8 +96,49 @@ def require_gram(K: NDArray[Any]) -> None:
             )
 
 
-def check_weights(sample_weight: Any, n: int, dtype: Any) -> NDArray[np.float64]:
-    """Weights of the examples: one finite non-negative number each, not all zero."""
+def require_symmetric(kernel: KernelCallable, X: Any, sample: int = 64) -> None:
+    """Refuse a kernel callable whose values on a few examples, spread over all, depend on their order."""
+    ids = np.unique(np.linspace(0, count(X) - 1, sample).astype(np.intp))
+    some = take(X, ids)
+    K = call_kernel(kernel, some, some)
+    difference = np.abs(K - K.T)
+    if difference.max() > ASYMMETRY * np.abs(K).max():
+        row, column = np.unravel_index(int(difference.argmax()), K.shape)
+        raise ValueError(
+            f"The kernel callable must be symmetric; for rows {ids[row]} and {ids[column]} of X it returned "
+            f"{K[row, column]:.6g} one way round and {K[column, row]:.6g} the other."
+        )
+
+
+def warn_if_indefinite(K: NDArray[Any], sample: int = 200) -> None:
+    """Warn where a principal submatrix of a few rows shows that the kernel matrix is not positive semidefinite.
+
+    By interlacing, the smallest eigenvalue of the whole matrix lies below that of any principal submatrix.
+    """
+    ids = np.sort(np.random.default_rng(0).permutation(len(K))[:sample])
+    eigenvalues = np.linalg.eigvalsh(K[np.ix_(ids, ids)].astype(np.float64))
+    if eigenvalues[0] < -INDEFINITENESS * np.abs(eigenvalues).max():
+        warnings.warn(
+            f"The precomputed kernel matrix is not positive semidefinite (an eigenvalue of {eigenvalues[0]:.3g} beside "
+            f"a largest one of {eigenvalues[-1]:.3g}), so that the machine found need not be the best one.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def is_numeric(X: Any) -> bool:
+    """Whether `X` is a matrix of numbers; kernel callables take anything else as it is."""
+    if sp.issparse(X):
+        return True
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return False
+    return array.ndim == 2 and array.dtype.kind in "biufc"
+
+
+def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
+    """Read the weights of the examples: one finite non-negative number each, not all zero."""
     if sample_weight is None:
         return np.ones(n)
     if isinstance(sample_weight, numbers.Real):
@@ -95,7 +153,9 @@ def check_weights(sample_weight: Any, n: int, dtype: Any) -> NDArray[np.float64]
         raise ValueError(f"sample_weight contains {weights[row]} at row {row}; only finite numbers are accepted.")
     if (weights < 0).any():
         row = int(np.flatnonzero(weights < 0)[0])
-        raise ValueError(f"sample_weight contains the negative weight {weights[row]:g} at row {row}; weights must be 0 or more.")
+        raise ValueError(
+            f"sample_weight contains the negative weight {weights[row]:g} at row {row}; weights must be 0 or more."
+        )
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row; at least one row of two classes needs a positive weight.")
+        raise ValueError("sample_weight is zero for every row; at least one row of two classes must weigh more than 0.")
     return weights

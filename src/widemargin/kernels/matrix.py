@@ -25,8 +25,8 @@ def kernel_matrix(
 ) -> NDArray[Any]:
     """Kernel values between all rows of `X` and all rows of `Y`.
 
-    Tiles are computed as dot products or distances and pass through the kernel while they are in cache; without `Y` only
-    the upper half is computed and mirrored. Cost: n m d multiplications (half of that if symmetric).
+    Tiles are computed as dot products or distances and pass through the kernel while they are in cache; without `Y`
+    only the upper half is computed and mirrored. Cost: n m d multiplications (half of that if symmetric).
 
     Parameters
     ----------

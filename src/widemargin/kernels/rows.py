@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from widemargin import _core
 from widemargin._runtime import single_threaded_blas as _single_threaded_blas  # noqa: F401  (takes SciPy's BLAS on import)
@@ -50,22 +52,46 @@ def examples(X: Any) -> _core.Examples:
         indices, begins = (np.ascontiguousarray(a, dtype=index_type) for a in (X.indices, X.indptr))
         return _core.csr_examples(values, indices, begins, int(X.shape[1]))
     X = np.asarray(X)
-    return _core.dense_examples(np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64))
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
+    return _core.dense_examples(np.ascontiguousarray(X, dtype=dtype))
+
+
+def take(X: Any, ids: NDArray[Any]) -> Any:
+    """Take some examples, in the container they came in: array, sparse matrix, data frame; else as a list."""
+    if sp.issparse(X) or isinstance(X, np.ndarray):
+        return X[ids]
+    return _safe_indexing(X, ids)
+
+
+def count(X: Any) -> int:
+    """Count the examples in any container."""
+    return int(_num_samples(X))
 
 
 def call_kernel(kernel: KernelCallable, left: Any, right: Any) -> NDArray[np.float64]:
     """Evaluate a user's kernel on a block and hold it to its word."""
-    block = np.ascontiguousarray(kernel(left, right), dtype=np.float64)
-    expected = (left.shape[0], right.shape[0])
-    if block.shape != expected:
+    returned = kernel(left, right)
+    values = returned.toarray() if sp.issparse(returned) else returned
+    expected = (count(left), count(right))
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"of type {array.dtype}")
+        block = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as failure:
         raise ValueError(
-            f"The kernel callable returned an array of shape {block.shape} for {expected[0]} and {expected[1]} examples; "
-            f"it must return one of shape {expected}."
+            f"The kernel callable returned {type(returned).__name__} that is no matrix of real numbers ({failure}); it "
+            f"must return an array of shape {expected}."
+        ) from failure
+    if array.shape != expected:
+        raise ValueError(
+            f"The kernel callable returned an array of shape {array.shape} for {expected[0]} and {expected[1]} "
+            f"examples; it must return one of shape {expected}."
         )
     if not np.isfinite(block).all():
         row, column = np.argwhere(~np.isfinite(block))[0]
         raise ValueError(
-            f"The kernel callable returned {block[row, column]} for a pair of finite examples (row {row}, column {column} of "
+            f"The kernel callable returned {block[row, column]} for a pair of examples (row {row}, column {column} of "
             "a block); it must return finite numbers."
         )
     return block
@@ -80,6 +106,7 @@ def row_source(
     ----------
     X : ndarray or sparse matrix of shape (n, d)
         The examples; for ``kernel="precomputed"`` the symmetric (n, n) kernel matrix. It is read in place, not copied.
+        For a callable, any sequence; it gets blocks of it.
     kernel, gamma, coef0, degree
         As in :class:`KernelParameters`.
 
@@ -97,13 +124,14 @@ def row_source(
     """
     if callable(kernel):
         function = kernel
-        data = X.tocsr() if sp.issparse(X) else np.asarray(X)
+        data = X.tocsr() if sp.issparse(X) else X
 
         def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
-            return call_kernel(function, data[rows], data[columns])
+            return call_kernel(function, take(data, rows), take(data, columns))
 
-        return _core.callable_source(evaluate, int(data.shape[0]))
+        return _core.callable_source(evaluate, count(data))
     if kernel == "precomputed":
         gram = np.asarray(X)
-        return _core.gram_source(np.ascontiguousarray(gram, dtype=gram.dtype if gram.dtype == np.float32 else np.float64))
+        dtype = np.float32 if gram.dtype == np.float32 else np.float64
+        return _core.gram_source(np.ascontiguousarray(gram, dtype=dtype))
     return _core.kernel_source(examples(X), kernel, float(gamma), float(coef0), int(degree))

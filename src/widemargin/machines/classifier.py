@@ -10,30 +10,42 @@ whose dual is eq. 4.1 of [Glasmachers2008] with linear term y, L_n = min(0, y_n 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource
-from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, Vector, solve_all
+from widemargin.machines.dual import (
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    Vector,
+    solve_all,
+)
 
 Pair = tuple[int, int]
 
-#: Hard margins are sought as soft ones whose C exceeds every coefficient: these multiples of 1 / mean kernel diagonal.
+#: Hard margins are sought as soft ones whose C exceeds every coefficient: multiples of 1 / mean kernel diagonal.
 HARD_MARGIN_LADDER = (1e3, 1e6, 1e9)
 
 
 @dataclass(frozen=True)
 class PairSolution:
-    """The machine that separates class ``pair[0]`` (+1) from class ``pair[1]`` (-1)."""
+    """The machine that separates class ``pair[0]`` (+1) from class ``pair[1]`` (-1).
+
+    `hard_margin_found` is unset where a hard margin was asked for, but the largest finite C tried holds variables back.
+    """
 
     pair: Pair
     ids: NDArray[np.int32]
     solution: Solution
-    hard_margin_reached: bool = True
+    hard_margin_found: bool = True
 
     @property
     def outcome(self) -> Outcome:
@@ -52,7 +64,7 @@ class Votes:
 
 
 def box(signs: Vector, bounds: Vector) -> DualProblem:
-    """The dual problem of one pair: labels +1/-1 and a bound C_n for every example."""
+    """Build the dual problem of one pair: labels +1/-1 and a bound C_n for every example."""
     return DualProblem(signs, np.minimum(0.0, signs * bounds), np.maximum(0.0, signs * bounds))
 
 
@@ -83,8 +95,9 @@ def solve_pairs(
     starts : mapping from pair to ndarray, optional
         Signed starting points over all examples.
     """
+    began = time.perf_counter()
     members = [np.flatnonzero((labels == c) & (bounds > 0)).astype(np.int32) for c in range(n_classes)]
-    pairs = [pair for pair in itertools.combinations(range(n_classes), 2) if len(members[pair[0]]) and len(members[pair[1]])]
+    pairs = [(a, b) for a, b in itertools.combinations(range(n_classes), 2) if len(members[a]) and len(members[b])]
     subproblems = []
     for first, second in pairs:
         ids = np.concatenate([members[first], members[second]])
@@ -92,29 +105,66 @@ def solve_pairs(
         start = None if starts is None or (first, second) not in starts else starts[first, second][ids]
         subproblems.append(Subproblem(ids, box(signs, bounds[ids]), start))
     if np.isinf(bounds).any():
-        return [_solve_hard(pair, sub, rows, stop, options) for pair, sub in zip(pairs, subproblems, strict=True)]
+        # One deadline for all pairs and all their steps, as in `solve_all`.
+        deadline = None if stop.max_seconds is None else began + stop.max_seconds
+        diagonal = rows.diagonal()
+        ladders = [np.array(HARD_MARGIN_LADDER) / _typical(diagonal[sub.ids]) for sub in subproblems]
+        return [
+            _solve_hard(pair, sub, ladder, rows, stop, options, deadline)
+            for pair, sub, ladder in zip(pairs, subproblems, ladders, strict=True)
+        ]
     solutions = solve_all(subproblems, rows, stop=stop, options=options)
     return [PairSolution(p, s.ids, r) for p, s, r in zip(pairs, subproblems, solutions, strict=True)]
 
 
-def _solve_hard(pair: Pair, sub: Subproblem, rows: RowSource, stop: StopRule, options: SolverOptions) -> PairSolution:
+def _typical(diagonal: Vector) -> float:
+    return max(float(np.mean(diagonal)), np.finfo(np.float64).tiny)
+
+
+def _remaining(stop: StopRule, iterations: int, deadline: float | None) -> StopRule:
+    """Say what is left of the budgets now, after some iterations."""
+    return replace(
+        stop,
+        max_iterations=None if stop.max_iterations is None else max(0, stop.max_iterations - iterations),
+        max_seconds=None if deadline is None else max(0.0, deadline - time.perf_counter()),
+    )
+
+
+def _solve_hard(
+    pair: Pair,
+    sub: Subproblem,
+    ladder: Vector,
+    rows: RowSource,
+    stop: StopRule,
+    options: SolverOptions,
+    deadline: float | None,
+) -> PairSolution:
     """Raise a finite C until no coefficient meets it: from there on every larger C gives the same machine."""
-    scale = 1.0 / max(float(np.mean(rows.diagonal()[sub.ids])), np.finfo(np.float64).tiny)
-    signs, hard = sub.problem.linear, np.isinf(np.maximum(sub.problem.upper, -sub.problem.lower))
-    finite = np.where(hard, 0.0, np.maximum(sub.problem.upper, -sub.problem.lower))
-    start, iterations, reached = sub.start, 0, False
-    for step in HARD_MARGIN_LADDER:
-        bounds = np.where(hard, step * scale, finite)
-        budget = None if stop.max_iterations is None else max(1, stop.max_iterations - iterations)
-        attempt = replace(sub, problem=box(signs, bounds), start=start)
-        solution = solve_all([attempt], rows, stop=replace(stop, max_iterations=budget), options=options)[0]
-        iterations += solution.outcome.iterations
-        start = solution.alpha
-        reached = not bool(np.any(hard & (np.abs(solution.alpha) >= bounds)))
-        if reached or solution.outcome.reason != "converged":
+    signs, bounds = sub.problem.linear, np.maximum(sub.problem.upper, -sub.problem.lower)
+    hard = np.isinf(bounds)
+    solutions: list[Solution] = []
+    for step in ladder:
+        raised = np.where(hard, step, bounds)
+        attempt = replace(
+            sub, problem=box(signs, raised), start=solutions[-1].alpha if solutions else sub.start, start_gradient=None
+        )
+        left = _remaining(stop, sum(one.outcome.iterations for one in solutions), deadline)
+        solutions.append(solve_all([attempt], rows, stop=left, options=options)[0])
+        held_back = bool(np.any(hard & (np.abs(solutions[-1].alpha) >= raised)))
+        if not held_back or solutions[-1].outcome.reason != "converged":
             break
-    outcome = replace(solution.outcome, iterations=iterations)
-    return PairSolution(pair, sub.ids, replace(solution, outcome=outcome), reached)
+    outcomes = [one.outcome for one in solutions]
+    # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
+    torso = len(solutions) > 1 and outcomes[-1].reason != "converged"
+    kept = solutions[-2] if torso else solutions[-1]
+    outcome = replace(
+        kept.outcome,
+        reason=outcomes[-1].reason,
+        iterations=sum(one.iterations for one in outcomes),
+        kernel_evaluations=sum(one.kernel_evaluations for one in outcomes),
+        seconds=sum(one.seconds for one in outcomes),
+    )
+    return PairSolution(pair, sub.ids, replace(kept, outcome=outcome), hard_margin_found=not (held_back or torso))
 
 
 def gather_votes(machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int) -> Votes:
@@ -141,8 +191,21 @@ def gather_votes(machines: list[PairSolution], labels: NDArray[np.intp], n_class
 
 def starting_points(machines: list[PairSolution], n_examples: int) -> dict[Pair, Vector]:
     """Solutions spread over all examples, to start the next fit from."""
-    starts: dict[Pair, Any] = {}
+    starts: dict[Pair, Vector] = {}
     for machine in machines:
-        starts[machine.pair] = np.zeros(n_examples)
-        starts[machine.pair][machine.ids] = machine.solution.alpha
+        whole = np.zeros(n_examples)
+        whole[machine.ids] = machine.solution.alpha
+        starts[machine.pair] = whole
     return starts
+
+
+def rescaled(starts: Mapping[Pair, Vector], old: Vector, new: Vector) -> dict[Pair, Vector]:
+    """Scale starting points to other bounds: variables at a bound stay there, zeros stay zero.
+
+    Where one of the bounds is infinite or the old one is zero, there is no ratio to scale by and the value stays.
+    """
+    ratio = np.ones(len(old))
+    with np.errstate(over="ignore"):
+        np.divide(new, old, out=ratio, where=np.isfinite(old) & (old > 0))
+    ratio[np.isinf(ratio)] = 1.0
+    return {pair: start * ratio for pair, start in starts.items()}

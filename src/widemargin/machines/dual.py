@@ -8,6 +8,7 @@ The variables are signed and K carries no labels; the gradient is G = y - Ka.
 from __future__ import annotations
 
 import itertools
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,9 +61,9 @@ class StopRule:
 class SolverOptions:
     """How a problem is solved. None of it changes the solution beyond the tolerance.
 
-    `solver`: "smo" (two variables a step), "block" (hundreds of rows at a time) or "auto"; `selection`: the working-set rule;
-    `planning_ahead`: 0 for Newton steps, N to plan with the N most recent working sets; `dtype`: storage of kernel values;
-    `cache_bytes`: None for what the problem needs, at most a quarter of the free memory.
+    `solver`: "smo" (two variables a step), "block" (hundreds of rows at a time) or "auto"; `selection`: the working-set
+    rule; `planning_ahead`: 0 for Newton steps, N to plan with the N most recent working sets; `dtype`: storage of
+    kernel values; `cache_bytes`: None for what the problem needs, at most a quarter of the free memory.
     """
 
     solver: str = "auto"
@@ -73,10 +74,28 @@ class SolverOptions:
     cache_bytes: int | None = None
     n_threads: int = 1
 
+    def __post_init__(self) -> None:
+        choices = {
+            "solver": ("auto", *SOLVERS),
+            "selection": ("auto", *SELECTIONS),
+            "dtype": ("float32", "float64"),
+        }
+        for name, accepted in choices.items():
+            value = getattr(self, name)
+            if value not in accepted:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, accepted))}; got {value!r}.")
+        for name, least in (("planning_ahead", 0), ("n_threads", 1), ("cache_bytes", 0)):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= least):
+                raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a solve ended. Violation, gap and objective come from a gradient recomputed in float64."""
+    """How a solve ended. Violation, gap and objective come from a gradient recomputed in float64.
+
+    `precision` is the type of the kernel values that the tolerance needed: "float32" or "float64".
+    """
 
     reason: str
     kkt_violation: float
@@ -85,6 +104,7 @@ class Outcome:
     iterations: int
     kernel_evaluations: int
     seconds: float
+    precision: str
 
 
 @dataclass(frozen=True)
@@ -112,6 +132,7 @@ def solve_all(
 ) -> list[Solution]:
     """Solve several problems over one row source; many are spread over the threads, few use all threads each."""
     largest = max((len(sub.ids) for sub in subproblems), default=0)
+    cache = cache_bytes("auto", largest, options.dtype) if options.cache_bytes is None else options.cache_bytes
     tasks = [
         _core.Task(
             np.ascontiguousarray(sub.ids, dtype=np.int32),
@@ -132,7 +153,7 @@ def solve_all(
             planning_ahead=options.planning_ahead,
             shrinking=options.shrinking,
             double_precision=options.dtype == "float64",
-            cache_bytes=cache_bytes("auto", largest, options.dtype) if options.cache_bytes is None else options.cache_bytes,
+            cache_bytes=cache,
             tolerance=stop.tolerance,
             max_iterations=2**62 if stop.max_iterations is None else stop.max_iterations,
             max_seconds=1e10 if stop.max_seconds is None else stop.max_seconds,
@@ -151,6 +172,7 @@ def _solution(solved: _core.Solved) -> Solution:
         iterations=end.iterations,
         kernel_evaluations=end.kernel_evaluations,
         seconds=end.seconds,
+        precision=end.precision,
     )
     return Solution(np.asarray(solved.alpha), np.asarray(solved.gradient), end.intercept, outcome)
 
@@ -193,6 +215,11 @@ def solve(
     >>> solve(DualProblem(y, np.minimum(0, 10 * y), np.maximum(0, 10 * y)), rows).alpha
     array([ 0.5, -0.5])
     """
+    if rows.size != len(problem.linear):
+        raise ValueError(
+            f"The row source has {rows.size} rows where the problem has {len(problem.linear)} variables; it must have "
+            "one for each."
+        )
     everything = Subproblem(np.arange(len(problem.linear), dtype=np.int32), problem, start, start_gradient)
     return solve_all([everything], rows, stop=stop or StopRule(), options=options or SolverOptions())[0]
 

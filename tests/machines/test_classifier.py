@@ -1,0 +1,83 @@
+"""Machines for pairs of classes: hard margins, shared budgets, starting points."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from widemargin.kernels import row_source
+from widemargin.machines import classifier
+from widemargin.machines.classifier import rescaled, solve_pairs
+from widemargin.machines.dual import Solution, SolverOptions, StopRule, solve_all
+from widemargin.testing import many_class_points
+
+
+def test_starting_points_follow_the_bounds() -> None:
+    starts = {(0, 1): np.array([1.0, -2.0, 0.0, 0.5, -3.0, 4.0])}
+    old = np.array([1.0, 2.0, 1.0, 1.0, np.inf, 0.0])
+    new = np.array([2.0, 1.0, 5.0, 0.0, 1.0, 1.0])
+    (scaled,) = rescaled(starts, old, new).values()
+    assert scaled.tolist() == [2.0, -1.0, 0.0, 0.0, -3.0, 4.0]
+    (kept,) = rescaled(starts, np.full(6, 1e-300), np.full(6, 1e300)).values()
+    assert np.isfinite(kept).all()
+
+
+def test_a_hard_margin_is_found_or_said_to_be_missing() -> None:
+    X, labels = many_class_points(3, 30)
+    found = solve_pairs(
+        row_source(X, gamma=5.0), labels, 3, np.full(90, np.inf), stop=StopRule(), options=SolverOptions()
+    )
+    assert all(machine.hard_margin_found for machine in found)
+    X[0] = X[40]
+    found = solve_pairs(
+        row_source(X, gamma=5.0), labels, 3, np.full(90, np.inf), stop=StopRule(), options=SolverOptions()
+    )
+    contradicted = tuple(sorted((int(labels[0]), int(labels[40]))))
+    assert {machine.pair for machine in found if not machine.hard_margin_found} == {contradicted}
+
+
+def test_budgets_are_shared_by_pairs_and_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[StopRule] = []
+
+    def slowly(*arguments: Any, stop: StopRule, **options: Any) -> list[Solution]:
+        asked.append(stop)
+        time.sleep(0.01)
+        return solve_all(*arguments, stop=stop, **options)
+
+    monkeypatch.setattr(classifier, "solve_all", slowly)
+    X, labels = many_class_points(3, 30)
+    X[0] = X[40]
+    solve_pairs(
+        row_source(X, gamma=5.0),
+        labels,
+        3,
+        np.full(90, np.inf),
+        stop=StopRule(1e-3, 10**6, 60.0),
+        options=SolverOptions(),
+    )
+    # Three pairs, one of which climbs the whole ladder.
+    assert len(asked) >= 5
+    seconds = [stop.max_seconds for stop in asked if stop.max_seconds is not None]
+    assert len(seconds) == len(asked)
+    assert all(later <= earlier - 0.01 for earlier, later in pairwise(seconds))
+    steps = [stop.max_iterations for stop in asked if stop.max_iterations is not None]
+    assert steps.count(10**6) == 3
+    assert min(steps) < 10**6
+
+
+def test_no_time_left_still_gives_all_machines() -> None:
+    X, labels = many_class_points(4, 100)
+    found = solve_pairs(
+        row_source(X, gamma=0.5),
+        labels,
+        4,
+        np.full(400, np.inf),
+        stop=StopRule(1e-10, None, 0.0),
+        options=SolverOptions(),
+    )
+    assert len(found) == 6
+    assert all(np.isfinite(machine.solution.alpha).all() for machine in found)

@@ -1,0 +1,53 @@
+"""How many threads a number of jobs means."""
+
+from __future__ import annotations
+
+import multiprocessing
+import warnings
+from typing import Any
+
+import joblib
+import pytest
+from joblib import Parallel, delayed
+
+from widemargin._runtime import thread_count
+
+
+def test_numbers_mean_what_joblib_means_by_them() -> None:
+    cores = joblib.cpu_count()
+    assert thread_count(None) == 1
+    assert thread_count(5) == 5
+    assert thread_count(-1) == cores
+    assert thread_count(-2) == max(1, cores - 1)
+    assert thread_count(-1000) == 1
+
+
+def test_none_asks_the_active_configuration() -> None:
+    with joblib.parallel_config(n_jobs=3):
+        assert thread_count(None) == 3
+        assert thread_count(2) == 2
+    with joblib.parallel_config(n_jobs=-1):
+        assert thread_count(None) == joblib.cpu_count()
+
+
+def test_workers_of_a_search_use_one_thread_each() -> None:
+    found = Parallel(n_jobs=2, backend="threading")(delayed(thread_count)(None) for _ in range(2))
+    assert found == [1, 1]
+
+
+@pytest.mark.parametrize("wrong", ["all", 0, 1.5, True])
+def test_anything_else_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="n_jobs must be"):
+        thread_count(wrong)
+
+
+def _in_a_worker(n_jobs: int) -> int:
+    assert multiprocessing.current_process().daemon
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return thread_count(n_jobs)
+
+
+def test_daemonic_workers_use_threads_without_a_warning() -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(_in_a_worker, [3]) == [3]
