@@ -41,12 +41,7 @@ struct DualState {
     set_room(p);
   }
 
-  // Variables within rounding of a bound are put on it, so that no step is wasted on a room that cannot be used.
   void set_room(std::size_t p) {
-    constexpr double rounding = 1e-14;
-    const double slack = rounding * std::max(std::fabs(lower[p]), std::fabs(upper[p]));
-    if (alpha[p] - lower[p] <= slack && std::isfinite(lower[p])) alpha[p] = lower[p];
-    if (upper[p] - alpha[p] <= slack && std::isfinite(upper[p])) alpha[p] = upper[p];
     room_up[p] = upper[p] - alpha[p];
     room_down[p] = alpha[p] - lower[p];
     assert(room_up[p] >= 0 && room_down[p] >= 0);

@@ -30,6 +30,7 @@ class Solve {
     try {
       start(from);
       double_precision_ = options_.double_precision || !refine<float>();
+      if (double_precision_ && !options_.double_precision) recompute_gradient();
       if (double_precision_) refine<double>();
       if (reason_ == Reason::converged && leap_wait_ > 0 && state_.size() <= Verifier::small) finish_exactly();
     } catch (const Stopped& stopped) {  // while a gradient was being recomputed

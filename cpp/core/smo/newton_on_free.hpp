@@ -5,7 +5,8 @@
 //   K_FF d + b 1 = G_F,  1'd = 0        (the bordered system of [Glasmachers2008, section 9.3.1])
 //
 // The step is cut at the first bound it meets; the variable that met it leaves F and the rest is solved again. K_FF gets a ridge at the
-// rounding error of its entries: every step then still gains, d'Kd/2 at least.
+// rounding error of its entries: in exact arithmetic every step then still gains, d'Kd/2 at least. Rounding is another matter where K_FF is
+// nearly singular: a step whose gain does not come out positive is not made.
 #pragma once
 
 #include <cmath>
@@ -65,13 +66,13 @@ class NewtonOnFree {
       gradient_[r] = state.gradient[static_cast<std::size_t>(free_[r])];
       for (std::size_t c = 0; c < m; ++c) kernel_[r * m + c] = static_cast<double>(row[r][free_[c]]);
     }
-    const double rounding = sizeof(T) == sizeof(float) ? 1e-7 : 1e-14;
+    const double rounding = sizeof(T) == sizeof(float) ? 1e-7 : 1e-13;
     if (!descend(state, rounding)) return false;
     std::vector<double> by;
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(free_[r]);
       const double before = state.alpha[p];
-      state.set_alpha(p, std::clamp(before + moved_[r], state.lower[p], state.upper[p]));
+      state.set_alpha(p, at_most_one_unit_off(before + moved_[r], state.lower[p], state.upper[p]));
       by.push_back(state.alpha[p] - before);
     }
     simd::ops<T>().subtract_rows(state.gradient.data(), row.data(), by.data(), m, 0, state.active);
@@ -101,25 +102,43 @@ class NewtonOnFree {
       solve_cholesky(factor_, m, v);
       double sum_u = 0, sum_v = 0;
       for (std::size_t r = 0; r < m; ++r) sum_u += u[r], sum_v += v[r];
+      for (std::size_t r = 0; r < m; ++r) u[r] -= sum_u / sum_v * v[r];
+      balance(u);
       double length = 1;
       std::size_t blocking = m;
       for (std::size_t r = 0; r < m; ++r) {
-        u[r] -= sum_u / sum_v * v[r];
         const std::size_t p = static_cast<std::size_t>(free_[left[r]]);
         const double room = u[r] > 0 ? state.room_up[p] - moved_[left[r]] : state.room_down[p] + moved_[left[r]];
         if (std::fabs(u[r]) * length > room) length = std::max(room, 0.0) / std::fabs(u[r]), blocking = r;
       }
-      if (!std::isfinite(length)) return any;
-      for (std::size_t r = 0; r < m; ++r) {
-        moved_[left[r]] += length * u[r];
-        any = any || length * u[r] != 0;
-      }
+      std::vector<double> change(all, 0.0);  // K d
       for (std::size_t r = 0; r < all; ++r)
-        for (std::size_t c = 0; c < m; ++c) gradient_[r] -= kernel_[r * all + left[c]] * length * u[c];
+        for (std::size_t c = 0; c < m; ++c) change[r] += kernel_[r * all + left[c]] * u[c];
+      double slope = 0, curvature = 0;
+      for (std::size_t r = 0; r < m; ++r) slope += gradient_[left[r]] * u[r], curvature += change[left[r]] * u[r];
+      if (!(length * slope - 0.5 * length * length * curvature > 0)) return any;
+      for (std::size_t r = 0; r < m; ++r) moved_[left[r]] += length * u[r];
+      for (std::size_t r = 0; r < all; ++r) gradient_[r] -= length * change[r];
+      any = true;
       if (blocking == m) return any;
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(blocking));
     }
     return any;
+  }
+
+  // The variable that cut a step is on its bound, whatever the last digit says.
+  static double at_most_one_unit_off(double value, double lower, double upper) {
+    const double unit = 4e-16 * std::max(std::fabs(lower), std::fabs(upper));
+    return value <= lower + unit ? lower : value >= upper - unit ? upper : value;
+  }
+
+  // sum(d) = 0, which cancellation may have spoilt
+  static void balance(std::vector<double>& d) {
+    for (int twice = 0; twice < 2; ++twice) {
+      double sum = 0;
+      for (const double value : d) sum += value;
+      for (double& value : d) value -= sum / static_cast<double>(d.size());
+    }
   }
 
   std::vector<Id> free_;

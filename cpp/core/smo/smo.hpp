@@ -90,6 +90,7 @@ Reason run(DualState& state, R& rows, const StopRule& stop, Patience& patience, 
            std::int64_t& iterations) {
   LastStep last;
   simd::Lead lead = state.lead();
+  bool out_of_time = false;
   for (std::int64_t left = stop.max_iterations;; --left, ++iterations) {
     if (violation_of(lead) <= stop.tolerance) {
       const Verdict verdict = keeper.verify(state, rows);
@@ -101,7 +102,8 @@ Reason run(DualState& state, R& rows, const StopRule& stop, Patience& patience, 
     const bool between = last.kind == LastStep::Kind::planned;
     if (left <= 0) return Reason::iteration_budget;
     if (left == 1 && !between) last.kind = LastStep::Kind::none;
-    if (patience.spent(state.active) && !between) return patience.reason();
+    out_of_time = out_of_time || patience.spent(state.active);
+    if (out_of_time && !between) return patience.reason();
 
     const WorkingSet B = step.reconsider(state, select, select(state, rows, lead, last), last);
     const auto* Ki = rows.row(B.i);

@@ -115,21 +115,26 @@ def solves_when_all_is_frozen(solve: Solve, case: Case, tolerance: float) -> Non
 
 
 def respects_its_iteration_budget(solve: Solve, case: Case, tolerance: float) -> None:
-    """Require that a budget is kept and named, and that more of it never leads to less: the best state is kept."""
+    """Require that a budget is kept and named, and that twice as much of it never leads to less.
+
+    From one budget to the next a little less is allowed: planned steps may trail greedy ones for a while
+    ([Glasmachers2008, Lemma 7.3] bounds their gain from below by a fraction of the greedy one's).
+    """
     whole = solve(case, case.gram, tolerance=tolerance).outcome.iterations
     rough = project(0.5 * optimum(case), case.lower, case.upper)
     for start in (np.zeros_like(case.linear), rough):
-        before = certificate(case, case.gram, start).objective
+        reached = {0: certificate(case, case.gram, start).objective}
         for budget in (1, 2, 3, 5, 8, 13, 21, 34, 55):
             solution = solve(case, case.gram, tolerance=1e-9, max_iterations=budget, start=start.copy())
             check_feasible(case, solution.alpha)
             found = check_report(case, case.gram, solution)
             taken, reason = solution.outcome.iterations, solution.outcome.reason
             assert taken <= budget, f"{case}: {taken} iterations were made where {budget} were allowed."
+            before = max(objective for spent, objective in reached.items() if 2 * spent <= budget)
             assert found.objective >= before - 1e-10 * max(1.0, abs(before)), (
                 f"{case}: with {budget} iterations the objective fell from {before!r} to {found.objective!r}."
             )
-            before = max(before, found.objective)
+            reached[budget] = found.objective
             if whole > budget and start is not rough:
                 assert reason == "iteration budget", f"{case}: {budget} iterations cannot end with {reason!r}."
 
