@@ -28,7 +28,7 @@ PROGRAM = """
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     case = chess_board_case(3000, 1.0)
-    X, y = case.points, case.linear
+    X, y = case.points, np.where(np.arange(3000) % 3 == 0, -case.linear, case.linear)  # noise: hundreds of free variables
     long = dict(C=1e9, gamma=0.5, tol=1e-10, max_iter=-1)
     {setup}
     print("ready", flush=True)
@@ -87,20 +87,26 @@ def _fit_with_warning(model: SVC, X: Any, y: Any) -> str:
     return sentences[0]
 
 
+def _noisy_board(n: int) -> tuple[Any, Any]:
+    """Points of a chess board, every third label wrong: hundreds of variables stay free and no shortcut helps."""
+    case = chess_board_case(n, 1.0)
+    return case.points, np.where(np.arange(n) % 3 == 0, -case.linear, case.linear)
+
+
 @pytest.mark.parametrize("solver", ["auto", "smo", "block"])
 def test_a_deadline_is_kept(solver: str) -> None:
-    case = chess_board_case(3000, 1.0)
-    model = SVC(**LONG, max_time=0.2, solver=solver)
+    X, y = _noisy_board(3000)
+    # Certified numbers need coefficients that float64 can carry: C is large here, not huge.
+    model = SVC(**{**LONG, "C": 1e6}, max_time=0.2, solver=solver)
     began = time.perf_counter()
-    sentence = _fit_with_warning(model, case.points, case.linear)
+    sentence = _fit_with_warning(model, X, y)
     assert 0.15 < time.perf_counter() - began < 1.5
     (entry,) = model.fit_report_
     assert entry.reason == "time budget"
     assert "gap" in sentence
     assert model.fit_status_ == 1
-    assert np.isfinite(model.decision_function(case.points)).all()
-    assert model.score(case.points, case.linear) > 0.6
-    (pair,) = pair_solutions(model, case.points, case.linear)
+    assert np.isfinite(model.decision_function(X)).all()
+    (pair,) = pair_solutions(model, X, y)
     assert entry.objective == pytest.approx(pair.certificate.objective, rel=1e-6)
     assert entry.duality_gap == pytest.approx(pair.certificate.duality_gap, rel=1e-3)
 
@@ -154,8 +160,7 @@ def test_an_iteration_budget_is_kept(solver: str, budget: int) -> None:
 
 @pytest.mark.parametrize("budget", [{"max_iter": 10}, {"max_iter": -1, "max_time": 0.05}], ids=["max_iter", "max_time"])
 def test_the_warning_names_the_parameter_that_would_help(budget: dict[str, Any]) -> None:
-    case = chess_board_case(1000, 1.0)
-    sentence = _fit_with_warning(SVC(**{**LONG, **budget}), case.points, case.linear)
+    sentence = _fit_with_warning(SVC(**{**LONG, **budget}), *_noisy_board(1000))
     assert list(budget)[-1] in sentence
 
 
