@@ -40,6 +40,7 @@ class Solve {
     // A double that stalls has the last word; its gradient may be a running one.
     if (reason_ == Reason::stalled) recompute_for_good();
     Solution solution;
+    state_.tidy_up();
     const Certificate certificate = certify(state_);
     solution.alpha.resize(state_.size()), solution.gradient.resize(state_.size());
     for (std::size_t p = 0; p < state_.size(); ++p) {
