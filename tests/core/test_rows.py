@@ -43,7 +43,7 @@ def test_sharing_a_class_saves_kernel_values_and_changes_nothing(solver):
 
 
 def test_a_store_without_room_shares_nothing_and_still_solves():
-    X, y, _ = noisy_problem(200)
+    X, _, _ = noisy_problem(200)
     labels = (np.arange(200) % 3).astype(np.int32)
     rows = row_source(X, gamma=0.3)
     crowded = _core.class_shared_source(rows, labels, 100)
@@ -54,7 +54,9 @@ def test_a_store_without_room_shares_nothing_and_still_solves():
 
 @pytest.mark.parametrize("solver", ["smo", "block"])
 @pytest.mark.parametrize(
-    ("d", "density"), [(3, 1.0), (40, 1.0), (40, 0.1), (2500, 0.01)], ids=["distances", "products", "sparse-rows", "sparse-columns"]
+    ("d", "density"),
+    [(3, 1.0), (40, 1.0), (40, 0.1), (2500, 0.01)],
+    ids=["distances", "products", "sparse-rows", "sparse-columns"],
 )
 def test_a_tiny_cache_costs_kernel_values_but_not_the_solution(solver, d, density):
     random = np.random.default_rng(2)

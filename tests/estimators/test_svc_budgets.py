@@ -28,7 +28,7 @@ PROGRAM = """
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     case = chess_board_case(3000, 1.0)
-    X, y = case.points, np.where(np.arange(3000) % 3 == 0, -case.linear, case.linear)  # noise: hundreds of free variables
+    X, y = case.points, np.where(np.arange(3000) % 3 == 0, -case.linear, case.linear)
     long = dict(C=1e9, gamma=0.5, tol=1e-10, max_iter=-1)
     {setup}
     print("ready", flush=True)

@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin import _core
+from widemargin._runtime import cache_bytes
 from widemargin.kernels import RowSource
 from widemargin.machines.dual import (
     DualProblem,
@@ -113,6 +115,11 @@ def solve_pairs(
             _solve_hard(pair, sub, ladder, rows, stop, options, deadline)
             for pair, sub, ladder in zip(pairs, subproblems, ladders, strict=True)
         ]
+    if len(pairs) > 1:
+        # The pairs of a class all need its kernel values: half of the cache holds these for all of them.
+        share = (options.cache_bytes or cache_bytes("auto", len(labels), options.dtype)) // 2
+        rows = _core.class_shared_source(rows, labels.astype(np.int32), share)
+        options = replace(options, cache_bytes=share)
     solutions = solve_all(subproblems, rows, stop=stop, options=options)
     return [PairSolution(p, s.ids, r) for p, s, r in zip(pairs, subproblems, solutions, strict=True)]
 
