@@ -16,31 +16,33 @@
 
 namespace widemargin::smo {
 
-// In-place Cholesky factor of the leading m x m part (row-major, lower); false if a pivot is not positive.
-inline bool cholesky(std::vector<double>& A, std::size_t m) {
+// In-place Cholesky factor U'U of an m x m matrix given by its upper half (row-major); false if a pivot is not positive.
+inline bool cholesky(std::vector<double>& U, std::size_t m) {
+  const auto subtract = simd::ops<double>().subtract_rows;
+  std::vector<const double*> rows(m);
+  std::vector<double> column(m);
   for (std::size_t r = 0; r < m; ++r) {
-    for (std::size_t c = 0; c <= r; ++c) {
-      double sum = A[r * m + c];
-      for (std::size_t k = 0; k < c; ++k) sum -= A[r * m + k] * A[c * m + k];
-      if (c < r)
-        A[r * m + c] = sum / A[c * m + c];
-      else if (!(sum > 0))
-        return false;
-      else
-        A[r * m + r] = std::sqrt(sum);
-    }
+    double* row = U.data() + r * m;
+    rows[r] = row;
+    for (std::size_t k = 0; k < r; ++k) column[k] = rows[k][r];
+    subtract(row, rows.data(), column.data(), r, r, m);
+    if (!(row[r] > 0)) return false;
+    const double scale = 1 / std::sqrt(row[r]);
+    for (std::size_t c = r; c < m; ++c) row[c] *= scale;
   }
   return true;
 }
 
-inline void solve_cholesky(const std::vector<double>& L, std::size_t m, std::vector<double>& x) {
+inline void solve_cholesky(const std::vector<double>& U, std::size_t m, std::vector<double>& x) {
+  const auto subtract = simd::ops<double>().subtract_rows;
   for (std::size_t r = 0; r < m; ++r) {
-    for (std::size_t k = 0; k < r; ++k) x[r] -= L[r * m + k] * x[k];
-    x[r] /= L[r * m + r];
+    const double* row = U.data() + r * m;
+    x[r] /= row[r];
+    subtract(x.data(), &row, &x[r], 1, r + 1, m);
   }
   for (std::size_t r = m; r-- > 0;) {
-    for (std::size_t k = r + 1; k < m; ++k) x[r] -= L[k * m + r] * x[k];
-    x[r] /= L[r * m + r];
+    for (std::size_t c = r + 1; c < m; ++c) x[r] -= U[r * m + c] * x[c];
+    x[r] /= U[r * m + r];
   }
 }
 
@@ -48,15 +50,16 @@ class NewtonOnFree {
  public:
   static constexpr std::size_t most_free = 256;
 
-  // Moves the free variables and updates the gradient of all active ones; false if nothing moved.
+  // Moves the free variables and updates the gradient of all active ones; false if nothing moved, or if a factorisation would cost more
+  // than `effort` scalar operations.
   template <class Rows>
-  bool operator()(DualState& state, Rows& rows) {
+  bool operator()(DualState& state, Rows& rows, double effort) {
     using T = typename Rows::Value;
     free_.clear();
-    for (std::size_t p = 0; p < state.active; ++p)
+    for (std::size_t p = 0; p < state.active && free_.size() <= most_free; ++p)
       if (state.free(p)) free_.push_back(static_cast<Id>(p));
     const std::size_t m = free_.size();
-    if (m < 2 || m > most_free || m > rows.capacity()) return false;
+    if (m < 2 || m > most_free || m > rows.capacity() || std::pow(static_cast<double>(m), 3) > effort) return false;
     std::vector<const T*> row(m);
     rows.rows(free_, row.data());
     kernel_.resize(m * m);
@@ -86,12 +89,12 @@ class NewtonOnFree {
     std::vector<std::size_t> left(all);
     for (std::size_t r = 0; r < all; ++r) left[r] = r;
     bool any = false;
-    for (int cut = 0; cut < 16 && left.size() >= 2; ++cut) {
+    for (int cut = 0; cut < 8 && left.size() >= 2; ++cut) {
       const std::size_t m = left.size();
       double trace = 0;
       factor_.resize(m * m);
       for (std::size_t r = 0; r < m; ++r) {
-        for (std::size_t c = 0; c <= r; ++c) factor_[r * m + c] = kernel_[left[r] * all + left[c]];
+        for (std::size_t c = r; c < m; ++c) factor_[r * m + c] = kernel_[left[r] * all + left[c]];
         trace += factor_[r * m + r];
       }
       for (std::size_t r = 0; r < m; ++r) factor_[r * m + r] += rounding * trace / static_cast<double>(m);

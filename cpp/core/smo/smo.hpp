@@ -27,9 +27,11 @@ class Leaps {
   template <class Rows>
   bool after_step(DualState& state, Rows& rows, const simd::Lead& lead) {
     if (shortest_wait_ == 0 || ++steps_ < wait_) return false;
+    // A leap may cost about what the steps since the last one did.
+    const double effort = 32.0 * static_cast<double>(steps_) * static_cast<double>(state.active + 64);
     steps_ = 0;
     const double before = violation_of(lead);
-    const bool moved = newton_(state, rows);
+    const bool moved = newton_(state, rows, effort);
     const bool helped = moved && violation_of(state.lead()) < 0.5 * before;
     wait_ = helped ? shortest_wait_ : std::min(2 * wait_, longest_wait);
     return moved;
