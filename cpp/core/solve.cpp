@@ -22,8 +22,8 @@ constexpr std::size_t cheap_in_double = 20'000'000;  // kernel values
 class Solve {
  public:
   Solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
-        Workspace& workspace, ThreadTeam& team, Watch& watch, bool owner)
-      : source_(source), options_(options), stop_(stop), workspace_(workspace), team_(team), patience_(watch, owner), state_(problem),
+        SlabPool& pool, ThreadTeam& team, Watch& watch, bool owner)
+      : source_(source), options_(options), stop_(stop), pool_(pool), team_(team), patience_(watch, owner), state_(problem),
         ids_(ids.begin(), ids.end()) {}
 
   Solution finish(const Start& from) {
@@ -134,7 +134,7 @@ class Solve {
     std::vector<Id> ids(ids_.size());
     for (std::size_t p = 0; p < ids.size(); ++p) ids[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
     state_.active = state_.size();
-    return CachedRows<T>(source_, std::move(ids), bytes, least_rows, workspace_.of(T{}), team_, patience_);
+    return CachedRows<T>(source_, std::move(ids), bytes, least_rows, pool_, team_, patience_);
   }
 
   template <class T>
@@ -163,14 +163,21 @@ class Solve {
     StopRule stop = stop_;
     stop.tolerance *= 0.98;  // the recomputed violation differs by rounding
     stop.max_iterations -= iterations_;
-    if (blocks(rows)) {
+    if (blocks(rows) || starts_with_blocks()) {
       block::Tuning tuning;
       tuning.leap_wait = leap_wait_;
       smo::Housekeeping keeper(options_.shrinking, 0, stop_.tolerance, tuning.rounds_per_shrink);
-      return block::BlockSolver<T, Selector, Stepper>(select, step, tuning).run(state_, rows, stop, patience_, keeper, iterations_);
+      block::BlockSolver<T, Selector, Stepper> solver(select, step, tuning);
+      if (const auto ended = solver.run(state_, rows, stop, patience_, keeper, iterations_, !blocks(rows))) return *ended;
+      stop.max_iterations = stop_.max_iterations - iterations_;
     }
     smo::Housekeeping keeper(options_.shrinking, leap_wait_, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000));
     return smo::run(state_, rows, stop, patience_, select, step, keeper, iterations_);
+  }
+
+  // New rows come cheapest many at a time, even where they are kept; only rows over very few features cost next to nothing anyway.
+  bool starts_with_blocks() const {
+    return options_.solver == Solver::automatic && state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32;
   }
 
   // Rows that are computed once and kept favour single steps with the best pair of all; rows that do not fit favour blocks.
@@ -205,7 +212,7 @@ class Solve {
   const RowSource& source_;
   const Options& options_;
   StopRule stop_;
-  Workspace& workspace_;
+  SlabPool& pool_;
   ThreadTeam& team_;
   Patience patience_;
   DualState state_;
@@ -221,9 +228,9 @@ class Solve {
 }  // namespace
 
 Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
-               const Start& start, Workspace& workspace, ThreadTeam& team, Watch& watch, bool owner) {
+               const Start& start, SlabPool& pool, ThreadTeam& team, Watch& watch, bool owner) {
   const double began = watch.seconds();
-  Solve solve(problem, source, ids, options, stop, workspace, team, watch, owner);
+  Solve solve(problem, source, ids, options, stop, pool, team, watch, owner);
   Solution solution = solve.finish(start);
   solution.outcome.seconds = watch.seconds() - began;
   return solution;

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "core/dual_problem.hpp"
 #include "core/outcome.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/rows/slabs.hpp"
 
 namespace widemargin {
 
@@ -30,15 +30,6 @@ struct Start {
   std::span<const double> gradient;  // empty, or y - K alpha (used if alpha was feasible)
 };
 
-// Memory that one solve leaves for the next.
-struct Workspace {
-  Buffer<float> floats;
-  Buffer<double> doubles;
-
-  Buffer<float>& of(float) { return floats; }
-  Buffer<double>& of(double) { return doubles; }
-};
-
 struct Solution {
   std::vector<double> alpha, gradient;
   Outcome outcome;
@@ -46,6 +37,6 @@ struct Solution {
 
 // `ids` are the examples behind the variables. `owner` tells whether this thread may ask for interruption.
 Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
-               const Start& start, Workspace& workspace, ThreadTeam& team, Watch& watch, bool owner);
+               const Start& start, SlabPool& pool, ThreadTeam& team, Watch& watch, bool owner);
 
 }  // namespace widemargin

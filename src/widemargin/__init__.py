@@ -9,8 +9,9 @@ True
 
 from importlib.metadata import version as _version
 
+from widemargin._runtime import release_memory
 from widemargin.estimators import SVC
 
 __version__ = _version("widemargin")
 
-__all__ = ["SVC", "__version__"]
+__all__ = ["SVC", "__version__", "release_memory"]

@@ -66,3 +66,14 @@ def cache_bytes(cache_size: float | str, rows: int, dtype: str) -> int:
         return int(float(cache_size) * 2**20)
     whole = rows * (rows + 16) * np.dtype(dtype).itemsize
     return min(whole, free_memory() // 4)
+
+
+def release_memory() -> None:
+    """Give back the memory that is kept for the next fit (up to 256 MB, at most a 64th of the machine's).
+
+    Examples
+    --------
+    >>> import widemargin
+    >>> widemargin.release_memory()
+    """
+    _core.release_memory()

@@ -9,6 +9,8 @@
 // Each kernel row passes through memory once per round, not once per step.
 #pragma once
 
+#include <optional>
+
 #include "core/block/working_block.hpp"
 #include "core/rows/cached_rows.hpp"
 #include "core/rows/dense_rows.hpp"
@@ -21,6 +23,7 @@ struct Tuning {
   double inner_tolerance = 0.1;      // of the outer violation
   std::size_t steps_per_variable = 40;
   std::size_t rounds_per_shrink = 4;
+  double few_new_rows = 0.1;
   std::int64_t leap_wait = 0;        // steps between two Newton steps on the free variables; 0 for none
 };
 
@@ -29,7 +32,10 @@ class BlockSolver {
  public:
   BlockSolver(const Selector& select, const Stepper& step, const Tuning& tuning) : select_(select), step_(step), tuning_(tuning) {}
 
-  Reason run(DualState& state, CachedRows<T>& rows, const StopRule& stop, Patience& patience, smo::Housekeeping& keeper, std::int64_t& iterations) {
+  // With `while_rows_are_new` it ends, without a reason, once a round has found nearly all the rows it needed in the cache: from there on
+  // single steps with the best pair of all are the better choice.
+  std::optional<Reason> run(DualState& state, CachedRows<T>& rows, const StopRule& stop, Patience& patience, smo::Housekeeping& keeper,
+                            std::int64_t& iterations, bool while_rows_are_new) {
     WorkingBlock block(state.size(), std::min({tuning_.block_size, rows.capacity(), state.size()}));
     const std::int64_t most = iterations + std::min(stop.max_iterations, std::numeric_limits<std::int64_t>::max() - iterations);
     while (true) {
@@ -45,6 +51,7 @@ class BlockSolver {
       if (patience.now()) return patience.reason();
       if (keeper.tidy(state, rows, lead)) lead = state.lead();
 
+      const std::uint64_t evaluated = rows.evaluations();
       const std::vector<Id>& positions = block.choose(state, lead, 0.1 * stop.tolerance);
       gather(state, rows, positions);
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
@@ -52,6 +59,8 @@ class BlockSolver {
       smo::PartOfLarger keeper_inside(tuning_.leap_wait);
       const Reason ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
       if (!scatter(state, rows, positions)) return ended == Reason::converged ? Reason::stalled : ended;
+      const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);
+      if (while_rows_are_new && static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed) return std::nullopt;
     }
   }
 

@@ -1,6 +1,6 @@
 // Kernel rows of one problem in the order of its active set: computed when first asked for, kept while memory lasts.
 //
-// The cache is one arena of equally long slots, least recently used first out. A row is kept as a prefix of the column order it was
+// The cache consists of equally long slots, least recently used first out. A row is kept as a prefix of the column order it was
 // computed in. Shrinking reorders columns stably, so the known part of a row is a prefix of every later order too: a row is brought into
 // the current order when it is next used, and extended, not recomputed, if variables have come back since. If not all active rows fit,
 // shrinking also shortens the slots, and more rows fit.
@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "core/outcome.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/rows/slabs.hpp"
 #include "core/simd/ops.hpp"
 
 namespace widemargin {
@@ -33,10 +33,9 @@ class CachedRows {
   using Value = T;
 
   // `ids` are the examples behind the variables: a subset view of the source.
-  // `arena` holds the rows; it grows as needed and may be handed on to the next problem.
-  CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, Buffer<T>& arena, ThreadTeam& team,
+  CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, SlabPool& pool, ThreadTeam& team,
              Patience& patience)
-      : source_(source), arena_(arena), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
+      : source_(source), arena_(pool), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
         slot_of_(ids_.size(), none), variable_(ids_.size()) {
     for (std::size_t p = 0; p < ids_.size(); ++p) diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
     std::iota(variable_.begin(), variable_.end(), Id{0});
@@ -47,7 +46,7 @@ class CachedRows {
     const std::size_t bytes = keep_columns_ && cache_bytes < ids_.size() * row_bytes ? cache_bytes - std::min(cache_bytes, column_bytes) : cache_bytes;
     const std::size_t wanted = std::max(bytes / row_bytes, std::min(ids_.size(), least_rows));
     room_ = std::min(wanted, ids_.size()) * padded(ids_.size());
-    if (arena_.size() < room_) arena_ = Buffer<T>(room_);
+    arena_.set_longest(padded(ids_.size()));
     set_stride(padded(ids_.size()));
   }
 
@@ -71,7 +70,7 @@ class CachedRows {
     stale_.clear(), missing_.clear();
     for (std::size_t r = 0; r < positions.size(); ++r) {
       const std::size_t slot = slot_for(positions[r]);
-      out[r] = arena_.data() + slot * stride_;
+      out[r] = slot_row(slot);
       if (slots_[slot].epoch != epoch()) stale_.push_back(slot);
     }
     renew(stale_);
@@ -95,7 +94,7 @@ class CachedRows {
     if (slot == none) return nullptr;
     const std::size_t s = static_cast<std::size_t>(slot);
     if (slots_[s].epoch != epoch()) renew({&s, 1});
-    return slots_[s].length >= active_ ? arena_.data() + s * stride_ : nullptr;
+    return slots_[s].length >= active_ ? slot_row(s) : nullptr;
   }
 
   // Kernel values among a few positions, without making rows of them: out[r][c], r and c over `positions`.
@@ -141,7 +140,7 @@ class CachedRows {
         continue;
       }
       const std::size_t epoch = slots_[static_cast<std::size_t>(s)].epoch;
-      whole[epoch].push_back(arena_.data() + static_cast<std::size_t>(s) * stride_);
+      whole[epoch].push_back(slot_row(static_cast<std::size_t>(s)));
       by[epoch].push_back(coefficients[k]);
     }
     std::vector<double> sum;
@@ -180,6 +179,8 @@ class CachedRows {
     std::size_t newer = 0, older = 0;
   };
 
+  T* slot_row(std::size_t slot) { return arena_.row(slot, stride_); }
+
   static std::size_t padded(std::size_t n) { return (n + 15) / 16 * 16; }
 
   template <class V>
@@ -203,7 +204,7 @@ class CachedRows {
       thread_local std::vector<T> moved;
       moved.resize(active_);
       Slot& slot = slots_[slots[k]];
-      T* row = arena_.data() + slots[k] * stride_;
+      T* row = slot_row(slots[k]);
       const std::vector<Id>& before = where_[slot.epoch];
       std::size_t known = 0;
       for (; known < active_; ++known) {
@@ -233,7 +234,7 @@ class CachedRows {
     std::vector<T*> out;
     for (const std::size_t s : slots) {
       ids.push_back(ids_[static_cast<std::size_t>(slots_[s].position)]);
-      out.push_back(arena_.data() + s * stride_ + length);
+      out.push_back(slot_row(s) + length);
     }
     evaluations_ += source_.rows(ids, *columns_, length, active_, out.data(), team_);
     for (const std::size_t s : slots) slots_[s].length = active_;
@@ -292,7 +293,7 @@ class CachedRows {
     for (std::size_t t = 0; t < in_place.size(); ++t) {
       const Slot& slot = old[in_place[t]];
       target[in_place[t]] = t;
-      std::copy_n(arena_.data() + in_place[t] * stride_, slot.length, arena_.data() + t * stride_);
+      if (in_place[t] != t) std::copy_n(slot_row(in_place[t]), slot.length, slot_row(t));
       slots_[t].position = slot.position;
       slots_[t].length = std::min(slot.length, stride);
       slots_[t].epoch = slot.epoch;
@@ -300,7 +301,7 @@ class CachedRows {
     }
     for (std::size_t k = 0; k < in_place.size(); ++k) {
       const std::size_t t = stride < stride_ ? k : in_place.size() - 1 - k;
-      std::memmove(arena_.data() + t * stride, arena_.data() + t * stride_, slots_[t].length * sizeof(T));
+      std::memmove(arena_.row(t, stride), arena_.row(t, stride_), slots_[t].length * sizeof(T));
     }
     stride_ = stride;
     newest_ = capacity - 1;
@@ -308,8 +309,8 @@ class CachedRows {
   }
 
   const RowSource& source_;
-  Buffer<T>& arena_;
-  std::size_t room_ = 0;  // of the arena, in values
+  RowArena<T> arena_;
+  std::size_t room_ = 0;  // values that may be held
   bool keep_columns_ = true;
   ThreadTeam& team_;
   Patience& patience_;

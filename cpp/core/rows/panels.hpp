@@ -61,7 +61,7 @@ inline Geometry choose_geometry(const Examples& examples, const KernelFunction& 
   else if (gaussian && d <= 24)
     geometry.layout = Layout::distances, geometry.width = 256;
   else
-    geometry.layout = Layout::products, geometry.width = 512;
+    geometry.layout = Layout::products, geometry.width = 128;
   return geometry;
 }
 

@@ -15,7 +15,7 @@ concept HasTeam = requires(Rows& rows) { rows.team(); };
 // Calls pass(first, last) for pieces of the active variables, combine(piece result) in order.
 template <class Result, class Rows, class Pass, class Combine>
 void scan(std::size_t active, Rows& rows, Pass&& pass, Combine&& combine) {
-  constexpr std::size_t most = 8, least_size = 6144;
+  constexpr std::size_t most = 8, least_size = 3072;
   if constexpr (HasTeam<Rows>) {
     const std::size_t pieces = std::min(active / least_size, most);
     if (pieces > 1 && rows.team().size() > 1) {
