@@ -155,7 +155,7 @@ class Solve {
       case Selection::automatic:
         break;
     }
-    return blocks(rows) || rows.holds_everything() ? with_step(SelectSecondOrder{}) : with_step(SelectMaximumGain{});
+    return options_.solver != Solver::smo || rows.holds_everything() ? with_step(SelectSecondOrder{}) : with_step(SelectMaximumGain{});
   }
 
   template <class T, class Selector, class Stepper>
@@ -163,27 +163,24 @@ class Solve {
     StopRule stop = stop_;
     stop.tolerance *= 0.98;  // the recomputed violation differs by rounding
     stop.max_iterations -= iterations_;
-    if (blocks(rows) || starts_with_blocks()) {
+    if (starts_with_blocks(rows)) {
       block::Tuning tuning;
       tuning.leap_wait = leap_wait_;
       smo::Housekeeping keeper(options_.shrinking, 0, stop_.tolerance, tuning.rounds_per_shrink);
       block::BlockSolver<T, Selector, Stepper> solver(select, step, tuning);
-      if (const auto ended = solver.run(state_, rows, stop, patience_, keeper, iterations_, !blocks(rows))) return *ended;
+      if (const auto ended = solver.run(state_, rows, stop, patience_, keeper, iterations_, options_.solver == Solver::automatic)) return *ended;
       stop.max_iterations = stop_.max_iterations - iterations_;
     }
     smo::Housekeeping keeper(options_.shrinking, leap_wait_, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000));
     return smo::run(state_, rows, stop, patience_, select, step, keeper, iterations_);
   }
 
-  // New rows come cheapest many at a time, even where they are kept; only rows over very few features cost next to nothing anyway.
-  bool starts_with_blocks() const {
-    return options_.solver == Solver::automatic && state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32;
-  }
-
-  // Rows that are computed once and kept favour single steps with the best pair of all; rows that do not fit favour blocks.
+  // New rows come cheapest many at a time; single steps take over once the rows that matter are in the cache. Where they do not fit, blocks
+  // go on to the end; where there are few variables or next to no features, rows cost so little that single steps do it all.
   template <class T>
-  bool blocks(const CachedRows<T>& rows) const {
-    return options_.solver == Solver::block || (options_.solver == Solver::automatic && !rows.holds_everything());
+  bool starts_with_blocks(const CachedRows<T>& rows) const {
+    if (options_.solver != Solver::automatic) return options_.solver == Solver::block;
+    return !rows.holds_everything() || (state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32);
   }
 
   void recompute_for_good() {

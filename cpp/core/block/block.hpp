@@ -60,7 +60,7 @@ class BlockSolver {
       const Reason ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
       if (!scatter(state, rows, positions)) return ended == Reason::converged ? Reason::stalled : ended;
       const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);
-      if (while_rows_are_new && static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed) return std::nullopt;
+      if (while_rows_are_new && rows.held_everything_so_far() && static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed) return std::nullopt;
     }
   }
 

@@ -56,6 +56,7 @@ class CachedRows {
   const T* diagonal() const { return diagonal_.data(); }
   std::uint64_t evaluations() const { return evaluations_; }
   bool holds_everything() const { return slots_.size() >= active_; }
+  bool held_everything_so_far() const { return !evicted_; }
 
   // The first active() entries of a row. The pointer stays good while the two most recent rows are in use.
   const T* row(std::size_t position) {
@@ -247,7 +248,7 @@ class CachedRows {
     if (slot == none) {
       slot = static_cast<Id>(slots_[newest_].newer);  // the ring's neighbour past the newest is the oldest
       Slot& taken = slots_[static_cast<std::size_t>(slot)];
-      if (taken.position != none) slot_of_[static_cast<std::size_t>(taken.position)] = none;
+      if (taken.position != none) slot_of_[static_cast<std::size_t>(taken.position)] = none, evicted_ = true;
       taken.position = position;
       taken.length = 0;
       taken.epoch = epoch();
@@ -311,7 +312,7 @@ class CachedRows {
   const RowSource& source_;
   RowArena<T> arena_;
   std::size_t room_ = 0;  // values that may be held
-  bool keep_columns_ = true;
+  bool keep_columns_ = true, evicted_ = false;
   ThreadTeam& team_;
   Patience& patience_;
   std::vector<Id> ids_;
