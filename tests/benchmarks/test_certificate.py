@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from benchmarks.peers import certificate
-from benchmarks.peers.certificate import Machine, certify, kernel_error, pair_problems
-from benchmarks.peers.peers import EstimatorPeer
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
+
+from benchmarks.peers import certificate
+from benchmarks.peers.certificate import Machine, certify, kernel_error, pair_problems
+from benchmarks.peers.peers import EstimatorPeer
 
 C, GAMMA = 2.0, 0.3
 

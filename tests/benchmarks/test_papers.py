@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from benchmarks.papers import glasmachers_table_6_3, glasmachers_table_7_2
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.glasmachers_table_7_2 import Outcome, significantly_positive

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from benchmarks.peers.__main__ import main
 from benchmarks.peers.fit import Line as FitLine
 from benchmarks.peers.fit import objections

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+
 from benchmarks.papers.data import board_values, connect4_half
 from benchmarks.peers.problems import (
     BARRED,
@@ -9,7 +11,6 @@ from benchmarks.peers.problems import (
     shuffled,
     standardised,
 )
-from scipy.sparse import csr_matrix
 
 
 def save_sparse(path, X, y, **extra):

@@ -88,10 +88,11 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
     warm_start : bool, default=False
         Start from the last solution, scaled to the new bounds, if the new data have as many rows and the same classes.
     solver : {"auto", "smo", "block"}, default="auto"
-        Two variables at a time, or blocks of rows; "auto" chooses by size.
+        Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
+        steps, and Newton steps on all free variables at once where these are few.
     selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
-        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order" where the
-        kernel fits the cache and "maximum-gain" where it does not.
+        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order", but for
+        ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain".
     planning_ahead : int, default=1
         Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
     dtype : {"float32", "float64"}, default="float32"
