@@ -4,6 +4,9 @@
 // computed in. Shrinking reorders columns stably, so the known part of a row is a prefix of every later order too: a row is brought into
 // the current order when it is next used, and extended, not recomputed, if variables have come back since. If not all active rows fit,
 // shrinking also shortens the slots, and more rows fit.
+//
+// Memory that is touched for the first time may cost more than kernel values do. So the cache starts small, and doubles, up to what it may
+// take, whenever a quarter as many rows as it holds have had to be computed again.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +39,7 @@ class CachedRows {
   CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, SlabPool& pool, ThreadTeam& team,
              Patience& patience)
       : source_(source), arena_(pool), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
-        slot_of_(ids_.size(), none), variable_(ids_.size()) {
+        slot_of_(ids_.size(), none), variable_(ids_.size()), computed_(ids_.size(), 0) {
     for (std::size_t p = 0; p < ids_.size(); ++p) diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
     std::iota(variable_.begin(), variable_.end(), Id{0});
     where_.push_back(variable_);
@@ -172,6 +175,7 @@ class CachedRows {
   static constexpr Id none = -1;
   static constexpr std::size_t at_once = 64;  // rows computed between two looks at the clock
   static constexpr std::size_t most_epochs = 6;
+  static constexpr std::size_t first_bytes = std::size_t{256} << 20, first_rows = 1024;
 
   struct Slot {
     Id position = none;
@@ -246,15 +250,33 @@ class CachedRows {
   std::size_t slot_for(Id position) {
     Id& slot = slot_of_[static_cast<std::size_t>(position)];
     if (slot == none) {
+      remember_missing(static_cast<std::size_t>(variable_[static_cast<std::size_t>(position)]));
       slot = static_cast<Id>(slots_[newest_].newer);  // the ring's neighbour past the newest is the oldest
       Slot& taken = slots_[static_cast<std::size_t>(slot)];
-      if (taken.position != none) slot_of_[static_cast<std::size_t>(taken.position)] = none, evicted_ = true;
+      if (taken.position != none) slot_of_[static_cast<std::size_t>(taken.position)] = none, evicted_ = in_use_ == slots_.size();
       taken.position = position;
       taken.length = 0;
       taken.epoch = epoch();
     }
     touch(static_cast<std::size_t>(slot));
     return static_cast<std::size_t>(slot);
+  }
+
+  void remember_missing(std::size_t variable) {
+    if (computed_[variable] == 0)
+      computed_[variable] = 1;
+    else
+      ++computed_again_;
+    if (4 * computed_again_ <= in_use_ || in_use_ == slots_.size()) return;
+    computed_again_ = 0;
+    const std::size_t more = std::min(2 * in_use_, slots_.size());
+    for (; in_use_ < more; ++in_use_) {  // as the oldest: the next to be taken
+      const std::size_t oldest = slots_[newest_].newer;
+      slots_[in_use_].older = newest_;
+      slots_[in_use_].newer = oldest;
+      slots_[newest_].newer = in_use_;
+      slots_[oldest].older = in_use_;
+    }
   }
 
   void touch(std::size_t s) {
@@ -280,12 +302,13 @@ class CachedRows {
     const std::size_t capacity = std::min(room_ / stride, ids_.size());
     std::vector<std::size_t> keep;  // slots, most recent first
     if (!slots_.empty())
-      for (std::size_t s = newest_, seen = 0; seen < slots_.size() && keep.size() < capacity; ++seen, s = slots_[s].older)
+      for (std::size_t s = newest_, seen = 0; seen < in_use_ && keep.size() < capacity; ++seen, s = slots_[s].older)
         if (slots_[s].position != none && slots_[s].length > 0) keep.push_back(s);
     std::vector<Slot> old;
     old.swap(slots_);
     slots_.resize(capacity);
-    for (std::size_t s = 0; s < capacity; ++s) slots_[s].newer = (s + 1) % capacity, slots_[s].older = (s + capacity - 1) % capacity;
+    in_use_ = std::min(capacity, std::max({first_bytes / (stride * sizeof(T)), first_rows, keep.size()}));
+    for (std::size_t s = 0; s < in_use_; ++s) slots_[s].newer = (s + 1) % in_use_, slots_[s].older = (s + in_use_ - 1) % in_use_;
     std::fill(slot_of_.begin(), slot_of_.end(), none);
     // First together at the old length, then apart (or further together) to the new one: no row is overwritten before it moved.
     std::vector<std::size_t> in_place = keep;
@@ -305,7 +328,7 @@ class CachedRows {
       std::memmove(arena_.row(t, stride), arena_.row(t, stride_), slots_[t].length * sizeof(T));
     }
     stride_ = stride;
-    newest_ = capacity - 1;
+    newest_ = in_use_ - 1;
     for (auto s = keep.rbegin(); s != keep.rend(); ++s) touch(target[*s]);
   }
 
@@ -323,6 +346,9 @@ class CachedRows {
   std::vector<std::vector<Id>> where_;    // of each column order still in use: variable -> position
   std::unique_ptr<Columns<T>> columns_;
   std::size_t stride_ = 0, newest_ = 0;
+  std::size_t in_use_ = 0;                // slots [0, in_use_) form the ring
+  std::vector<std::uint8_t> computed_;    // by variable: its row has been computed before
+  std::size_t computed_again_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::size_t> stale_, missing_;
   std::uint64_t evaluations_ = 0;
