@@ -168,6 +168,9 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
   return solved;
 }
 
+// The rows of a source, laid out so that other examples fit in beside its own.
+KernelRows beside(const Source& source, const Examples& others) { return {*source.examples.examples, source.kernel->kernel(), &others}; }
+
 template <class T>
 nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads) {
   if (rows.kernel == nullptr) throw std::invalid_argument("only a kernel of examples has a kernel matrix to compute");
@@ -180,7 +183,7 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
   {
     nb::gil_scoped_release release;
     ThreadTeam team(n_threads);
-    kernel_matrix(*rows.kernel, *rows.examples.examples, right, columns == nullptr, buffer->data(), team);
+    kernel_matrix(beside(rows, right), *rows.examples.examples, right, columns == nullptr, buffer->data(), team);
   }
   return nb::ndarray<nb::numpy, T>(buffer->data(), {n, m}, owner);
 }
@@ -211,11 +214,12 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
     Watch watch(1e10, interruption_pending);
     Patience patience(watch, true);
     ThreadTeam team(n_threads);
+    const KernelRows source = beside(support, *examples.examples);
     try {
       if (double_precision)
-        add_decision_values<double>(*support.kernel, classes, *examples.examples, values.data(), n, team, patience);
+        add_decision_values<double>(source, classes, *examples.examples, values.data(), n, team, patience);
       else
-        add_decision_values<float>(*support.kernel, classes, *examples.examples, values.data(), n, team, patience);
+        add_decision_values<float>(source, classes, *examples.examples, values.data(), n, team, patience);
     } catch (const Stopped&) {
       interrupted = true;
     }

@@ -180,6 +180,7 @@ class Solve {
   template <class T>
   bool starts_with_blocks(const CachedRows<T>& rows) const {
     if (options_.solver != Solver::automatic) return options_.solver == Solver::block;
+    if (source_.cheap()) return false;
     return !rows.holds_everything() || (state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32);
   }
 

@@ -1,9 +1,10 @@
 // A few threads that live as long as one solve and share out numbered pieces of work.
 //
-// Which thread takes which piece is left open, so pieces must not depend on each other; every result is then independent of the number
-// of threads. Idle threads spin for some microseconds (the next piece of a solve usually follows at once), then sleep.
+// Each thread starts with its own run of pieces, the same part of the data in pass after pass and so in its own cache, and helps the others
+// when it is through. Pieces must not depend on each other; every result is then independent of the number of threads. Idle threads spin for some microseconds (the next piece of a solve usually follows at once), then sleep.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace widemargin {
 
 class ThreadTeam {
  public:
-  explicit ThreadTeam(std::size_t size) {
+  explicit ThreadTeam(std::size_t size) : runs_(std::max<std::size_t>(size, 1)) {
     for (std::size_t t = 1; t < size; ++t) threads_.emplace_back([this, t] { serve(t); });
   }
   ThreadTeam(const ThreadTeam&) = delete;
@@ -41,8 +42,10 @@ class ThreadTeam {
     }
     call_ = [](void* context, std::size_t piece, std::size_t member) { (*static_cast<std::remove_cvref_t<Work>*>(context))(piece, member); };
     context_ = const_cast<std::remove_cvref_t<Work>*>(&work);
-    count_ = count;
-    next_.store(0, std::memory_order_relaxed);
+    for (std::size_t member = 0; member < size(); ++member) {
+      runs_[member].next.store(member * count / size(), std::memory_order_relaxed);
+      runs_[member].end = (member + 1) * count / size();
+    }
     busy_.store(threads_.size(), std::memory_order_relaxed);
     round_.fetch_add(1, std::memory_order_release);
     round_.notify_all();
@@ -72,7 +75,13 @@ class ThreadTeam {
   }
 
   void take(std::size_t member) {
-    for (std::size_t piece; (piece = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) call_(context_, piece, member);
+    for (std::size_t k = 0; k < runs_.size(); ++k) {
+      Run& run = runs_[(member + k) % runs_.size()];
+      while (run.next.load(std::memory_order_relaxed) < run.end) {
+        const std::size_t piece = run.next.fetch_add(1, std::memory_order_relaxed);
+        if (piece < run.end) call_(context_, piece, member);
+      }
+    }
   }
 
   void serve(std::size_t member) {
@@ -91,13 +100,18 @@ class ThreadTeam {
     }
   }
 
+  struct alignas(64) Run {
+    std::atomic<std::size_t> next{0};
+    std::size_t end = 0;
+  };
+
+  std::vector<Run> runs_;
   std::vector<std::thread> threads_;
   std::atomic<std::uint64_t> round_{0};
-  std::atomic<std::size_t> next_{0}, busy_{0};
+  std::atomic<std::size_t> busy_{0};
   std::atomic<bool> quit_{false};
   void (*call_)(void*, std::size_t, std::size_t) = nullptr;
   void* context_ = nullptr;
-  std::size_t count_ = 0;
 };
 
 }  // namespace widemargin

@@ -35,6 +35,7 @@ class Comparison {
   void run() {
     kernels();
     products();
+    bits();
     scans();
     rows();
   }
@@ -82,6 +83,29 @@ class Comparison {
     ours_.sparse_times_lanes(lanes.data(), index.data(), value.data(), index.size(), ours.data());
     base_.sparse_times_lanes(lanes.data(), index.data(), value.data(), index.size(), base.data());
     check(close(ours, base, tolerance * static_cast<double>(d_)), name_, "sparse_times_lanes", n_);
+  }
+
+  void bits() {
+    const std::size_t width = (n_ + 127) / 128 * 128, n_rows = 7, words = (d_ + 31) / 32;
+    const auto random_words = [&](std::size_t count) {
+      std::vector<std::uint32_t> result(count);
+      for (std::uint32_t& word : result) word = static_cast<std::uint32_t>(random_());
+      return result;
+    };
+    const std::vector<std::uint32_t> panel = random_words(width * words + 128), rows = random_words(n_rows * words);
+    std::vector<T> ours(n_rows * n_), base(n_rows * n_);
+    ours_.common_bits(panel.data(), width, n_, rows.data(), n_rows, words, T(0.25), ours.data(), n_);
+    base_.common_bits(panel.data(), width, n_, rows.data(), n_rows, words, T(0.25), base.data(), n_);
+    check(ours == base, name_, "common_bits", n_);
+    std::vector<T> table(simd::gaussian_table);
+    for (std::size_t k = 0; k < table.size(); ++k) table[k] = static_cast<T>(std::exp(-0.05 * static_cast<double>(k)));
+    std::vector<T*> ours_out, base_out;
+    for (std::size_t r = 0; r < n_rows; ++r) ours_out.push_back(ours.data() + r * n_), base_out.push_back(base.data() + r * n_);
+    base_.gaussian_from_bits(panel.data(), width, n_, rows.data(), n_rows, words, T(0.05), nullptr, base_out.data());
+    for (const T* known : {static_cast<const T*>(table.data()), static_cast<const T*>(nullptr)}) {
+      ours_.gaussian_from_bits(panel.data(), width, n_, rows.data(), n_rows, words, T(0.05), known, ours_out.data());
+      check(close(ours, base, 4 * tolerance), name_, "gaussian_from_bits", n_);
+    }
   }
 
   void scans() {
@@ -139,13 +163,13 @@ class Comparison {
 
 int main() {
   int compared = 0;
-  for (const char* name : {"baseline", "avx2", "avx512"}) {
+  for (const char* name : {"baseline", "avx2", "avx512", "avx512-popcount"}) {
     if (!simd::use_ops(name)) {
       std::printf("%s: not on this processor\n", name);
       continue;
     }
     for (const std::size_t n : {1, 2, 7, 8, 15, 16, 17, 63, 64, 65, 127, 300, 1021})
-      for (const std::size_t d : {1, 2, 9, 64}) {
+      for (const std::size_t d : {1, 2, 9, 64, 100}) {
         Comparison<float>(name, n, d, static_cast<unsigned>(n * d)).run();
         Comparison<double>(name, n, d, static_cast<unsigned>(n * d)).run();
         ++compared;

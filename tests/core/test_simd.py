@@ -8,7 +8,7 @@ from widemargin.kernels import kernel_matrix, row_source
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, solve
 
-IMPLEMENTATIONS = ("baseline", "avx2", "avx512")
+IMPLEMENTATIONS = ("baseline", "avx2", "avx512", "avx512-popcount")
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)

@@ -6,7 +6,8 @@
 // shrinking also shortens the slots, and more rows fit.
 //
 // Memory that is touched for the first time may cost more than kernel values do. So the cache starts small, and doubles, up to what it may
-// take, whenever a quarter as many rows as it holds have had to be computed again.
+// take, whenever a quarter as many rows as it holds have had to be computed again. If values are as cheap as memory, it stays so small that
+// it lives in the processor's cache.
 #pragma once
 
 #include <algorithm>
@@ -71,6 +72,7 @@ class CachedRows {
 
   // Several rows, all of them valid together; there may be at most capacity() of them.
   void rows(std::span<const Id> positions, const T** out) {
+    use(positions.size());
     stale_.clear(), missing_.clear();
     for (std::size_t r = 0; r < positions.size(); ++r) {
       const std::size_t slot = slot_for(positions[r]);
@@ -176,6 +178,7 @@ class CachedRows {
   static constexpr std::size_t at_once = 64;  // rows computed between two looks at the clock
   static constexpr std::size_t most_epochs = 6;
   static constexpr std::size_t first_bytes = std::size_t{256} << 20, first_rows = 1024;
+  static constexpr std::size_t cheap_bytes = std::size_t{8} << 20, cheap_rows = 128;
 
   struct Slot {
     Id position = none;
@@ -267,10 +270,13 @@ class CachedRows {
       computed_[variable] = 1;
     else
       ++computed_again_;
-    if (4 * computed_again_ <= in_use_ || in_use_ == slots_.size()) return;
+    if (4 * computed_again_ <= in_use_ || source_.cheap()) return;
     computed_again_ = 0;
-    const std::size_t more = std::min(2 * in_use_, slots_.size());
-    for (; in_use_ < more; ++in_use_) {  // as the oldest: the next to be taken
+    use(2 * in_use_);
+  }
+
+  void use(std::size_t slots) {
+    for (; in_use_ < std::min(slots, slots_.size()); ++in_use_) {  // as the oldest: the next to be taken
       const std::size_t oldest = slots_[newest_].newer;
       slots_[in_use_].older = newest_;
       slots_[in_use_].newer = oldest;
@@ -307,7 +313,8 @@ class CachedRows {
     std::vector<Slot> old;
     old.swap(slots_);
     slots_.resize(capacity);
-    in_use_ = std::min(capacity, std::max({first_bytes / (stride * sizeof(T)), first_rows, keep.size()}));
+    const std::size_t bytes = source_.cheap() ? cheap_bytes : first_bytes, least = source_.cheap() ? cheap_rows : first_rows;
+    in_use_ = std::min(capacity, std::max({bytes / (stride * sizeof(T)), least, keep.size()}));
     for (std::size_t s = 0; s < in_use_; ++s) slots_[s].newer = (s + 1) % in_use_, slots_[s].older = (s + in_use_ - 1) % in_use_;
     std::fill(slot_of_.begin(), slot_of_.end(), none);
     // First together at the old length, then apart (or further together) to the new one: no row is overwritten before it moved.

@@ -34,6 +34,7 @@ class ClassSharedRows final : public RowSource {
 
   std::size_t size() const override { return base_.size(); }
   double diagonal(Id id) const override { return base_.diagonal(id); }
+  bool cheap() const override { return base_.cheap(); }
   std::size_t column_bytes(std::size_t value_size) const override { return base_.column_bytes(value_size); }
 
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {

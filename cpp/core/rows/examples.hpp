@@ -1,6 +1,7 @@
 // The examples as the user gave them, never copied: rows are converted on their way into the packed blocks that kernels work on.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,7 +19,20 @@ class Examples {
   // Writes the non-zero entries (at most dimension()) and returns their number.
   virtual std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const = 0;
   virtual std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const = 0;
+  // Whether every entry is 0 or this value.
+  virtual bool only_zero_and(double value) const = 0;
 };
+
+template <class S>
+bool all_zero_or(const S* entries, std::size_t count, double value) {
+  constexpr std::size_t some = 4096;
+  for (std::size_t first = 0; first < count; first += some) {
+    bool good = true;
+    for (std::size_t k = first; k < std::min(first + some, count); ++k) good &= (entries[k] == 0) | (static_cast<double>(entries[k]) == value);
+    if (!good) return false;
+  }
+  return true;
+}
 
 template <class S>
 class DenseExamples final : public Examples {
@@ -31,6 +45,7 @@ class DenseExamples final : public Examples {
   void copy_row(std::size_t row, const double* shift, double* out) const override { copy(row, shift, out); }
   std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return gather(row, index, value); }
   std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override { return gather(row, index, value); }
+  bool only_zero_and(double value) const override { return all_zero_or(data_, size_ * dimension_, value); }
 
  private:
   template <class T>
@@ -70,6 +85,7 @@ class CsrExamples final : public Examples {
   void copy_row(std::size_t row, const double* shift, double* out) const override { copy(row, shift, out); }
   std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return gather(row, index, value); }
   std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override { return gather(row, index, value); }
+  bool only_zero_and(double value) const override { return all_zero_or(value_, static_cast<std::size_t>(begin_[size_]), value); }
 
  private:
   template <class T>

@@ -43,6 +43,20 @@ class KernelBlock {
     const std::size_t offset = c0 - panel * width_, w = c1 - c0;
     const simd::Ops<T>& ops = simd::ops<T>();
     switch (columns_.geometry().layout) {
+      case Layout::bits: {
+        const Geometry& geometry = columns_.geometry();
+        if (kernel_.kind == KernelKind::gaussian) {
+          T* targets[row_group];
+          for (std::size_t r = r0; r < r1; ++r) targets[r - r0] = out[r] + (c0 - first);
+          ops.gaussian_from_bits(view.bits + offset, width_, w, rows_.bits.data() + r0 * geometry.words(), r1 - r0, geometry.words(),
+                                 static_cast<T>(kernel_.gamma * geometry.one * geometry.one), geometry.table_or_null(T{}), targets);
+          return;
+        }
+        ops.common_bits(view.bits + offset, width_, w, rows_.bits.data() + r0 * geometry.words(), r1 - r0, geometry.words(),
+                        static_cast<T>(geometry.one * geometry.one), scratch.data(), width_);
+        for (std::size_t r = r0; r < r1; ++r) finish(r, c0, w, scratch.data() + (r - r0) * width_, out[r] + (c0 - first));
+        return;
+      }
       case Layout::distances:
         for (std::size_t r = r0; r < r1; r += 16) {
           const std::size_t some = std::min<std::size_t>(16, r1 - r);

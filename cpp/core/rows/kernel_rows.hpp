@@ -7,8 +7,9 @@ namespace widemargin {
 
 class KernelRows final : public RowSource {
  public:
-  KernelRows(const Examples& examples, const KernelFunction& kernel)
-      : examples_(examples), kernel_(kernel), geometry_(choose_geometry(examples, kernel)) {}
+  // `others` are examples that will stand at rows or columns beside the source's own.
+  KernelRows(const Examples& examples, const KernelFunction& kernel, const Examples* others = nullptr)
+      : examples_(examples), kernel_(kernel), geometry_(choose_geometry(examples, kernel, others)) {}
 
   const KernelFunction& kernel() const { return kernel_; }
   const Geometry& geometry() const { return geometry_; }
@@ -22,7 +23,10 @@ class KernelRows final : public RowSource {
     return kernel_.on_diagonal(squared_norm(row.data(), row.size()));
   }
 
+  bool cheap() const override { return geometry_.layout == Layout::bits && simd::counts_bits_fast() && geometry_.words() <= 8; }
+
   std::size_t column_bytes(std::size_t value_size) const override {
+    if (geometry_.layout == Layout::bits) return geometry_.words() * sizeof(std::uint32_t);
     return geometry_.layout == Layout::sparse_columns ? sizeof(Id) : geometry_.dimension * value_size;
   }
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {

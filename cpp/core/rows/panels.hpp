@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace widemargin {
 
 enum class Layout {
+  bits,            // every entry is 0 or one other value: dot products by counting bits
   distances,       // dense panels; squared differences directly: few dimensions, no cancellation
   products,        // dense panels; dot products by GEMM
   sparse_rows,     // dense panels, sparse rows: each non-zero of a row adds a multiple of one panel line
@@ -26,23 +28,33 @@ struct Geometry {
   std::size_t dimension = 0;
   std::size_t width = 0;              // columns in a panel
   std::vector<double> shift;          // subtracted from every example; empty if there is no point in it
+  double one = 1;                     // bits: the value that is not 0
+  std::vector<float> table;           // bits: the Gaussian of every distance, if there are few
+
+  std::size_t words() const { return (dimension + 31) / 32; }
 
   const double* shift_or_null() const { return shift.empty() ? nullptr : shift.data(); }
+  const float* table_or_null(float) const { return table.empty() ? nullptr : table.data(); }
+  const double* table_or_null(double) const { return nullptr; }
 };
 
 // Distances do not change under a shift but their rounding error does: examples far from the origin, compared with their spread, are
 // centred. The centre is the mean of a sample; any point near the data would do.
-inline Geometry choose_geometry(const Examples& examples, const KernelFunction& kernel) {
+// `others`, if there are any, are going to be compared with the examples.
+inline Geometry choose_geometry(const Examples& examples, const KernelFunction& kernel, const Examples* others = nullptr) {
   constexpr std::size_t sample_size = 512;
   const std::size_t n = examples.size(), d = examples.dimension(), step = std::max<std::size_t>(1, n / sample_size);
   std::vector<double> mean(d, 0.0), row(d);
-  double nonzero = 0, squared_norm = 0, sampled = 0;
+  double nonzero = 0, squared_norm = 0, sampled = 0, one = 0;
+  bool two_values = true;
   for (std::size_t i = 0; i < n; i += step, ++sampled) {
     examples.copy_row(i, nullptr, row.data());
     for (std::size_t k = 0; k < d; ++k) {
       mean[k] += row[k];
       squared_norm += row[k] * row[k];
       nonzero += row[k] != 0;
+      if (one == 0) one = row[k];
+      two_values = two_values && (row[k] == 0 || row[k] == one);
     }
   }
   double squared_mean = 0;
@@ -53,6 +65,15 @@ inline Geometry choose_geometry(const Examples& examples, const KernelFunction& 
   Geometry geometry;
   geometry.dimension = d;
   const bool gaussian = kernel.kind == KernelKind::gaussian;
+  const double steps_per_word = simd::counts_bits_fast() ? 2 : 10;
+  if (two_values && nonzero / sampled >= steps_per_word * static_cast<double>(geometry.words()) && examples.only_zero_and(one) &&
+      (others == nullptr || others->only_zero_and(one))) {
+    geometry.layout = Layout::bits, geometry.width = 512, geometry.one = one;
+    if (gaussian && d < simd::gaussian_table)
+      for (std::size_t k = 0; k < simd::gaussian_table; ++k)
+        geometry.table.push_back(static_cast<float>(std::exp(-kernel.gamma * one * one * static_cast<double>(k))));
+    return geometry;
+  }
   if (gaussian && squared_norm > 4 * (squared_norm - squared_mean)) geometry.shift = mean;
   if (d > 2048 && density < 0.02 && geometry.shift.empty())
     geometry.layout = Layout::sparse_columns, geometry.width = 256;
@@ -72,6 +93,22 @@ T squared_norm(const T* x, std::size_t d) {
   return static_cast<T>(sum);
 }
 
+// The bits of an example that are not 0, 32 to a word; returns how many.
+inline std::size_t pack_bits(const Examples& examples, Id id, const Geometry& geometry, std::uint32_t* words) {
+  thread_local std::vector<std::int32_t> index;
+  thread_local std::vector<float> value;
+  index.resize(geometry.dimension), value.resize(geometry.dimension);
+  const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(id), index.data(), value.data());
+  std::size_t ones = 0;
+  std::fill(words, words + geometry.words(), 0u);
+  for (std::size_t t = 0; t < nnz; ++t) {
+    if (value[t] == 0) continue;  // stored all the same
+    words[index[t] / 32] |= 1u << (index[t] % 32);
+    ++ones;
+  }
+  return ones;
+}
+
 template <class T>
 class Panels final : public Columns<T> {
  public:
@@ -81,11 +118,16 @@ class Panels final : public Columns<T> {
     const std::int32_t* index = nullptr;  // sparse_columns: the non-zeros of column c are begin[c] .. begin[c + 1]
     const T* value = nullptr;
     const std::size_t* begin = nullptr;
+    const std::uint32_t* bits = nullptr;  // [words][width]
   };
 
   // Dense panels are packed once and kept, or, where memory is short, packed anew by each view.
   Panels(const Examples& examples, std::span<const Id> ids, const Geometry& geometry, bool keep, ThreadTeam& team)
       : examples_(examples), geometry_(geometry), ids_(ids.begin(), ids.end()), norms_(ids.size()) {
+    if (geometry.layout == Layout::bits) {
+      pack_all_bits(team);
+      return;
+    }
     if (geometry.layout == Layout::sparse_columns) {
       pack_sparse(examples, ids);
       return;
@@ -112,6 +154,7 @@ class Panels final : public Columns<T> {
 
   // Good until the same thread asks for another one.
   View view(std::size_t panel) const {
+    if (geometry_.layout == Layout::bits) return {.bits = bits_.data() + panel * geometry_.words() * geometry_.width};
     if (geometry_.layout == Layout::sparse_columns) return {nullptr, index_.data(), value_.data(), begin_.data() + panel * geometry_.width};
     if (dense_.size() > 0) return {dense_.data() + panel * panel_size(), nullptr, nullptr, nullptr};
     thread_local Buffer<T> scratch;
@@ -165,9 +208,27 @@ class Panels final : public Columns<T> {
     }
   }
 
+  void pack_all_bits(ThreadTeam& team) {
+    const std::size_t words = geometry_.words(), width = geometry_.width;
+    bits_ = Buffer<std::uint32_t>(panels() * words * width + overrun);
+    team.share(panels(), [&](std::size_t p, std::size_t) {
+      std::uint32_t* panel = bits_.data() + p * words * width;
+      std::vector<std::uint32_t> column(words);
+      for (std::size_t c = 0; c < width; ++c) {
+        const std::size_t at = p * width + c;
+        if (at < size())
+          norms_[at] = static_cast<T>(geometry_.one * geometry_.one * static_cast<double>(pack_bits(examples_, ids_[at], geometry_, column.data())));
+        else
+          std::fill(column.begin(), column.end(), 0u);
+        for (std::size_t k = 0; k < words; ++k) panel[k * width + c] = column[k];
+      }
+    });
+  }
+
   const Examples& examples_;
   Geometry geometry_;
   std::vector<Id> ids_;
+  Buffer<std::uint32_t> bits_;
   std::vector<T> norms_;
   Buffer<T> dense_;
   std::vector<std::int32_t> index_;
@@ -184,9 +245,17 @@ struct PackedRows {
   std::vector<std::int32_t> index;    // sparse_rows
   std::vector<T> value;
   std::vector<std::size_t> begin;
+  std::vector<std::uint32_t> bits;    // [count][words]
 
   PackedRows(const Examples& examples, std::span<const Id> ids, const Geometry& geometry) : count(ids.size()), norms(ids.size()) {
     const std::size_t d = geometry.dimension;
+    if (geometry.layout == Layout::bits) {
+      bits.resize(count * geometry.words());
+      for (std::size_t r = 0; r < count; ++r)
+        norms[r] = static_cast<T>(geometry.one * geometry.one *
+                                  static_cast<double>(pack_bits(examples, ids[r], geometry, bits.data() + r * geometry.words())));
+      return;
+    }
     if (geometry.layout == Layout::sparse_rows || geometry.layout == Layout::sparse_columns) {
       std::vector<std::int32_t> row_index(d);
       std::vector<T> row_value(d);

@@ -25,6 +25,9 @@ class RowSource {
   virtual std::size_t size() const = 0;
   virtual double diagonal(Id id) const = 0;
 
+  // Whether a value costs no more to compute than to fetch from memory.
+  virtual bool cheap() const { return false; }
+
   // Bytes of a prepared column, if it is kept ready.
   virtual std::size_t column_bytes(std::size_t value_size) const = 0;
   // `keep`: spend that memory; otherwise columns are brought into shape whenever rows are computed.

@@ -1,5 +1,6 @@
 // The scalar twins: what every vector version must equal.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -65,6 +66,28 @@ void sparse_times_lanes(const T* lanes, const std::int32_t* index, const T* valu
   std::fill(out, out + sparse_lanes, T(0));
   for (std::size_t t = 0; t < nnz; ++t)
     for (std::size_t r = 0; r < sparse_lanes; ++r) out[r] += value[t] * lanes[static_cast<std::size_t>(index[t]) * sparse_lanes + r];
+}
+
+template <class T>
+void common_bits(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows, std::size_t n_rows, std::size_t words, T scale,
+                 T* out, std::size_t stride) {
+  for (std::size_t r = 0; r < n_rows; ++r)
+    for (std::size_t c = 0; c < w; ++c) {
+      int count = 0;
+      for (std::size_t k = 0; k < words; ++k) count += std::popcount(rows[r * words + k] & panel[k * width + c]);
+      out[r * stride + c] = scale * static_cast<T>(count);
+    }
+}
+
+template <class T>
+void gaussian_from_bits(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows, std::size_t n_rows, std::size_t words,
+                        T gamma, const T*, T* const* out) {
+  for (std::size_t r = 0; r < n_rows; ++r)
+    for (std::size_t c = 0; c < w; ++c) {
+      int count = 0;
+      for (std::size_t k = 0; k < words; ++k) count += std::popcount(rows[r * words + k] ^ panel[k * width + c]);
+      out[r][c] = std::exp(-gamma * static_cast<T>(count));
+    }
 }
 
 template <class T>
@@ -137,6 +160,8 @@ const Ops<T>& table() {
                               .dot_products = dot_products<T>,
                               .sparse_times_panel = sparse_times_panel<T>,
                               .sparse_times_lanes = sparse_times_lanes<T>,
+                              .common_bits = common_bits<T>,
+                              .gaussian_from_bits = gaussian_from_bits<T>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,

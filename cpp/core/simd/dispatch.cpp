@@ -13,6 +13,7 @@ struct Implementation {
   bool (*runs_here)();
   const Ops<float>& (*floats)();
   const Ops<double>& (*doubles)();
+  bool counts_bits_fast = false;
 };
 
 bool always() { return true; }
@@ -23,6 +24,7 @@ bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512bw");
 }
+bool has_avx512_popcount() { return has_avx512() && __builtin_cpu_supports("avx512vpopcntdq"); }
 #endif
 
 // Narrowest first.
@@ -31,6 +33,7 @@ const Implementation implementations[] = {
 #ifdef WIDEMARGIN_X86
     {"avx2", has_avx2, avx2::table<float>, avx2::table<double>},
     {"avx512", has_avx512, avx512::table<float>, avx512::table<double>},
+    {"avx512-popcount", has_avx512_popcount, avx512_popcount::table<float>, avx512_popcount::table<double>, true},
 #endif
 };
 
@@ -65,6 +68,7 @@ const Ops<double>& ops<double>() {
   return current().load(std::memory_order_relaxed)->doubles();
 }
 
+bool counts_bits_fast() { return current().load()->counts_bits_fast; }
 const char* ops_name() { return current().load()->name; }
 
 bool use_ops(const char* name) {

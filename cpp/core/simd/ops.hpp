@@ -1,8 +1,8 @@
 // The loops that decide how fast the library is, each behind one function pointer.
 //
-// Three implementations exist: `baseline` (plain scalar loops, the definition of what is meant), `avx2` and `avx512` (one source,
-// vector.inl, compiled twice). The widest one this processor runs is chosen once; tests compare all of them with the baseline.
-// WIDEMARGIN_SIMD=baseline|avx2|avx512 narrows the choice.
+// Implementations: `baseline` (plain scalar loops, the definition of what is meant), `avx2`, `avx512` and `avx512-popcount` (one source,
+// vector.inl, compiled thrice). The best one this processor runs is chosen once; tests compare all of them with the baseline.
+// WIDEMARGIN_SIMD=<name> narrows the choice.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +49,13 @@ struct Ops {
                              T* out);
   // out[r] = sum_t value[t] * lanes[index[t] * sparse_lanes + r] for all `sparse_lanes` rows at once
   void (*sparse_times_lanes)(const T* lanes, const std::int32_t* index, const T* value, std::size_t nnz, T* out);
+  // out[r][c] = scale * (number of ones that rows[r * words ..] and column c of panel[k * width + c] have in common) for c < w
+  void (*common_bits)(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows, std::size_t n_rows, std::size_t words,
+                      T scale, T* out, std::size_t stride);
+  // out[r][c] = exp(-gamma * (number of bits in which row r and column c differ)); table[k] = exp(-gamma k) for
+  // k < gaussian_table, or null if there may be larger numbers
+  void (*gaussian_from_bits)(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows, std::size_t n_rows,
+                             std::size_t words, T gamma, const T* table, T* const* out);
 
   // G <- G - mu (K_i - K_j), and the new lead [Glasmachers2008, Algorithm 4.2, steps 3 and 4]
   Lead (*move)(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, std::size_t n);
@@ -63,6 +70,7 @@ struct Ops {
 };
 
 inline constexpr std::size_t sparse_lanes = 16;
+inline constexpr std::size_t gaussian_table = 128;
 // Directions of (nearly) no curvature (duplicates, indefinite kernels) are treated as having this one.
 inline constexpr double least_curvature = 1e-12;
 
@@ -74,11 +82,13 @@ template <>
 const Ops<float>& ops<float>();
 template <>
 const Ops<double>& ops<double>();
-const char* ops_name();       // "baseline", "avx2" or "avx512"
+const char* ops_name();
+bool counts_bits_fast();      // the implementation in use has an instruction for it
 bool use_ops(const char* name);  // false if this processor cannot run it or the name is unknown
 
 namespace baseline { template <class T> const Ops<T>& table(); }
 namespace avx2 { template <class T> const Ops<T>& table(); }
 namespace avx512 { template <class T> const Ops<T>& table(); }
+namespace avx512_popcount { template <class T> const Ops<T>& table(); }
 
 }  // namespace widemargin::simd

@@ -3,12 +3,15 @@
 // library is used here: an inline function compiled with wider flags could be picked by the linker for everybody.
 #include "core/simd/ops.hpp"
 
+#include <immintrin.h>
+
 namespace widemargin::simd::WIDEMARGIN_SIMD_NAMESPACE {
 namespace {
 
 using std::int32_t;
 using std::int64_t;
 using std::size_t;
+using std::uint32_t;
 
 constexpr size_t bytes = WIDEMARGIN_SIMD_BYTES;
 constexpr size_t wide = bytes / sizeof(double);  // doubles in a vector
@@ -47,9 +50,13 @@ inline V min_of(V a, V b) {
 using Doubles = Vec<double, wide>;
 using Positions = Vec<int64_t, wide>;
 
-template <class T>
-inline Doubles load_as_double(const T* p) {
-  return __builtin_convertvector(load<Vec<T, wide>>(p), Doubles);
+inline Doubles load_as_double(const double* p) { return load<Doubles>(p); }
+inline Doubles load_as_double(const float* p) {
+#if WIDEMARGIN_SIMD_BYTES == 64
+  return (Doubles)_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p));
+#else
+  return (Doubles)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#endif
 }
 
 inline Positions first_positions() {
@@ -216,45 +223,167 @@ void sparse_times_lanes(const T* lanes, const int32_t* index, const T* value, si
   for (size_t p = 0; p < parts; ++p) store(out + p * step, sum[p]);
 }
 
-// Running first-position maximum of a vector of candidates.
-struct Best {
-  Doubles value;
-  Positions at;
-  explicit Best(double start) : value(splat<Doubles>(start)), at(splat<Positions>(int64_t(-1))) {}
-  inline void offer(Doubles candidate, Positions position) {
-    const Positions better = candidate > value;
-    value = better ? candidate : value;
-    at = better ? position : at;
+// The number of ones in each lane.
+template <class W>
+inline W ones(W x) {
+#ifdef __AVX512VPOPCNTDQ__
+  if constexpr (sizeof(W) == 64)
+    return (W)_mm512_popcnt_epi32((__m512i)x);
+  else
+    return (W)_mm256_popcnt_epi32((__m256i)x);
+#else
+  x -= (x >> 1) & 0x55555555u;
+  x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
+  x = (x + (x >> 4)) & 0x0f0f0f0fu;
+  return (x * 0x01010101u) >> 24;
+#endif
+}
+
+// Counts for R rows against S vectors of columns.
+template <class Term, int R, int S, class W>
+inline void count_bits(const uint32_t* panel, size_t width, const uint32_t* rows, size_t words, W (*count)[S]) {
+  constexpr size_t step = sizeof(W) / sizeof(uint32_t);
+  for (int r = 0; r < R; ++r)
+    for (int s = 0; s < S; ++s) count[r][s] = W{};
+  for (size_t k = 0; k < words; ++k)
+    for (int s = 0; s < S; ++s) {
+      const W x = load<W>(panel + k * width + static_cast<size_t>(s) * step);
+      for (int r = 0; r < R; ++r) count[r][s] += ones(Term::of(x, rows[static_cast<size_t>(r) * words + k]));
+    }
+}
+struct Common {
+  template <class W>
+  static inline W of(W x, uint32_t z) {
+    return x & z;
+  }
+};
+struct Different {
+  template <class W>
+  static inline W of(W x, uint32_t z) {
+    return x ^ z;
   }
 };
 
-inline void reduce(const Best& best, double& value, int64_t& at) {
-  for (size_t l = 0; l < wide; ++l)
-    if (best.value[l] > value || (best.value[l] == value && best.at[l] >= 0 && best.at[l] < at)) value = best.value[l], at = best.at[l];
+// As many counts as a vector holds numbers.
+template <class T>
+using Counts = Vec<uint32_t, bytes / sizeof(T)>;
+
+template <class T>
+inline Vec<T, bytes / sizeof(T)> as_numbers(Counts<T> count) {
+  return __builtin_convertvector((Vec<int32_t, bytes / sizeof(T)>)count, Vec<T, bytes / sizeof(T)>);
+}
+
+// R rows by strips of S vectors; `use(row, column, columns left, count)` takes the counts. Panels are padded to a multiple of the strip.
+template <class Term, int R, int S, class T, class Use>
+inline void bit_strips(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t words, const Use& use) {
+  constexpr size_t step = bytes / sizeof(T);
+  Counts<T> count[R][S];
+  size_t c = 0;
+  for (; c + S * step <= w; c += S * step) {
+    count_bits<Term, R, S>(panel + c, width, rows, words, count);
+    for (int r = 0; r < R; ++r)
+      for (int s = 0; s < S; ++s) use(static_cast<size_t>(r), c + static_cast<size_t>(s) * step, step, count[r][s]);
+  }
+  if (c == w) return;
+  count_bits<Term, R, S>(panel + c, width, rows, words, count);
+  for (int r = 0; r < R; ++r)
+    for (int s = 0; s < S; ++s) {
+      const size_t at = c + static_cast<size_t>(s) * step;
+      if (at < w) use(static_cast<size_t>(r), at, w - at, count[r][s]);
+    }
+}
+
+template <class Term, class T, class Use>
+inline void bit_rows(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows, size_t words, const Use& use) {
+  size_t first = 0;
+  const auto from_first = [&](size_t r, size_t c, size_t left, Counts<T> count) { use(first + r, c, left, count); };
+  for (; first + 4 <= n_rows; first += 4) bit_strips<Term, 4, 1, T>(panel, width, w, rows + first * words, words, from_first);
+  for (; first < n_rows; ++first) bit_strips<Term, 1, 4, T>(panel, width, w, rows + first * words, words, from_first);
 }
 
 template <class T>
+void common_bits(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows, size_t words, T scale, T* out, size_t stride) {
+  bit_rows<Common, T>(panel, width, w, rows, n_rows, words,
+                      [=](size_t r, size_t c, size_t left, Counts<T> count) { store_first(out + r * stride + c, scale * as_numbers<T>(count), left); });
+}
+
+// exp(-gamma * count): looked up in registers where the vectors are wide enough for the whole table.
+template <class T>
+struct ByFormula {
+  T gamma;
+  inline Vec<T, bytes / sizeof(T)> operator()(Counts<T> count) const { return exp_nonpositive<T>(-gamma * as_numbers<T>(count)); }
+};
+#if WIDEMARGIN_SIMD_BYTES == 64
+struct ByTable {
+  using V = Vec<float, 16>;
+  V entry[8];
+  explicit ByTable(const float* table) {
+    for (size_t e = 0; e < 8; ++e) entry[e] = load<V>(table + 16 * e);
+  }
+  inline V operator()(Counts<float> count) const {
+    const Vec<int32_t, 16> at = (Vec<int32_t, 16>)count, in_odd_quarter = (at & 32) != 0, in_upper_half = (at & 64) != 0;
+    const V a = __builtin_shuffle(entry[0], entry[1], at), b = __builtin_shuffle(entry[2], entry[3], at);
+    const V c = __builtin_shuffle(entry[4], entry[5], at), d = __builtin_shuffle(entry[6], entry[7], at);
+    return in_upper_half ? (in_odd_quarter ? d : c) : (in_odd_quarter ? b : a);
+  }
+};
+#endif
+
+template <class T>
+void gaussian_from_bits(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows, size_t words, T gamma, const T* table, T* const* out) {
+  const auto each = [&](const auto& gaussian_of) {
+    bit_rows<Different, T>(panel, width, w, rows, n_rows, words,
+                           [&](size_t r, size_t c, size_t left, Counts<T> count) { store_first(out[r] + c, gaussian_of(count), left); });
+  };
+#if WIDEMARGIN_SIMD_BYTES == 64
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (table != nullptr) {
+      each(ByTable(table));
+      return;
+    }
+  }
+#endif
+  static_cast<void>(table);
+  each(ByFormula<T>{gamma});
+}
+
+// The positions of the two ends are looked for in the stretch that holds them, afterwards: following them on the way would double the work.
+template <class T>
 Lead move(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, size_t n) {
-  Best up(-infinity), down(-infinity);  // `down` holds negated gradients
-  Positions position = first_positions();
+  constexpr size_t stretch = 256;
+  Lead found{-infinity, -1, infinity, -1};
+  size_t up_stretch = n, down_stretch = n;
   const Doubles none = splat<Doubles>(-infinity);
-  size_t c = 0;
-  for (; c + wide <= n; c += wide) {
-    const Doubles g = load<Doubles>(G + c) - mu * (load_as_double(Ki + c) - load_as_double(Kj + c));
-    store(G + c, g);
-    up.offer(load<Doubles>(room_up + c) > 0 ? g : none, position);
-    down.offer(load<Doubles>(room_down + c) > 0 ? -g : none, position);
-    position += static_cast<int64_t>(wide);
+  for (size_t first = 0; first < n; first += stretch) {
+    const size_t last = n - first < stretch ? n : first + stretch;
+    Doubles up = none, down = -none;
+    size_t c = first;
+    for (; c + wide <= last; c += wide) {
+      const Doubles g = load<Doubles>(G + c) - mu * (load_as_double(Ki + c) - load_as_double(Kj + c));
+      store(G + c, g);
+      up = max_of(load<Doubles>(room_up + c) > 0 ? g : none, up);
+      down = min_of(load<Doubles>(room_down + c) > 0 ? g : -none, down);
+    }
+    double most = -infinity, least = infinity;
+    for (size_t l = 0; l < wide; ++l) {
+      if (up[l] > most) most = up[l];
+      if (down[l] < least) least = down[l];
+    }
+    for (; c < last; ++c) {
+      G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]));
+      if (room_up[c] > 0 && G[c] > most) most = G[c];
+      if (room_down[c] > 0 && G[c] < least) least = G[c];
+    }
+    if (most > found.up) found.up = most, up_stretch = first;
+    if (least < found.down) found.down = least, down_stretch = first;
   }
-  Lead found{-infinity, -1, -infinity, -1};
-  reduce(up, found.up, found.up_at);
-  reduce(down, found.down, found.down_at);
-  for (; c < n; ++c) {
-    G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]));
-    if (room_up[c] > 0 && G[c] > found.up) found.up = G[c], found.up_at = static_cast<int64_t>(c);
-    if (room_down[c] > 0 && -G[c] > found.down) found.down = -G[c], found.down_at = static_cast<int64_t>(c);
-  }
-  found.down = -found.down;
+  const auto position = [&](const double* room, double value, size_t from) -> int64_t {
+    for (size_t c = from; c < n; ++c)
+      if (room[c] > 0 && G[c] == value) return static_cast<int64_t>(c);
+    return -1;
+  };
+  found.up_at = position(room_up, found.up, up_stretch);
+  found.down_at = position(room_down, found.down, down_stretch);
   return found;
 }
 
@@ -389,6 +518,8 @@ const Ops<T>& table() {
                               .dot_products = dot_products<T>,
                               .sparse_times_panel = sparse_times_panel<T>,
                               .sparse_times_lanes = sparse_times_lanes<T>,
+                              .common_bits = common_bits<T>,
+                              .gaussian_from_bits = gaussian_from_bits<T>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,

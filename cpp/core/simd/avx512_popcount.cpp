@@ -1,0 +1,3 @@
+#define WIDEMARGIN_SIMD_NAMESPACE avx512_popcount
+#define WIDEMARGIN_SIMD_BYTES 64
+#include "core/simd/vector.inl"
