@@ -13,7 +13,8 @@ namespace widemargin {
 template <class T>
 std::uint64_t subtract_kernel_rows(const RowSource& source, std::span<const Id> rows, std::span<const double> coefficients, std::span<const Id> columns,
                           double* gradient, ThreadTeam& team, Patience& patience) {
-  constexpr std::size_t chunk = 4096, at_once = 64, part = 512;
+  constexpr std::size_t at_once = 64, part = 512, some_bytes = std::size_t{4} << 20;
+  const std::size_t chunk = std::clamp<std::size_t>(some_bytes / std::max<std::size_t>(source.column_bytes(sizeof(T)), 1), 512, 4096);
   Buffer<T> block(at_once * std::min(chunk, columns.size()));
   std::vector<T*> out(at_once);
   std::uint64_t evaluated = 0;

@@ -44,13 +44,15 @@ class CachedRows {
     for (std::size_t p = 0; p < ids_.size(); ++p) diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
     std::iota(variable_.begin(), variable_.end(), Id{0});
     where_.push_back(variable_);
-    // Prepared columns are part of the cache's budget, unless they would take more than half of it.
+    // Prepared columns are part of the cache's budget, unless they would take more than half of it; so is what solvers and verification work
+    // in, if not everything fits.
     const std::size_t row_bytes = padded(ids_.size()) * sizeof(T), column_bytes = ids_.size() * source.column_bytes(sizeof(T));
     keep_columns_ = ids_.size() <= least_rows || column_bytes <= cache_bytes / 2;
-    const std::size_t bytes = keep_columns_ && cache_bytes < ids_.size() * row_bytes ? cache_bytes - std::min(cache_bytes, column_bytes) : cache_bytes;
+    const std::size_t spent = (keep_columns_ ? column_bytes : 0) + std::min(cache_bytes / 4, working_bytes);
+    const std::size_t bytes = cache_bytes >= ids_.size() * row_bytes ? cache_bytes : cache_bytes - std::min(cache_bytes, spent);
     const std::size_t wanted = std::max(bytes / row_bytes, std::min(ids_.size(), least_rows));
     room_ = std::min(wanted, ids_.size()) * padded(ids_.size());
-    arena_.set_longest(padded(ids_.size()));
+    arena_.set_sizes(padded(ids_.size()), room_);
     set_stride(padded(ids_.size()));
   }
 
@@ -178,6 +180,7 @@ class CachedRows {
   static constexpr std::size_t at_once = 64;  // rows computed between two looks at the clock
   static constexpr std::size_t most_epochs = 6;
   static constexpr std::size_t first_bytes = std::size_t{256} << 20, first_rows = 1024;
+  static constexpr std::size_t working_bytes = std::size_t{10} << 20;
   static constexpr std::size_t cheap_bytes = std::size_t{8} << 20, cheap_rows = 128;
 
   struct Slot {
@@ -302,19 +305,25 @@ class CachedRows {
     newest_ = s;
   }
 
+  // How many rows of this length the cache starts with.
+  std::size_t at_first(std::size_t stride) const {
+    const std::size_t bytes = stride * sizeof(T);
+    return source_.cheap() ? std::max(cheap_bytes / bytes, cheap_rows) : std::max(first_bytes / bytes, first_rows);
+  }
+
   // Re-cuts the arena into slots of another length and keeps the most recently used rows, each as far as it fits.
   void set_stride(std::size_t stride) {
     if (stride == stride_) return;
-    const std::size_t capacity = std::min(room_ / stride, ids_.size());
+    const std::size_t capacity = std::min(room_ / stride, ids_.size()), some = std::min(capacity, at_first(stride));
+    const std::size_t most = source_.cheap() ? some : capacity;
     std::vector<std::size_t> keep;  // slots, most recent first
     if (!slots_.empty())
-      for (std::size_t s = newest_, seen = 0; seen < in_use_ && keep.size() < capacity; ++seen, s = slots_[s].older)
+      for (std::size_t s = newest_, seen = 0; seen < in_use_ && keep.size() < most; ++seen, s = slots_[s].older)
         if (slots_[s].position != none && slots_[s].length > 0) keep.push_back(s);
     std::vector<Slot> old;
     old.swap(slots_);
     slots_.resize(capacity);
-    const std::size_t bytes = source_.cheap() ? cheap_bytes : first_bytes, least = source_.cheap() ? cheap_rows : first_rows;
-    in_use_ = std::min(capacity, std::max({bytes / (stride * sizeof(T)), least, keep.size()}));
+    in_use_ = std::max(some, keep.size());
     for (std::size_t s = 0; s < in_use_; ++s) slots_[s].newer = (s + 1) % in_use_, slots_[s].older = (s + in_use_ - 1) % in_use_;
     std::fill(slot_of_.begin(), slot_of_.end(), none);
     // First together at the old length, then apart (or further together) to the new one: no row is overwritten before it moved.
