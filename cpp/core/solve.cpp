@@ -134,7 +134,7 @@ class Solve {
     std::vector<Id> ids(ids_.size());
     for (std::size_t p = 0; p < ids.size(); ++p) ids[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
     state_.active = state_.size();
-    return CachedRows<T>(source_, std::move(ids), bytes, least_rows, pool_, team_, patience_);
+    return CachedRows<T>(source_, std::move(ids), bytes, least_rows, rows_are_cheap(), pool_, team_, patience_);
   }
 
   template <class T>
@@ -176,13 +176,16 @@ class Solve {
   }
 
   // New rows come cheapest many at a time; single steps take over once the rows that matter are in the cache. Where they do not fit, blocks
-  // go on to the end; where there are few variables or next to no features, rows cost so little that single steps do it all.
+  // go on to the end; where there are few variables, or rows cost next to nothing, single steps do it all.
   template <class T>
   bool starts_with_blocks(const CachedRows<T>& rows) const {
     if (options_.solver != Solver::automatic) return options_.solver == Solver::block;
-    if (source_.cheap()) return false;
+    if (rows_are_cheap()) return false;
     return !rows.holds_everything() || (state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32);
   }
+
+  // Solvers asked for by name use the cache they are given.
+  bool rows_are_cheap() const { return options_.solver == Solver::automatic && source_.cheap(); }
 
   void recompute_for_good() {
     patience_.grant_grace();

@@ -53,3 +53,15 @@ def test_fitting_from_several_python_threads() -> None:
     with ThreadPoolExecutor(4) as pool:
         models = list(pool.map(lambda _: SVC(gamma=0.5, n_jobs=2).fit(X, y), range(8)))
     assert all(_bits(model) == expected for model in models)
+
+
+@pytest.mark.parametrize("two_valued", [False, True])
+def test_scans_over_many_variables_give_the_same_bits(two_valued: bool) -> None:
+    """From 6,144 active variables on, threads also share the passes of a single step."""
+    random = np.random.default_rng(2)
+    X = (random.uniform(size=(7000, 12)) < 0.5) * 1.0 if two_valued else random.normal(size=(7000, 3))
+    y = X[:, :3].sum(axis=1) + random.normal(size=len(X)) > X[:, :3].sum(axis=1).mean()
+    models = [SVC(gamma=0.3, solver="smo", n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3)]
+    assert models[0].fit_report_.converged
+    assert _bits(models[1]) == _bits(models[0])
+    assert _bits(models[2]) == _bits(models[0])

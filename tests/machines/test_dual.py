@@ -120,6 +120,22 @@ def test_a_huge_penalty_is_solved_to_the_true_tolerance(solver: str, dtype: str)
     assert solution.outcome.objective == pytest.approx(best, rel=1e-5)
 
 
+@pytest.mark.parametrize("solver", ["auto", "smo", "block"])
+@pytest.mark.parametrize("penalty", [10.0, 1e4])
+def test_the_certificate_of_a_larger_problem_holds_in_float64(solver: str, penalty: float) -> None:
+    # Above 1,000 variables only the gradients that decide the violation are recomputed with float64 kernel values.
+    case = chess_board_case(1300, penalty)
+    rows = row_source(case.points, kernel=case.kernel, gamma=case.gamma)
+    problem = DualProblem(case.linear, case.lower, case.upper)
+    solution = solve(problem, rows, stop=StopRule(tolerance=1e-3), options=SolverOptions(solver=solver))
+    found = certificate(case, case.gram, solution.alpha)
+    assert solution.outcome.reason == "converged"
+    assert found.kkt_violation <= 1e-3
+    # What was reported is what holds, up to the rounding of sums.
+    assert solution.outcome.kkt_violation == pytest.approx(found.kkt_violation, abs=1e-9 * penalty)
+    assert solution.outcome.objective == pytest.approx(found.objective, rel=1e-7)
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("kernel_from", ["inputs", "callable"])
 def test_rows_from_inputs_and_callables_lead_to_the_same_optimum(case: Case, kernel_from: str) -> None:

@@ -6,8 +6,8 @@
 // shrinking also shortens the slots, and more rows fit.
 //
 // Memory that is touched for the first time may cost more than kernel values do. So the cache starts small, and doubles, up to what it may
-// take, whenever a quarter as many rows as it holds have had to be computed again. If values are as cheap as memory, it stays so small that
-// it lives in the processor's cache.
+// take, whenever a quarter as many rows as it holds have had to be computed again. Where values are as cheap as memory it may stay so
+// small that it lives in the processor's cache.
 #pragma once
 
 #include <algorithm>
@@ -36,10 +36,10 @@ class CachedRows {
  public:
   using Value = T;
 
-  // `ids` are the examples behind the variables: a subset view of the source.
-  CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, SlabPool& pool, ThreadTeam& team,
-             Patience& patience)
-      : source_(source), arena_(pool), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
+  // `ids` are the examples behind the variables: a subset view of the source. `stay_small`: computing rows anew is as good as keeping them.
+  CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, bool stay_small, SlabPool& pool,
+             ThreadTeam& team, Patience& patience)
+      : source_(source), stay_small_(stay_small), arena_(pool), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
         slot_of_(ids_.size(), none), variable_(ids_.size()), computed_(ids_.size(), 0) {
     for (std::size_t p = 0; p < ids_.size(); ++p) diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
     std::iota(variable_.begin(), variable_.end(), Id{0});
@@ -181,7 +181,7 @@ class CachedRows {
   static constexpr std::size_t most_epochs = 6;
   static constexpr std::size_t first_bytes = std::size_t{256} << 20, first_rows = 1024;
   static constexpr std::size_t working_bytes = std::size_t{10} << 20;
-  static constexpr std::size_t cheap_bytes = std::size_t{8} << 20, cheap_rows = 128;
+  static constexpr std::size_t small_bytes = std::size_t{8} << 20, small_rows = 128;
 
   struct Slot {
     Id position = none;
@@ -273,7 +273,7 @@ class CachedRows {
       computed_[variable] = 1;
     else
       ++computed_again_;
-    if (4 * computed_again_ <= in_use_ || source_.cheap()) return;
+    if (4 * computed_again_ <= in_use_ || stay_small_) return;
     computed_again_ = 0;
     use(2 * in_use_);
   }
@@ -308,14 +308,14 @@ class CachedRows {
   // How many rows of this length the cache starts with.
   std::size_t at_first(std::size_t stride) const {
     const std::size_t bytes = stride * sizeof(T);
-    return source_.cheap() ? std::max(cheap_bytes / bytes, cheap_rows) : std::max(first_bytes / bytes, first_rows);
+    return stay_small_ ? std::max(small_bytes / bytes, small_rows) : std::max(first_bytes / bytes, first_rows);
   }
 
   // Re-cuts the arena into slots of another length and keeps the most recently used rows, each as far as it fits.
   void set_stride(std::size_t stride) {
     if (stride == stride_) return;
     const std::size_t capacity = std::min(room_ / stride, ids_.size()), some = std::min(capacity, at_first(stride));
-    const std::size_t most = source_.cheap() ? some : capacity;
+    const std::size_t most = stay_small_ ? some : capacity;
     std::vector<std::size_t> keep;  // slots, most recent first
     if (!slots_.empty())
       for (std::size_t s = newest_, seen = 0; seen < in_use_ && keep.size() < most; ++seen, s = slots_[s].older)
@@ -349,6 +349,7 @@ class CachedRows {
   }
 
   const RowSource& source_;
+  bool stay_small_;
   RowArena<T> arena_;
   std::size_t room_ = 0;  // values that may be held
   bool keep_columns_ = true, evicted_ = false;
