@@ -4,7 +4,13 @@ import argparse
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from benchmarks.papers import glasmachers_table_6_2, glasmachers_table_6_3, glasmachers_table_7_2
+from benchmarks.papers import (
+    barbero_table_2,
+    glasmachers_table_6_2,
+    glasmachers_table_6_3,
+    glasmachers_table_7_2,
+    timm_figure_1,
+)
 
 
 class Table(Protocol):
@@ -21,7 +27,13 @@ class Table(Protocol):
 
 TABLES = {
     module.__name__.rpartition(".")[2]: cast(Table, module)
-    for module in (glasmachers_table_6_2, glasmachers_table_6_3, glasmachers_table_7_2)
+    for module in (
+        barbero_table_2,
+        glasmachers_table_6_2,
+        glasmachers_table_6_3,
+        glasmachers_table_7_2,
+        timm_figure_1,
+    )
 }
 
 

@@ -1,34 +1,50 @@
-"""Command line: ``python -m benchmarks.peers fit | predict | memory``."""
+"""Command line: ``python -m benchmarks.peers fit | machines | predict | memory``."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from benchmarks.peers.fit import fit_command
+from benchmarks.peers.fit import fit_command, machines_command
+from benchmarks.peers.machines import MACHINES
 from benchmarks.peers.memory import memory_command
 from benchmarks.peers.peers import PEERS
 from benchmarks.peers.predict import predict_command
-from benchmarks.peers.problems import BARRED, PREDICTED, PROBLEMS
+from benchmarks.peers.problems import BARRED, PREDICTED, PROBLEMS, Problem
 from benchmarks.peers.session import Options
 
 Number = TypeVar("Number", int, float)
 
-COMMANDS: dict[str, tuple[Callable[[Options], Any], tuple[str, ...], str]] = {
-    "fit": (fit_command, tuple(problem.name for problem in BARRED), "training time, objective and violation"),
-    "predict": (predict_command, tuple(problem.name for problem in PREDICTED), "prediction time"),
-    "memory": (memory_command, ("a9a",), "peak memory of a fit with two caches"),
+
+class Command(NamedTuple):
+    """A command: which problems and peers may be named, and which problems run otherwise."""
+
+    run: Callable[[Options], Any]
+    summary: str
+    problems: Mapping[str, Problem]
+    usual: Sequence[str]
+    peers: Sequence[str] = tuple(PEERS)
+
+
+ENTRIES = tuple(dict.fromkeys(name for problem in MACHINES.values() for name in problem.entries))
+COMMANDS = {
+    "fit": Command(
+        fit_command, "training time, objective and violation", PROBLEMS, [problem.name for problem in BARRED]
+    ),
+    "machines": Command(machines_command, "the same for machines other than SVC", MACHINES, list(MACHINES), ENTRIES),
+    "predict": Command(predict_command, "prediction time", PROBLEMS, [problem.name for problem in PREDICTED]),
+    "memory": Command(memory_command, "peak memory of a fit with two caches", PROBLEMS, ["a9a"]),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and run the command."""
     given = parser().parse_args(arguments)
-    command, problems, _ = COMMANDS[given.command]
-    command(
+    command = COMMANDS[given.command]
+    command.run(
         Options(
             folder=given.data,
-            problems=given.problems or problems,
+            problems=given.problems or tuple(command.usual),
             peers=given.peers,
             repeats=given.repeats,
             n_jobs=given.n_jobs,
@@ -46,20 +62,20 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks.peers", description="widemargin and its peers, side by side"
     )
     commands = top.add_subparsers(dest="command", required=True)
-    for name, (_, problems, summary) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary)
+    for name, known in COMMANDS.items():
+        command = commands.add_parser(name, help=known.summary, description=known.summary)
         command.add_argument(
             "--data", type=Path, help="folder of the data sets; the environment variable WIDEMARGIN_DATA otherwise"
         )
         command.add_argument(
             "--problems",
-            type=names("problem", PROBLEMS),
-            help=f"comma-separated, of {', '.join(PROBLEMS)}; {', '.join(problems)} otherwise",
+            type=names("problem", known.problems),
+            help=f"comma-separated, of {', '.join(known.problems)}; {', '.join(known.usual)} otherwise",
         )
         command.add_argument(
             "--peers",
-            type=names("peer", PEERS),
-            help=f"comma-separated, of {', '.join(PEERS)}; otherwise all that do not need minutes for the problem",
+            type=names("peer", known.peers),
+            help=f"comma-separated, of {', '.join(known.peers)}; otherwise all that do not need minutes",
         )
         command.add_argument("--repeats", type=positive(int), default=3, help="runs per peer (%(default)s)")
         command.add_argument("--n-jobs", type=positive(int), default=2, help="threads per peer (%(default)s)")
@@ -80,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def names(kind: str, known: dict[str, Any]) -> Callable[[str], tuple[str, ...]]:
+def names(kind: str, known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
     """Return a reader of comma-separated names."""
 
     def read(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a machine is worth, recomputed in float64 from its support vectors alone.
+"""What a machine with a Gaussian kernel is worth, recomputed in float64 from its support vectors alone.
 
 The dual problem of one pair of classes [Glasmachers2008, eq. 4.1], with signed variables and labels y = +1, -1:
 
@@ -7,6 +7,11 @@ The dual problem of one pair of classes [Glasmachers2008, eq. 4.1], with signed 
 with gradient G = y - K a. The KKT violation is max{G_n : a_n < U_n} - min{G_n : a_n > L_n}, and because
 a'Ka = a'(y - G) the objective is a'(y + G) / 2: one pass over K(rows, support vectors) gives both. A machine with
 more than two classes is a set of such problems, one per pair; its objective is their sum, its violation the largest.
+A hard margin has C = inf; squared slack has it too, and 1 / (2 C) on the diagonal of K.
+
+Regression has two variables a row, a+ in [0, C] with gradient y - eps - K beta and a- in [-C, 0] with y + eps - K beta,
+beta = a+ + a-; at least one of the two is 0. The one-class machine and, with a kernel of constant k(x, x), the smallest
+enclosing ball maximise -a'Ka / 2 over sum(a) = 1, 0 <= a <= 1 / (nu n).
 """
 
 from collections.abc import Iterator
@@ -24,21 +29,24 @@ BLOCK_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class Machine:
-    """The dual variables of a fitted classifier in the layout that LIBSVM and scikit-learn share.
+    """The dual variables of a fitted machine in the layout that LIBSVM and scikit-learn share.
 
-    ``support`` holds row numbers, in any order; ``classes`` the labels in the library's order. ``coef`` has one row per
-    class but one: a support vector of class ``c`` keeps its variable of the problem against class ``k`` in row ``k``
-    (``k < c``) or ``k - 1`` (``k > c``).
+    ``support`` holds row numbers, in any order; ``classes`` the labels of a classifier in the library's order. ``coef``
+    has one row if there are no classes, else one per class but one: a support vector of class ``c`` keeps its variable
+    of the problem against class ``k`` in row ``k`` (``k < c``) or ``k - 1`` (``k > c``).
     """
 
     support: npt.NDArray[np.intp]
     coef: npt.NDArray[np.floating[Any]]
-    classes: npt.NDArray[Any]
+    classes: npt.NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Dual objective, largest KKT violation, largest ``|sum(a)|`` of a pair, and number of support vectors."""
+    """Dual objective, KKT violation, how far ``sum(a)`` is off, and number of support vectors.
+
+    Of several pairs of classes: the sum of the objectives, the largest of the rest.
+    """
 
     objective: float
     violation: float
@@ -46,14 +54,16 @@ class Certificate:
     n_support: int
 
 
-def certify(machine: Machine, X: FloatArray, y: npt.NDArray[Any], *, C: float, gamma: float) -> Certificate:
-    """Judge a machine with a Gaussian kernel on its training data.
+def certify(
+    machine: Machine, X: FloatArray, y: npt.NDArray[Any], *, C: float, gamma: float, ridge: float = 0.0
+) -> Certificate:
+    """Judge a classifier on its training data; ``ridge`` is what stands on the diagonal besides the kernel.
 
     A variable counts as at its bound when it is as near to it as the rounding of the coefficients' own type allows.
     """
     centred = X - X.mean(axis=0)
-    rounding = 4 * float(np.finfo(machine.coef.dtype).eps) * C
-    pairs = [_certify_pair(centred, gamma, C, rounding, *problem) for problem in pair_problems(machine, y)]
+    rounding = _rounding(machine, C)
+    pairs = [_certify_pair(centred, gamma, C, ridge, rounding, *problem) for problem in pair_problems(machine, y)]
     return Certificate(
         objective=sum(pair.objective for pair in pairs),
         violation=max(pair.violation for pair in pairs),
@@ -66,6 +76,8 @@ def pair_problems(
     machine: Machine, y: npt.NDArray[Any]
 ) -> Iterator[tuple[npt.NDArray[np.intp], FloatArray, FloatArray]]:
     """Yield rows, labels (+1, -1) and signed variables of the problem of every pair of classes."""
+    if machine.classes is None:
+        raise ValueError("The machine has no classes; expected a classifier.")
     order = np.argsort(machine.classes)
     codes = order[np.searchsorted(machine.classes[order], y)]
     support_codes = codes[machine.support]
@@ -109,23 +121,87 @@ def _certify_pair(
     centred: FloatArray,
     gamma: float,
     C: float,
+    ridge: float,
     rounding: float,
     rows: npt.NDArray[np.intp],
     labels: FloatArray,
     alpha: FloatArray,
 ) -> Certificate:
     support = np.flatnonzero(alpha)
-    gradient = labels - kernel_product(centred[rows], support, alpha[support], gamma)
+    gradient = labels - kernel_product(centred[rows], support, alpha[support], gamma) - ridge * alpha
     upper, lower = np.maximum(0.0, labels * C), np.minimum(0.0, labels * C)
-    may_grow = gradient[alpha < upper - rounding]
-    may_shrink = gradient[alpha > lower + rounding]
-    violation = may_grow.max(initial=-np.inf) - may_shrink.min(initial=np.inf)
     return Certificate(
         objective=float(alpha @ (labels + gradient)) / 2,
-        violation=max(0.0, float(violation)),
+        violation=_violation(gradient, alpha, lower, upper, rounding),
         imbalance=abs(float(alpha.sum())),
         n_support=len(support),
     )
+
+
+def certify_regression(
+    machine: Machine, X: FloatArray, y: npt.NDArray[Any], *, C: float, epsilon: float, gamma: float
+) -> Certificate:
+    """Judge a regression machine on its training data."""
+    targets, beta = np.asarray(y, dtype=np.float64), _everywhere(machine, len(X))
+    slope = targets - _product(machine, X, beta, gamma)
+    alpha = np.concatenate([np.maximum(0.0, beta), np.minimum(0.0, beta)])
+    gradient = np.concatenate([slope - epsilon, slope + epsilon])
+    zeros, bounds = np.zeros(len(X)), np.full(len(X), C)
+    lower, upper = np.concatenate([zeros, -bounds]), np.concatenate([bounds, zeros])
+    return Certificate(
+        objective=float(beta @ (targets + slope)) / 2 - epsilon * float(np.abs(beta).sum()),
+        violation=_violation(gradient, alpha, lower, upper, _rounding(machine, C)),
+        imbalance=abs(float(beta.sum())),
+        n_support=len(machine.support),
+    )
+
+
+def certify_one_class(machine: Machine, X: FloatArray, *, nu: float, gamma: float, is_ball: bool) -> Certificate:
+    """Judge a one-class machine, or an enclosing ball, on its training data.
+
+    Objectives are those of coefficients that sum to 1, so that both can be compared. The violation is in the units of
+    the estimator's own tolerance: decision values of coefficients that sum to nu n for the one-class machine; for the
+    ball squared distances, divided by the mean squared distance of (at most 500 of) the rows from their mean.
+    """
+    total = 1.0 if is_ball else nu * len(X)
+    alpha = _everywhere(machine, len(X)) / total
+    gradient = -_product(machine, X, alpha, gamma)
+    bound = 1 / (nu * len(X))
+    lower, upper = np.zeros(len(X)), np.full(len(X), bound)
+    return Certificate(
+        objective=float(alpha @ gradient) / 2,
+        violation=_violation(gradient, alpha, lower, upper, _rounding(machine, bound))
+        * (2 / spread(X, gamma) if is_ball else total),
+        imbalance=abs(float(alpha.sum()) - 1),
+        n_support=len(machine.support),
+    )
+
+
+def spread(X: FloatArray, gamma: float, n_rows: int = 500) -> float:
+    """Return the mean squared distance in the kernel's space of evenly chosen rows from their mean."""
+    sample = X[np.unique(np.linspace(0, len(X) - 1, n_rows).astype(np.intp))]
+    share = np.full(len(sample), 1 / len(sample))
+    return 1 - float(share @ kernel_product(sample, np.arange(len(sample)), share, gamma))
+
+
+def _everywhere(machine: Machine, n: int) -> FloatArray:
+    alpha = np.zeros(n)
+    alpha[machine.support] = machine.coef[0]
+    return alpha
+
+
+def _product(machine: Machine, X: FloatArray, alpha: FloatArray, gamma: float) -> FloatArray:
+    return kernel_product(X - X.mean(axis=0), machine.support, alpha[machine.support], gamma)
+
+
+def _rounding(machine: Machine, bound: float) -> float:
+    return 4 * float(np.finfo(machine.coef.dtype).eps) * bound if np.isfinite(bound) else 0.0
+
+
+def _violation(gradient: FloatArray, alpha: FloatArray, lower: FloatArray, upper: FloatArray, rounding: float) -> float:
+    may_grow = gradient[alpha < upper - rounding]
+    may_shrink = gradient[alpha > lower + rounding]
+    return max(0.0, float(may_grow.max(initial=-np.inf) - may_shrink.min(initial=np.inf)))
 
 
 def kernel_error(

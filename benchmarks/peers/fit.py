@@ -1,26 +1,26 @@
 """Training: times beside the dual objective and the KKT violation that each peer reached."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.peers.certificate import Certificate, Machine, certify
+from benchmarks.peers.certificate import Certificate, Machine, certify, certify_one_class, certify_regression
 from benchmarks.peers.measure import TOLERANCE, Measurement
 from benchmarks.peers.peers import PEERS
-from benchmarks.peers.problems import PROBLEMS, Problem, Split
+from benchmarks.peers.problems import Problem, Split
 from benchmarks.peers.session import (
     OURS,
     Options,
     Verdict,
-    announce,
     choose_peers,
+    compare_all,
     heading,
     judge,
     measure,
-    save,
-    summary,
+    timing_table,
 )
-from benchmarks.peers.table import indent, number, render
+from benchmarks.peers.table import number
 
 EQUAL_OBJECTIVE = 1e-4
 # A solver stops on its own arithmetic; the last digits of the recomputed violation are not its fault.
@@ -52,25 +52,28 @@ class Result:
     lines: tuple[Line, ...]
     verdict: Verdict
 
+    def verdicts(self) -> dict[str, Verdict]:
+        """Return the verdict under the problem's name."""
+        return {self.problem: self.verdict}
+
+    def table(self) -> str:
+        """Render the lines and the bar."""
+        if any(line.error is not None for line in self.lines):
+            table = timing_table(self.lines, ["largest error"], lambda line: [number(line.error, ".1e")])
+        else:
+            header = ["dual objective", "short of best", "violation", "support"]
+            table = timing_table(self.lines, header, certificate_cells, lambda line: [*objections(line), *line.notes])
+        return f"{table}\nbar {self.verdict}"
+
 
 def fit_command(options: Options) -> list[Result]:
-    """Run the comparison and print a table per problem and the verdicts at the end."""
-    announce()
-    results: list[Result] = []
-    for name in options.problems:
-        problem = PROBLEMS[name]
-        try:
-            split = problem.load(options.folder, options.rows)
-        except FileNotFoundError as missing:
-            print(f"\n{name}: skipped. {missing}")
-            continue
-        print(f"\n{heading(problem, split.X.shape, options)}", flush=True)
-        result = compare(problem, split, options)
-        results.append(result)
-        print(indent(table(result)), flush=True)
-        save(options.record, "fit", options, results)
-    print("\n" + summary({result.problem: result.verdict for result in results}))
-    return results
+    """Compare training."""
+    return compare_all("fit", options, compare, heading)
+
+
+def machines_command(options: Options) -> list[Result]:
+    """Compare training of the machines that are not everybody's SVC."""
+    return compare_all("machines", options, compare, heading)
 
 
 def compare(problem: Problem, split: Split, options: Options) -> Result:
@@ -104,12 +107,20 @@ def machine_lines(problem: Problem, split: Split, measurements: dict[str, Measur
         peer: worst([certify_on_input(peer, machine, problem, split) for machine in distinct_machines(measured)])
         for peer, measured in measurements.items()
     }
-    best = max((found.objective for found in certificates.values() if found is not None), default=0.0)
-    return [machine_line(peer, measured, certificates[peer], best) for peer, measured in measurements.items()]
+    best = max(
+        (found.objective for peer, found in certificates.items() if found and problem.entry(peer).compared), default=0.0
+    )
+    return [
+        machine_line(peer, measured, certificates[peer], best if problem.entry(peer).compared else None)
+        for peer, measured in measurements.items()
+    ]
 
 
-def machine_line(peer: str, measured: Measurement, found: Certificate | None, best: float) -> Line:
-    """Put a peer's times and its certificate side by side; ``best`` is the largest objective anybody reached."""
+def machine_line(peer: str, measured: Measurement, found: Certificate | None, best: float | None) -> Line:
+    """Put a peer's times and its certificate side by side.
+
+    ``best`` is the largest objective anybody reached, None where the peer's is not comparable.
+    """
     seconds = tuple(run.seconds for run in measured.runs)
     if found is None:
         return Line(peer, measured.seconds, seconds, notes=tuple(measured.notes))
@@ -118,7 +129,7 @@ def machine_line(peer: str, measured: Measurement, found: Certificate | None, be
         measured.seconds,
         seconds,
         objective=found.objective,
-        shortfall=(best - found.objective) / abs(best) if best else 0.0,
+        shortfall=None if best is None else (best - found.objective) / abs(best) if best else 0.0,
         violation=found.violation,
         imbalance=found.imbalance,
         n_support=found.n_support,
@@ -126,10 +137,21 @@ def machine_line(peer: str, measured: Measurement, found: Certificate | None, be
     )
 
 
+DUALS: dict[str, Callable[..., Certificate]] = {
+    "hinge": certify,
+    "squared hinge": lambda *data, C, gamma, loss: certify(*data, C=np.inf, gamma=gamma, ridge=1 / (2 * C)),
+    "hard margin": certify,
+    "tube": certify_regression,
+    "one class": lambda machine, X, y, **given: certify_one_class(machine, X, is_ball=False, **given),
+    "ball": lambda machine, X, y, **given: certify_one_class(machine, X, is_ball=True, **given),
+}
+
+
 def certify_on_input(peer: str, machine: Machine, problem: Problem, split: Split) -> Certificate:
     """Judge a machine on the very numbers its library was given: rounding to float32 is not held against it."""
-    X = split.X.astype(PEERS[peer].input_type).astype(np.float64)
-    return certify(machine, X, split.y, C=problem.C, gamma=problem.gamma)
+    entry = problem.entry(peer)
+    X = split.X.astype(PEERS[entry.peer].input_type).astype(np.float64)
+    return DUALS[entry.dual](machine, X, split.y, gamma=problem.gamma, **entry.parameters)
 
 
 def distinct_machines(measured: Measurement) -> list[Machine]:
@@ -167,25 +189,11 @@ def objections(line: Line) -> list[str]:
     return found
 
 
-def table(result: Result) -> str:
-    """Render one problem."""
-    ours = next((line.seconds for line in result.lines if line.peer == OURS), None)
-    is_matrix = any(line.error is not None for line in result.lines)
-    header = ["peer", "seconds", "/ ours"]
-    header += ["largest error"] if is_matrix else ["dual objective", "short of best", "violation", "support"]
-    rows = []
-    for line in result.lines:
-        ratio = None if ours is None or line.seconds is None else line.seconds / ours
-        rows.append([line.peer, number(line.seconds, ".4f"), number(ratio, ".2f")])
-        rows[-1] += (
-            [number(line.error, ".1e")]
-            if is_matrix
-            else [
-                number(line.objective, ".8g"),
-                number(line.shortfall, ".1e"),
-                number(line.violation, ".1e"),
-                number(line.n_support, ",d"),
-            ]
-        )
-    remarks = [f"{line.peer}: {note}" for line in result.lines for note in (*objections(line), *line.notes)]
-    return "\n".join([render(header, rows), *remarks, f"bar {result.verdict}"])
+def certificate_cells(line: Line) -> list[str]:
+    """Render a certificate."""
+    return [
+        number(line.objective, ".8g"),
+        number(line.shortfall, ".1e"),
+        number(line.violation, ".1e"),
+        number(line.n_support, ",d"),
+    ]

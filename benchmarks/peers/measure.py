@@ -22,8 +22,9 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from benchmarks.peers.certificate import kernel_error
+from benchmarks.peers.machines import KNOWN
 from benchmarks.peers.peers import PEERS, Peer, Settings
-from benchmarks.peers.problems import PROBLEMS, Split
+from benchmarks.peers.problems import Split
 from benchmarks.peers.resident import Resident, peak_resident, reset_peak_resident, resident
 
 TOLERANCE = 1e-3
@@ -33,23 +34,28 @@ WARM_UP_ROWS = 2_000
 
 @dataclass(frozen=True)
 class Job:
-    """What a process does: a task for one peer on one problem."""
+    """What a process does: a task for one entry of one problem."""
 
     task: str
     problem: str
-    peer: str
+    entry: str
     folder: Path | None
     n_jobs: int
     rows: int | None = None
     cache: float | str | None = None
 
+    @property
+    def peer(self) -> Peer:
+        """The library that does it."""
+        return PEERS[KNOWN[self.problem].entry(self.entry).peer]
+
     def settings(self) -> Settings:
         """Return what the peer is asked for; widemargin sizes its own cache unless told otherwise."""
-        problem = PROBLEMS[self.problem]
-        usual: float | str = "auto" if self.peer == "widemargin" else problem.peer_cache
-        return Settings(
-            problem.C, problem.gamma, TOLERANCE, self.n_jobs, cache=usual if self.cache is None else self.cache
-        )
+        problem = KNOWN[self.problem]
+        entry = problem.entry(self.entry)
+        usual: float | str = "auto" if entry.peer == "widemargin" else problem.peer_cache
+        cache = usual if self.cache is None else self.cache
+        return Settings(entry.parameters, problem.gamma, TOLERANCE, self.n_jobs, cache, entry.estimator)
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Run:
 
 @dataclass
 class Measurement:
-    """All runs of one peer on one problem; ``failure`` says why there are no more."""
+    """All runs of one job; ``failure`` says why there are no more."""
 
     runs: list[Run] = field(default_factory=list)
     failure: str | None = None
@@ -149,10 +155,10 @@ TASKS: dict[str, Callable[[Split, Peer, Settings], Timed]] = {
 def serve(connection: Connection, job: Job) -> None:
     """Run in a peer's process: load, say so, then run once per request."""
     try:
-        PEERS[job.peer].load()  # before the limit, which sees only libraries already there
+        job.peer.load()  # before the limit, which sees only libraries already there
         with threadpool_limits(job.n_jobs):
-            split = PROBLEMS[job.problem].load(job.folder, job.rows)
-            run = TASKS[job.task](split, PEERS[job.peer], job.settings())
+            split = KNOWN[job.problem].load(job.folder, job.rows)
+            run = TASKS[job.task](split, job.peer, job.settings())
             connection.send(None)
             while connection.recv():
                 connection.send(run())
@@ -223,17 +229,35 @@ def workers(jobs: dict[str, Job], measurements: dict[str, Measurement]) -> Itera
             worker.close()
 
 
-def alternate(jobs: dict[str, Job], *, repeats: int, time_limit: float, single_above: float) -> dict[str, Measurement]:
-    """Run every job ``repeats`` times, taking turns; a run longer than ``single_above`` seconds is not repeated."""
+def alternate(
+    jobs: dict[str, Job], *, repeats: int, time_limit: float, single_above: float, fresh: bool = False
+) -> dict[str, Measurement]:
+    """Run every job ``repeats`` times, taking turns; a run longer than ``single_above`` seconds is not repeated.
+
+    With ``fresh`` every run has a process of its own.
+    """
     measurements = {name: Measurement() for name in jobs}
-    with workers(jobs, measurements) as running:
-        for _ in range(repeats):
-            for name in list(running):
-                measured = measurements[name]
-                try:
-                    measured.runs.append(running[name].run(time_limit))
-                except PeerError as failure:
-                    measured.failure = str(failure)
-                if measured.failure or measured.runs[-1].seconds > single_above:
-                    running.pop(name).close()
+    if not fresh:
+        with workers(jobs, measurements) as running:
+            for _ in range(repeats):
+                for name in list(running):
+                    if not run_once(running[name], measurements[name], time_limit, single_above):
+                        running.pop(name).close()
+        return measurements
+    left = dict(jobs)
+    for _ in range(repeats):
+        for name, job in list(left.items()):
+            with workers({name: job}, measurements) as running:
+                if name not in running or not run_once(running[name], measurements[name], time_limit, single_above):
+                    del left[name]
     return measurements
+
+
+def run_once(worker: Worker, measured: Measurement, time_limit: float, single_above: float) -> bool:
+    """Add a run to the measurement; say whether another one makes sense."""
+    try:
+        measured.runs.append(worker.run(time_limit))
+    except PeerError as failure:
+        measured.failure = str(failure)
+        return False
+    return measured.runs[-1].seconds <= single_above

@@ -6,14 +6,14 @@ most what was there before (the data included), the kernel cache and ten float64
 in that budget; the column "beyond / X" shows it as a 1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.peers.measure import Job, Measurement, alternate
 from benchmarks.peers.peers import PEERS
-from benchmarks.peers.problems import PROBLEMS, Problem
+from benchmarks.peers.problems import Problem, Split
 from benchmarks.peers.resident import Resident, available
-from benchmarks.peers.session import OURS, Options, Verdict, announce, choose_peers, heading, save, summary
-from benchmarks.peers.table import indent, megabytes, number, render
+from benchmarks.peers.session import OURS, Options, Verdict, choose_peers, compare_all, heading
+from benchmarks.peers.table import megabytes, number, render
 
 SMALL_CACHE = 40
 SMALL_CACHE_FACTOR = 3.0
@@ -44,49 +44,55 @@ class Result:
     memory: Verdict
     time: Verdict
 
+    def verdicts(self) -> dict[str, Verdict]:
+        """Return the verdicts on memory and on time."""
+        return {f"{self.problem}, peak": self.memory, f"{self.problem}, {SMALL_CACHE} MB against auto": self.time}
+
+    def table(self) -> str:
+        """Render the lines; the last column is what a fit took beyond its budget, in units of the data's size."""
+        rows = []
+        for found in self.lines:
+            sizes = [
+                "-" if size is None else megabytes(size)
+                for size in (found.before, found.peak, found.growth, found.budget)
+            ]
+            given = input_bytes(found, self)
+            beyond = None if found.growth is None else max(0.0, (found.growth - found.budget) / given)
+            cache = found.cache if isinstance(found.cache, str) else f"{found.cache:g} MB"
+            rows.append([found.peer, cache, number(found.seconds, ".3f"), *sizes, number(beyond, ".2f")])
+        header = ["peer", "cache", "seconds", "before", "peak", "growth", "budget", "beyond / X"]
+        remarks = [f"{found.peer}: {note}" for found in self.lines for note in found.notes]
+        return "\n".join([render(header, rows), *remarks, f"peak {self.memory}", f"time {self.time}"])
+
 
 def memory_command(options: Options) -> list[Result]:
-    """Measure and print a table per problem and the verdicts."""
-    announce()
-    results: list[Result] = []
-    for name in options.problems:
-        problem = PROBLEMS[name]
-        try:
-            split = problem.load(options.folder, options.rows)
-        except FileNotFoundError as missing:
-            print(f"\n{name}: skipped. {missing}")
-            continue
-        print(f"\n{heading(problem, split.X.shape, options)}, X takes {megabytes(split.X.nbytes)}", flush=True)
-        result = compare(problem, len(split.y), split.X.nbytes, options)
-        results.append(result)
-        print(indent(table(result)), flush=True)
-        save(options.record, "memory", options, results)
-    verdicts = {f"{result.problem}, peak": result.memory for result in results}
-    verdicts |= {f"{result.problem}, {SMALL_CACHE} MB against auto": result.time for result in results}
-    print("\n" + summary(verdicts))
-    return results
+    """Compare memory."""
+    return compare_all("memory", options, compare, describe)
 
 
-def compare(problem: Problem, n: int, data_bytes: int, options: Options) -> Result:
+def describe(problem: Problem, split: Split, options: Options) -> str:
+    """Describe a problem and the size of its data."""
+    return f"{heading(problem, split, options)}, X takes {megabytes(split.X.nbytes)}"
+
+
+def compare(problem: Problem, split: Split, options: Options) -> Result:
     """Measure every peer with the usual cache and with a small one; each repeat is a fresh process."""
-    peers = choose_peers(problem, options, (OURS,))
-    plans = [(peer, cache) for peer in peers for cache in (usual_cache(peer, problem), SMALL_CACHE)]
-    measured: dict[tuple[str, float | str], Measurement] = {plan: Measurement() for plan in plans}
-    budgets = {(peer, cache): budget(cache, n) for peer, cache in plans}
-    for _ in range(options.repeats):
-        for plan in plans:
-            peer, cache = plan
-            job = Job("memory", problem.name, peer, options.folder, options.n_jobs, options.rows, cache)
-            once = alternate({peer: job}, repeats=1, time_limit=options.time_limit, single_above=0.0)[peer]
-            measured[plan].runs += once.runs
-            measured[plan].failure = measured[plan].failure or once.failure
-    lines = tuple(line(*plan, found, budgets[plan]) for plan, found in measured.items())
-    return Result(problem.name, data_bytes, lines, judge_memory(lines), judge_time(lines))
-
-
-def usual_cache(peer: str, problem: Problem) -> float | str:
-    """Return the cache in MB that the peer gets in the other commands."""
-    return "auto" if peer == OURS else problem.peer_cache
+    jobs: dict[str, Job] = {}
+    for peer in choose_peers(problem, options, (OURS,)):
+        usual = Job("memory", problem.name, peer, options.folder, options.n_jobs, options.rows)
+        jobs[f"{peer}, usual"] = replace(usual, cache=usual.settings().cache)
+        jobs[f"{peer}, small"] = replace(usual, cache=SMALL_CACHE)
+    caches = {name: job.settings().cache for name, job in jobs.items()}
+    budgets = {name: budget(cache, len(split.y)) for name, cache in caches.items()}  # of the memory free by now
+    measured = alternate(
+        jobs,
+        repeats=options.repeats,
+        time_limit=options.time_limit,
+        single_above=options.single_above,
+        fresh=True,
+    )
+    lines = tuple(line(jobs[name].entry, caches[name], found, budgets[name]) for name, found in measured.items())
+    return Result(problem.name, split.X.nbytes, lines, judge_memory(lines), judge_time(lines))
 
 
 def budget(cache: float | str, n: int) -> int:
@@ -124,21 +130,6 @@ def judge_time(lines: tuple[Line, ...]) -> Verdict:
         return Verdict(None, f"{OURS} has no pair of times")
     allowed = SMALL_CACHE_FACTOR * usual
     return Verdict(small <= allowed, f"{small:.4g} s, allowed {SMALL_CACHE_FACTOR:g} x auto = {allowed:.4g} s")
-
-
-def table(result: Result) -> str:
-    """Render one problem; the last column is what a fit took beyond its budget, in units of the data's size."""
-    rows = []
-    for found in result.lines:
-        sizes = [
-            "-" if size is None else megabytes(size) for size in (found.before, found.peak, found.growth, found.budget)
-        ]
-        beyond = None if found.growth is None else max(0.0, (found.growth - found.budget) / input_bytes(found, result))
-        cache = found.cache if isinstance(found.cache, str) else f"{found.cache:g} MB"
-        rows.append([found.peer, cache, number(found.seconds, ".3f"), *sizes, number(beyond, ".2f")])
-    header = ["peer", "cache", "seconds", "before", "peak", "growth", "budget", "beyond / X"]
-    remarks = [f"{found.peer}: {note}" for found in result.lines for note in found.notes]
-    return "\n".join([render(header, rows), *remarks, f"peak {result.memory}", f"time {result.time}"])
 
 
 def input_bytes(found: Line, result: Result) -> float:

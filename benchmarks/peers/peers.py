@@ -1,10 +1,10 @@
-"""The peers: each library behind its own public classifier, input validation included.
+"""The peers: each library behind its own public estimators, input validation included.
 
 A peer is handed its input in the form it likes best (``prepare``, not timed): float64 or float32 arrays, CSR for
 LIBSVM. Libraries are imported where they are used, so that a missing one is only named and left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -22,13 +22,17 @@ Gram = Callable[[Matrix, float, int], Matrix]
 
 @dataclass(frozen=True)
 class Settings:
-    """What everybody is asked for: the machine, the accuracy and the resources; ``cache`` is in MB or "auto"."""
+    """What a peer is asked for: the machine, the accuracy and the resources.
 
-    C: float
+    ``parameters`` are those of the machine besides the kernel (C, epsilon, nu, ...); ``cache`` is in MB or "auto".
+    """
+
+    parameters: Mapping[str, float | str]
     gamma: float
     tolerance: float
     n_jobs: int
     cache: float | str
+    estimator: str = "SVC"
 
 
 class Peer(Protocol):
@@ -67,7 +71,7 @@ class Peer(Protocol):
 
 @dataclass(frozen=True)
 class EstimatorPeer:
-    """A library whose ``SVC`` has scikit-learn's constructor and attributes; the first of ``modules`` holds it."""
+    """A library whose estimators have scikit-learn's constructors and attributes; the first of ``modules`` has them."""
 
     name: str
     modules: tuple[str, ...]
@@ -86,21 +90,22 @@ class EstimatorPeer:
         return np.ascontiguousarray(X, dtype=self.input_type)
 
     def fit(self, data: Matrix, y: npt.NDArray[Any], settings: Settings) -> Any:
-        """Fit the library's SVC."""
+        """Fit the library's estimator."""
         threads = {"n_jobs": settings.n_jobs} if self.threaded else {}
-        model = import_module(self.modules[0]).SVC(
-            C=settings.C,
+        model = getattr(import_module(self.modules[0]), settings.estimator)(
             kernel="rbf",
             gamma=settings.gamma,
             tol=settings.tolerance,
             cache_size=settings.cache,
+            **settings.parameters,
             **threads,
         )
         return model.fit(data, y)
 
     def machine(self, model: Any) -> Machine:
-        """Read ``support_``, ``dual_coef_`` and ``classes_``."""
-        return Machine(np.asarray(model.support_, dtype=np.intp), np.asarray(model.dual_coef_), model.classes_)
+        """Read ``support_``, ``dual_coef_`` and, of a classifier, ``classes_``."""
+        classes = getattr(model, "classes_", None)
+        return Machine(np.asarray(model.support_, dtype=np.intp), np.asarray(model.dual_coef_), classes)
 
     def predict(self, model: Any, data: Matrix) -> npt.NDArray[Any]:
         """Call ``predict``."""
@@ -124,10 +129,11 @@ class LibsvmPeer:
         return csr_matrix(np.asarray(X, dtype=self.input_type))
 
     def fit(self, data: csr_matrix, y: npt.NDArray[Any], settings: Settings) -> Any:
-        """Convert to LIBSVM's nodes and train."""
+        """Convert to LIBSVM's nodes and train a classifier."""
         library = import_module("libsvm.svmutil")
         options = (
-            f"-s 0 -t 2 -q -c {settings.C!r} -g {settings.gamma!r} -e {settings.tolerance!r} -m {settings.cache!r}"
+            f"-s 0 -t 2 -q -c {settings.parameters['C']!r} -g {settings.gamma!r} -e {settings.tolerance!r}"
+            f" -m {settings.cache!r}"
         )
         return library.svm_train(library.svm_problem(np.asarray(y, dtype=np.float64), data), options)
 

@@ -5,20 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.peers.measure import Measurement
-from benchmarks.peers.problems import PREDICTED, PROBLEMS, Problem, Split
+from benchmarks.peers.problems import PREDICTED, Problem, Split
 from benchmarks.peers.session import (
     OURS,
     Options,
     Verdict,
-    announce,
     choose_peers,
+    compare_all,
     heading,
     judge,
     measure,
-    save,
-    summary,
+    timing_table,
 )
-from benchmarks.peers.table import indent, number, render
+from benchmarks.peers.table import number
 
 USUAL_PEERS = ("widemargin", "intelex", "intelex32", "sklearn")
 BARS = {problem.name: problem.bar for problem in PREDICTED}
@@ -45,25 +44,25 @@ class Result:
     lines: tuple[Line, ...]
     verdict: Verdict
 
+    def verdicts(self) -> dict[str, Verdict]:
+        """Return the verdict under the problem's name."""
+        return {self.problem: self.verdict}
+
+    def table(self) -> str:
+        """Render the lines and the bar."""
+        header = ["test error", "labels unlike ours"]
+        table = timing_table(self.lines, header, lambda line: [number(line.error, ".2%"), number(line.differing, ",d")])
+        return f"{table}\nbar {self.verdict}"
+
 
 def predict_command(options: Options) -> list[Result]:
-    """Run the comparison and print a table per problem and the verdicts at the end."""
-    announce()
-    results: list[Result] = []
-    for name in options.problems:
-        problem = PROBLEMS[name]
-        try:
-            split = problem.load(options.folder, options.rows)
-        except FileNotFoundError as missing:
-            print(f"\n{name}: skipped. {missing}")
-            continue
-        print(f"\n{heading(problem, split.X.shape, options)}, {len(split.y_test):,} rows predicted", flush=True)
-        result = compare(problem, split, options)
-        results.append(result)
-        print(indent(table(result)), flush=True)
-        save(options.record, "predict", options, results)
-    print("\n" + summary({result.problem: result.verdict for result in results}))
-    return results
+    """Compare prediction."""
+    return compare_all("predict", options, compare, describe)
+
+
+def describe(problem: Problem, split: Split, options: Options) -> str:
+    """Describe a problem and its test part."""
+    return f"{heading(problem, split, options)}, {len(split.y_test):,} rows predicted"
 
 
 def compare(problem: Problem, split: Split, options: Options) -> Result:
@@ -89,16 +88,3 @@ def line(peer: str, measured: Measurement, measurements: dict[str, Measurement],
         differing=int(np.sum(labels != ours[-1].product)) if ours else None,
         notes=tuple(measured.notes),
     )
-
-
-def table(result: Result) -> str:
-    """Render one problem."""
-    ours = next((found.seconds for found in result.lines if found.peer == OURS), None)
-    rows = []
-    for found in result.lines:
-        ratio = None if ours is None or found.seconds is None else found.seconds / ours
-        cells = [number(found.seconds, ".4f"), number(ratio, ".2f"), number(found.error, ".2%")]
-        rows.append([found.peer, *cells, number(found.differing, ",d")])
-    remarks = [f"{found.peer}: {note}" for found in result.lines for note in found.notes]
-    header = ["peer", "seconds", "/ ours", "test error", "labels unlike ours"]
-    return "\n".join([render(header, rows), *remarks, f"bar {result.verdict}"])

@@ -4,7 +4,7 @@ Rows are shuffled with ``numpy.random.default_rng(1).permutation``; the first pa
 keeps its published order: its first 10,000 training rows train, its 10,000 test rows test.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +17,13 @@ from widemargin.datasets import chess_board, load_npz, ringnorm, twonorm, wavefo
 
 FloatMatrix = npt.NDArray[np.float64]
 Labels = npt.NDArray[Any]
+Parameters = Mapping[str, float | str]
 
 SHUFFLE_SEED = 1
 
 
 class Split(NamedTuple):
-    """Training and test part of a problem; the test part of a generated problem is empty."""
+    """Training and test part of a problem; the test part may be empty."""
 
     X: FloatMatrix
     y: Labels
@@ -44,22 +45,43 @@ INTELEX = ("intelex", "intelex32")
 
 
 @dataclass(frozen=True)
+class Entry:
+    """An entry in a comparison: which estimator of which peer is trained.
+
+    ``dual`` names the problem that it solves, by which its result is judged; ``compared`` says whether its objective
+    may be compared with widemargin's.
+    """
+
+    peer: str
+    estimator: str
+    parameters: Parameters
+    dual: str = "hinge"
+    compared: bool = True
+
+
+@dataclass(frozen=True)
 class Problem:
     """A way to build a data set, the machine to be trained on it, and the bar.
 
-    ``kind`` is "fit" for a classifier and "gram" for a full kernel matrix. ``left_out`` names the peers that run only
-    on request, most of them because they need minutes; ``peer_cache`` is the kernel cache in MB given to everybody
+    ``kind`` is "fit" for a machine and "gram" for a full kernel matrix. ``parameters`` are those of the machine besides
+    the kernel. ``entries`` says who trains what, if it is not everybody's SVC. ``left_out`` names the entries that run
+    only on request, most of them because they need minutes; ``peer_cache`` is the kernel cache in MB given to everybody
     but widemargin, which sizes its own.
     """
 
     name: str
-    C: float
+    parameters: Parameters
     gamma: float
     build: Callable[[Path | None], Split] = field(repr=False)
     bar: Bar | None = None
     kind: str = "fit"
     left_out: tuple[str, ...] = ()
     peer_cache: int = 200
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+
+    def entry(self, name: str) -> Entry:
+        """Return what ``name`` trains; a peer's SVC unless the problem says otherwise."""
+        return self.entries[name] if self.entries else Entry(name, "SVC", self.parameters)
 
     def load(self, folder: Path | None, rows: int | None = None) -> Split:
         """Build the data; ``rows`` keeps only that many training rows."""
@@ -181,33 +203,37 @@ def normal_rows(n_rows: int, n_features: int) -> Callable[[Path | None], Split]:
 
 
 BARRED = (
-    Problem("banana", 100, 0.25, banana, Bar(1 / 4, ("sklearn",))),
-    Problem("spambase", 10, 0.005, spambase, Bar(1 / 5, ("sklearn",))),
-    Problem("twonorm", 1, 0.01, generated(twonorm, 7_400), Bar(1 / 8, ("sklearn",))),
-    Problem("ringnorm", 2, 0.1, generated(ringnorm, 7_400), Bar(1 / 2, INTELEX)),
-    Problem("chess_board", 1e6, 0.5, generated(chess_board, 1_000), Bar(1.5, ("sklearn",)), left_out=("intelex32",)),
+    Problem("banana", {"C": 100}, 0.25, banana, Bar(1 / 4, ("sklearn",))),
+    Problem("spambase", {"C": 10}, 0.005, spambase, Bar(1 / 5, ("sklearn",))),
+    Problem("twonorm", {"C": 1}, 0.01, generated(twonorm, 7_400), Bar(1 / 8, ("sklearn",))),
+    Problem("ringnorm", {"C": 2}, 0.1, generated(ringnorm, 7_400), Bar(1 / 2, INTELEX)),
+    Problem(
+        "chess_board", {"C": 1e6}, 0.5, generated(chess_board, 1_000), Bar(1.5, ("sklearn",)), left_out=("intelex32",)
+    ),
     Problem(
         "gram",
-        1,
+        {},
         0.01,
         normal_rows(10_000, 100),
         Bar(0.55, ("intelex32",)),
         kind="gram",
         left_out=("intelex", "libsvm"),  # the rows are float32 for everybody; LIBSVM has no kernel function
     ),
-    Problem("letter", 16, 4, letter, Bar(1 / 3, ("sklearn",))),
-    Problem("shuttle", 100, 1, shuttle, Bar(1 / 5, ("sklearn",))),
-    Problem("a9a", 4, 0.03, a9a, Bar(0.6, INTELEX)),
-    Problem("mnist", 10, 0.02, mnist(10_000), Bar(0.7, INTELEX)),
+    Problem("letter", {"C": 16}, 4, letter, Bar(1 / 3, ("sklearn",))),
+    Problem("shuttle", {"C": 100}, 1, shuttle, Bar(1 / 5, ("sklearn",))),
+    Problem("a9a", {"C": 4}, 0.03, a9a, Bar(0.6, INTELEX)),
+    Problem("mnist", {"C": 10}, 0.02, mnist(10_000), Bar(0.7, INTELEX)),
     # oneDAL is fastest here when its cache holds more rows than the 200 MB of the other problems.
-    Problem("connect4", 4.5, 0.2, connect4, Bar(1 / 4, INTELEX), left_out=("sklearn", "libsvm"), peer_cache=2_000),
+    Problem(
+        "connect4", {"C": 4.5}, 0.2, connect4, Bar(1 / 4, INTELEX), left_out=("sklearn", "libsvm"), peer_cache=2_000
+    ),
 )
 
 UNBARRED = (
-    Problem("splice", 4, 0.01, splice),
-    Problem("waveform", 1, 0.05, generated(waveform_class_0, 5_000)),
-    Problem("chess_board_10000", 1e6, 0.5, generated(chess_board, 10_000), left_out=INTELEX),
-    Problem("mnist_60000", 10, 0.02, mnist(60_000), left_out=("sklearn", "libsvm")),
+    Problem("splice", {"C": 4}, 0.01, splice),
+    Problem("waveform", {"C": 1}, 0.05, generated(waveform_class_0, 5_000)),
+    Problem("chess_board_10000", {"C": 1e6}, 0.5, generated(chess_board, 10_000), left_out=INTELEX),
+    Problem("mnist_60000", {"C": 10}, 0.02, mnist(60_000), left_out=("sklearn", "libsvm")),
 )
 
 PROBLEMS = {problem.name: problem for problem in BARRED + UNBARRED}

@@ -1,16 +1,18 @@
-"""What the commands share: their options, which peers run, the judgement of a bar, and the record on disk."""
+"""What the commands share: their options, the way through the problems, the judgement of a bar, and the record."""
 
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from benchmarks.peers.machines import KNOWN
 from benchmarks.peers.measure import Job, Measurement, alternate
 from benchmarks.peers.peers import PEERS, installed
-from benchmarks.peers.problems import Bar, Problem
+from benchmarks.peers.problems import Bar, Problem, Split
+from benchmarks.peers.table import indent, number, render
 
 OURS = "widemargin"
 
@@ -42,6 +44,60 @@ class Verdict:
         return f"{word}: {self.reason}"
 
 
+class Result(Protocol):
+    """What a command finds out about one problem; a dataclass, so that it can be recorded."""
+
+    def table(self) -> str:
+        """Render it."""
+
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """Return what follows for widemargin, by name."""
+
+
+class TimedLine(Protocol):
+    """A line of a table of times."""
+
+    @property
+    def peer(self) -> str:
+        """Who it is about."""
+
+    @property
+    def seconds(self) -> float | None:
+        """The median time."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else there is to say."""
+
+
+Found = TypeVar("Found", bound=Result)
+Line = TypeVar("Line", bound=TimedLine)
+
+
+def compare_all(
+    command: str,
+    options: Options,
+    compare: Callable[[Problem, Split, Options], Found],
+    describe: Callable[[Problem, Split, Options], str],
+) -> list[Found]:
+    """Compare on one problem after the other; print a table of each and the verdicts at the end."""
+    announce()
+    results: list[Found] = []
+    for name in options.problems:
+        problem = KNOWN[name]
+        try:
+            split = problem.load(options.folder, options.rows)
+        except FileNotFoundError as missing:
+            print(f"\n{name}: skipped. {missing}")
+            continue
+        print(f"\n{describe(problem, split, options)}", flush=True)
+        results.append(compare(problem, split, options))
+        print(indent(results[-1].table()), flush=True)
+        save(options.record, command, options, results)
+    print("\n" + summary({name: verdict for result in results for name, verdict in result.verdicts().items()}))
+    return results
+
+
 def present_peers() -> dict[str, str]:
     """Return the version of every installed peer."""
     versions = {name: installed(peer) for name, peer in PEERS.items()}
@@ -49,14 +105,15 @@ def present_peers() -> dict[str, str]:
 
 
 def choose_peers(problem: Problem, options: Options, usual: Sequence[str] = tuple(PEERS)) -> list[str]:
-    """Return the installed peers to run: those asked for, or the usual ones without the problem's slow ones."""
-    wanted = options.peers or [name for name in usual if name not in problem.left_out]
+    """Return the installed entries to run: those asked for, or the usual ones without the problem's slow ones."""
+    known = problem.entries or PEERS
+    wanted = options.peers or [name for name in problem.entries or usual if name not in problem.left_out]
     present = present_peers()
-    return [name for name in wanted if name in present]
+    return [name for name in wanted if name in known and problem.entry(name).peer in present]
 
 
 def measure(task: str, problem: Problem, peers: Sequence[str], options: Options) -> dict[str, Measurement]:
-    """Run one task for every peer, in alternation."""
+    """Run one task for every entry, in alternation."""
     jobs = {peer: Job(task, problem.name, peer, options.folder, options.n_jobs, options.rows) for peer in peers}
     return alternate(jobs, repeats=options.repeats, time_limit=options.time_limit, single_above=options.single_above)
 
@@ -81,13 +138,28 @@ def judge(
     return Verdict(ours <= allowed and not objections, "; ".join((comparison, *objections)))
 
 
-def heading(problem: Problem, shape: tuple[int, ...], options: Options) -> str:
+def heading(problem: Problem, split: Split, options: Options) -> str:
     """Describe a problem and how it is run."""
     times = "once" if options.repeats == 1 else f"median of {options.repeats} alternating runs"
-    return (
-        f"{problem.name}: {shape[0]:,} x {shape[1]}, C = {problem.C:g}, gamma = {problem.gamma:g},"
-        f" {options.n_jobs} threads, {times}"
-    )
+    parameters = [f"{name} = {value}" for name, value in problem.parameters.items()]
+    described = [f"{split.X.shape[0]:,} x {split.X.shape[1]}", *parameters, f"gamma = {problem.gamma:.4g}"]
+    return f"{problem.name}: {', '.join(described)}, {options.n_jobs} threads, {times}"
+
+
+def timing_table(
+    lines: Sequence[Line],
+    header: Sequence[str],
+    cells: Callable[[Line], list[str]],
+    remarks: Callable[[Line], Sequence[str]] = lambda line: line.notes,
+) -> str:
+    """Render the time of every line beside widemargin's, then its other cells; remarks go below."""
+    ours = next((line.seconds for line in lines if line.peer == OURS), None)
+    rows = []
+    for line in lines:
+        ratio = None if ours is None or line.seconds is None else line.seconds / ours
+        rows.append([line.peer, number(line.seconds, ".4f"), number(ratio, ".2f"), *cells(line)])
+    below = [f"{line.peer}: {remark}" for line in lines for remark in remarks(line)]
+    return "\n".join([render(["peer", "seconds", "/ ours", *header], rows), *below])
 
 
 def environment() -> dict[str, Any]:

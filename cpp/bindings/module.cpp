@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -17,6 +18,7 @@
 #include "bindings/sources.hpp"
 #include "core/blas.hpp"
 #include "core/decision.hpp"
+#include "core/geometric/maxminover.hpp"
 #include "core/kernel_matrix.hpp"
 #include "core/project.hpp"
 #include "core/solve.hpp"
@@ -73,6 +75,12 @@ struct Task {
   Vector<Id> ids;
   Vector<double> linear, lower, upper;
   std::optional<Vector<double>> alpha, gradient;
+  std::array<double, 2> total;
+  std::optional<Vector<std::uint8_t>> group;
+
+  DualProblem problem() const {
+    return {view(linear), view(lower), view(upper), total, group ? view(*group) : std::span<const std::uint8_t>{}};
+  }
 };
 
 struct Solved {
@@ -84,7 +92,9 @@ Solver solver_named(const std::string& name) {
   if (name == "auto") return Solver::automatic;
   if (name == "smo") return Solver::smo;
   if (name == "block") return Solver::block;
-  throw std::invalid_argument("solver='" + name + "' is not one of 'auto', 'smo', 'block'");
+  if (name == "mdm") return Solver::mdm;
+  if (name == "accelerated-mdm") return Solver::accelerated_mdm;
+  throw std::invalid_argument("solver='" + name + "' is not one of 'auto', 'smo', 'block', 'mdm', 'accelerated-mdm'");
 }
 
 Selection selection_named(const std::string& name) {
@@ -109,11 +119,13 @@ const char* reason_name(Reason reason) {
 void check_task(const Task& task, const RowSource& rows) {
   const std::size_t n = task.ids.shape(0);
   if (task.linear.shape(0) != n || task.lower.shape(0) != n || task.upper.shape(0) != n) throw std::invalid_argument("ids, linear, lower and upper differ in length");
+  if (task.group && task.group->shape(0) != n) throw std::invalid_argument("the groups differ in length from the problem");
   if ((task.alpha && task.alpha->shape(0) != n) || (task.gradient && task.gradient->shape(0) != n)) throw std::invalid_argument("the start differs in length from the problem");
   for (std::size_t p = 0; p < n; ++p) {
     if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
     if (!std::isfinite(task.linear.data()[p]) || (task.alpha && !std::isfinite(task.alpha->data()[p])) || (task.gradient && !std::isfinite(task.gradient->data()[p])))
       throw std::invalid_argument("linear, start and start_gradient must hold finite numbers; variable " + std::to_string(p) + " does not");
+    if (task.group && task.group->data()[p] > 1) throw std::invalid_argument("a variable is in neither of the two groups");
     if (!(task.lower.data()[p] <= task.upper.data()[p])) throw std::invalid_argument("a lower bound exceeds its upper bound");
   }
 }
@@ -137,7 +149,7 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
     const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
       const Task& task = tasks[t];
       const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{}, task.gradient ? view(*task.gradient) : std::span<const double>{}};
-      solutions[t] = solve({view(task.linear), view(task.lower), view(task.upper)}, *source.rows, view(task.ids), options, stop, start, pools[member], team, watch,
+      solutions[t] = solve(task.problem(), *source.rows, view(task.ids), options, stop, start, pools[member], team, watch,
                            member == 0);
     };
     ThreadTeam team(n_threads);
@@ -166,6 +178,48 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
   std::vector<Solved> solved;
   for (Solution& solution : solutions) solved.push_back({numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
   return solved;
+}
+
+// A store of kernel rows and the source they come from.
+struct HeldStore {
+  nb::object owner;
+  geometric::KernelStore store;
+
+  HeldStore(nb::object source, std::size_t bytes) : owner(source), store(*nb::cast<const Source&>(source).rows, bytes) {}
+
+  void transform(nb::object source, double power, std::size_t n_threads) {
+    const RowSource& rows = *nb::cast<const Source&>(source).rows;
+    if (rows.size() != store.size()) throw std::invalid_argument("the new kernel has another number of examples than the store");
+    if (!(power > 0) || !std::isfinite(power)) throw std::invalid_argument("the power of a transformation must be a positive number");
+    {
+      nb::gil_scoped_release release;
+      ThreadTeam team(n_threads);
+      store.transform(rows, power, team);
+    }
+    owner = std::move(source);
+  }
+};
+
+geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, Vector<double> alpha, double gap, std::int64_t recompute_every,
+                                         std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
+  const std::size_t n = held.store.size();
+  if (ridge.shape(0) != n || alpha.shape(0) != n) throw std::invalid_argument("ridge, start and kernel differ in their number of examples");
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(ridge.data()[i] > 0) || !std::isfinite(ridge.data()[i])) throw std::invalid_argument("every ridge must be a positive number");
+    if (!(alpha.data()[i] >= 0) || !std::isfinite(alpha.data()[i])) throw std::invalid_argument("a start must hold finite numbers of at least 0");
+  }
+  if (recompute_every < 1) throw std::invalid_argument("recompute_every must be at least 1");
+  geometric::MaxMinOverResult result;
+  {
+    nb::gil_scoped_release release;
+    Watch watch(max_seconds, interruption_pending);
+    Patience patience(watch, true);
+    ThreadTeam team(n_threads);
+    geometric::MaxMinOver solver(held.store, {ridge.data(), ridge.data() + n}, team, patience);
+    result = solver.run({alpha.data(), alpha.data() + n}, {gap, max_iterations, recompute_every});
+  }
+  if (result.reason == Reason::interrupted) throw nb::python_error();
+  return result;
 }
 
 // The rows of a source, laid out so that other examples fit in beside its own.
@@ -276,6 +330,7 @@ NB_MODULE(_core, m) {
   m.def("gram_source", &gram_source<float>, "gram"_a);
   m.def("gram_source", &gram_source<double>, "gram"_a);
   m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);
+  m.def("derived_source", &derived_source, "source"_a, "base"_a, "scale"_a = nb::none(), "ridge"_a = nb::none());
   m.def("callable_source", &callable_source, "evaluate"_a, "size"_a);
 
   nb::class_<Outcome>(m, "Outcome")
@@ -283,22 +338,52 @@ NB_MODULE(_core, m) {
       .def_ro("kkt_violation", &Outcome::kkt_violation)
       .def_ro("duality_gap", &Outcome::duality_gap)
       .def_ro("objective", &Outcome::objective)
-      .def_ro("intercept", &Outcome::intercept)
+      .def_prop_ro("intercept", [](const Outcome& o) { return o.intercept[0]; })
+      .def_prop_ro("second_intercept", [](const Outcome& o) { return o.intercept[1]; })
       .def_ro("iterations", &Outcome::iterations)
       .def_ro("kernel_evaluations", &Outcome::kernel_evaluations)
+      .def_ro("kernel_operations", &Outcome::kernel_operations)
       .def_ro("seconds", &Outcome::seconds)
       .def_prop_ro("precision", [](const Outcome& o) { return o.double_precision ? "float64" : "float32"; });
   nb::class_<Task>(m, "Task").def(
       "__init__",
       [](Task* self, Vector<Id> ids, Vector<double> linear, Vector<double> lower, Vector<double> upper, std::optional<Vector<double>> alpha,
-         std::optional<Vector<double>> gradient) { new (self) Task{ids, linear, lower, upper, alpha, gradient}; },
-      "ids"_a, "linear"_a, "lower"_a, "upper"_a, "alpha"_a = nb::none(), "gradient"_a = nb::none());
+         std::optional<Vector<double>> gradient, std::pair<double, double> total, std::optional<Vector<std::uint8_t>> group) {
+        new (self) Task{ids, linear, lower, upper, alpha, gradient, {total.first, total.second}, group};
+      },
+      "ids"_a, "linear"_a, "lower"_a, "upper"_a, "alpha"_a = nb::none(), "gradient"_a = nb::none(), "total"_a = std::pair<double, double>{0, 0},
+      "group"_a = nb::none());
   nb::class_<Solved>(m, "Solved")
       .def_ro("alpha", &Solved::alpha, nb::rv_policy::automatic)
       .def_ro("gradient", &Solved::gradient, nb::rv_policy::automatic)
       .def_ro("outcome", &Solved::outcome);
   m.def("solve_all", &solve_all, "source"_a, "tasks"_a, "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
         "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a);
+
+  nb::class_<HeldStore>(m, "KernelStore")
+      .def(nb::init<nb::object, std::size_t>(), "source"_a, "bytes"_a)
+      .def_prop_ro("size", [](const HeldStore& h) { return h.store.size(); })
+      .def_prop_ro("held", [](const HeldStore& h) { return h.store.held(); })
+      .def_prop_ro("evaluations", [](const HeldStore& h) { return h.store.evaluations(); })
+      .def(
+          "row",
+          [](HeldStore& h, std::size_t i) {
+            if (i >= h.store.size()) throw std::invalid_argument("there is no such row");
+            ThreadTeam team(1);
+            const float* row = h.store.row(i, team);
+            return numpy_array(std::vector<double>(row, row + h.store.size()));
+          },
+          "i"_a)
+      .def("transform", &HeldStore::transform, "source"_a, "power"_a, "n_threads"_a);
+  nb::class_<geometric::MaxMinOverResult>(m, "MaxMinOverResult")
+      .def_prop_ro("alpha", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.alpha)); }, nb::rv_policy::automatic)
+      .def_prop_ro("s", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.s)); }, nb::rv_policy::automatic)
+      .def_prop_ro("gaps", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.gaps)); }, nb::rv_policy::automatic)
+      .def_ro("rho", &geometric::MaxMinOverResult::rho)
+      .def_ro("gap", &geometric::MaxMinOverResult::gap)
+      .def_ro("iterations", &geometric::MaxMinOverResult::iterations)
+      .def_prop_ro("reason", [](const geometric::MaxMinOverResult& r) { return reason_name(r.reason); });
+  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a);
 
   m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a);
   m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a);

@@ -9,6 +9,7 @@
 
 #include "core/rows/callable_rows.hpp"
 #include "core/rows/class_shared_rows.hpp"
+#include "core/rows/derived_rows.hpp"
 #include "core/rows/gram_rows.hpp"
 #include "core/rows/kernel_rows.hpp"
 
@@ -88,6 +89,22 @@ inline std::unique_ptr<Source> class_shared_source(nb::object base, Vector<Id> l
   auto source = std::make_unique<Source>();
   source->rows = std::make_unique<ClassSharedRows>(*shared.rows, std::vector<Id>(labels.data(), labels.data() + labels.shape(0)), bytes);
   source->owners.push_back(std::move(base));
+  return source;
+}
+
+// k'(i, j) = scale_i scale_j k(base_i, base_j) + [i = j] ridge_i
+inline std::unique_ptr<Source> derived_source(nb::object from, Vector<Id> base, std::optional<Vector<double>> scale, std::optional<Vector<double>> ridge) {
+  const Source& origin = nb::cast<const Source&>(from);
+  const std::size_t n = base.shape(0);
+  const auto values = [n](const std::optional<Vector<double>>& given) {
+    if (given && given->shape(0) != n) throw std::invalid_argument("base, scale and ridge differ in length");
+    return given ? std::vector<double>(given->data(), given->data() + n) : std::vector<double>{};
+  };
+  for (std::size_t i = 0; i < n; ++i)
+    if (base.data()[i] < 0 || static_cast<std::size_t>(base.data()[i]) >= origin.rows->size()) throw std::invalid_argument("an example lies outside the row source");
+  auto source = std::make_unique<Source>();
+  source->rows = std::make_unique<DerivedRows>(*origin.rows, std::vector<Id>(base.data(), base.data() + n), values(scale), values(ridge));
+  source->owners.push_back(std::move(from));
   return source;
 }
 

@@ -1,4 +1,4 @@
-// What a point is worth: violation, gap, objective and intercept, from its gradient.
+// What a point is worth: violation, gap, objective and intercepts, from its gradient.
 #pragma once
 
 #include <cmath>
@@ -9,13 +9,15 @@
 namespace widemargin {
 
 struct Certificate {
-  double kkt_violation = 0, duality_gap = 0, objective = 0, intercept = 0;
+  double kkt_violation = 0, duality_gap = 0, objective = 0;
+  std::array<double, 2> intercept{};  // one for each group
 };
 
 // Without free variables the intercept may lie anywhere between the two ends; the middle is taken.
-inline double middle_of_bounded(const DualState& state) {
+inline double middle_of_bounded(const DualState& state, std::size_t g) {
   double up = -std::numeric_limits<double>::infinity(), down = std::numeric_limits<double>::infinity();
   for (std::size_t p = 0; p < state.size(); ++p) {
+    if (state.group_of(p) != g) continue;
     if (state.room_up[p] > state.room_down[p]) up = std::max(up, state.gradient[p]);
     if (state.room_down[p] > state.room_up[p]) down = std::min(down, state.gradient[p]);
   }
@@ -23,37 +25,42 @@ inline double middle_of_bounded(const DualState& state) {
   return std::isfinite(up) ? up : std::isfinite(down) ? down : 0.0;
 }
 
-inline Certificate certify(const DualState& state) {
-  Certificate result;
-  const simd::Lead lead = simd::lead(state.gradient.data(), state.room_up.data(), state.room_down.data(), state.size());
-  result.kkt_violation = violation_of(lead);
-
+// The price of the sum: the gradient of free variables, on average. A variable without any bound decides alone: only at its gradient is the
+// dual bound finite.
+inline double intercept_of(const DualState& state, std::size_t g) {
   // A variable a rounding error away from its bound must not decide the intercept alone.
   const auto clearly_free = [&](std::size_t p) {
-    const double width = 1e-12 * (state.upper[p] - state.lower[p]);
+    const double width = 1e3 * state.unit(p);
     return state.room_up[p] > width && state.room_down[p] > width;
   };
-  double free_sum = 0, free_count = 0, linear_alpha = 0, gradient_alpha = 0, alpha_sum = 0;
+  double sum = 0, count = 0;
   for (std::size_t p = 0; p < state.size(); ++p) {
-    if (clearly_free(p)) free_sum += state.gradient[p], free_count += 1;
-    linear_alpha += state.linear[p] * state.alpha[p];
-    gradient_alpha += state.gradient[p] * state.alpha[p];
-    alpha_sum += state.alpha[p];
+    if (state.group_of(p) != g) continue;
+    if (std::isinf(state.lower[p]) && std::isinf(state.upper[p])) return state.gradient[p];
+    if (clearly_free(p)) sum += state.gradient[p], count += 1;
   }
-  if (free_count > 0)
-    result.intercept = free_sum / free_count;
-  else
-    result.intercept = middle_of_bounded(state);
+  return count > 0 ? sum / count : middle_of_bounded(state, g);
+}
 
+// `ridge(p)` is the part D_p of the diagonal that belongs to the loss. With b the intercept and t = G + D a - b, the primal value is
+//   a'(K - D)a/2 + sum_p max { t_p z - D_p z^2 / 2 : L_p <= z <= U_p } + b sum(a).
+template <class Ridge>
+Certificate certify(const DualState& state, const Ridge& ridge) {
+  Certificate result;
+  result.kkt_violation = violation_of(state.lead(state.size()));
+  for (std::size_t g = 0; g < state.groups(); ++g) result.intercept[g] = intercept_of(state, g);
+  double linear_alpha = 0, gradient_alpha = 0;
+  for (std::size_t p = 0; p < state.size(); ++p) {
+    const double a = state.alpha[p], b = result.intercept[state.group_of(p)], D = ridge(p);
+    linear_alpha += state.linear[p] * a;
+    gradient_alpha += state.gradient[p] * a;
+    const double t = state.gradient[p] + D * a - b;
+    double z = t > 0 ? state.upper[p] : state.lower[p];
+    if (D > 0) z = std::clamp(t / D, state.lower[p], state.upper[p]);
+    result.duality_gap += (t != 0 ? t * z - 0.5 * D * z * z : 0.0) - a * (state.gradient[p] + D * a) + 0.5 * D * a * a + b * a;
+  }
   // f(a) = y'a - a'Ka/2 with Ka = y - G
   result.objective = 0.5 * (linear_alpha + gradient_alpha);
-  // The Lagrangian bound: max over the box of G'(z - a), the sum constraint priced at b.
-  double bound = result.intercept * alpha_sum - gradient_alpha;
-  for (std::size_t p = 0; p < state.size(); ++p) {
-    const double pull = state.gradient[p] - result.intercept;
-    if (pull != 0) bound += pull * (pull > 0 ? state.upper[p] : state.lower[p]);
-  }
-  result.duality_gap = bound;
   return result;
 }
 

@@ -3,10 +3,12 @@
 //   maximise  f(a) = y'a - a'Ka/2   subject to  sum(a) = const,  L <= a <= U          [Glasmachers2008, eq. 4.1]
 //
 // The variables are signed (a_n = y_n alpha_n for a classifier) and K carries no labels, so that folds, pairs of classes and values of C
-// share one kernel. The gradient is G = y - Ka.
+// share one kernel. The gradient is G = y - Ka. Machines with a nu have two sums that are constant, one for each group of variables.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace widemargin {
@@ -15,6 +17,8 @@ struct DualProblem {
   std::span<const double> linear;  // y
   std::span<const double> lower;   // L
   std::span<const double> upper;   // U
+  std::array<double, 2> total{};   // what the variables of each group sum to
+  std::span<const std::uint8_t> group;  // 0 or 1 for each variable; empty: all are in group 0
 
   std::size_t size() const { return linear.size(); }
 };

@@ -1,6 +1,7 @@
 // What a solve is asked for, and what it says about its end.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -21,9 +22,10 @@ struct Outcome {
   double kkt_violation = 0;   // these three from a gradient recomputed in double
   double duality_gap = 0;
   double objective = 0;
-  double intercept = 0;
+  std::array<double, 2> intercept{};  // the second for the second group of variables
   std::int64_t iterations = 0;
   std::uint64_t kernel_evaluations = 0;
+  std::uint64_t kernel_operations = 0;  // geometric solvers: kernel values read, whether they were cached or not
   double seconds = 0;
   bool double_precision = false;  // kernel values in float did not do
 };

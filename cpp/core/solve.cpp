@@ -1,10 +1,12 @@
 #include "core/solve.hpp"
 
+#include <array>
 #include <numeric>
 #include <stdexcept>
 
 #include "core/block/block.hpp"
 #include "core/certificate.hpp"
+#include "core/geometric/mdm.hpp"
 #include "core/project.hpp"
 #include "core/smo/select_maximum_gain.hpp"
 #include "core/smo/select_most_violating_pair.hpp"
@@ -23,7 +25,7 @@ class Solve {
  public:
   Solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
         SlabPool& pool, ThreadTeam& team, Watch& watch, bool owner)
-      : source_(source), options_(options), stop_(stop), pool_(pool), team_(team), patience_(watch, owner), state_(problem),
+      : source_(source), options_(options), stop_(stop), pool_(pool), team_(team), patience_(watch, owner), state_(problem), total_(problem.total),
         ids_(ids.begin(), ids.end()) {}
 
   Solution finish(const Start& from) {
@@ -41,7 +43,7 @@ class Solve {
     if (reason_ == Reason::stalled) recompute_for_good();
     Solution solution;
     state_.tidy_up();
-    const Certificate certificate = certify(state_);
+    const Certificate certificate = certify(state_, [this](std::size_t p) { return source_.ridge(ids_[static_cast<std::size_t>(state_.variable[p])]); });
     solution.alpha.resize(state_.size()), solution.gradient.resize(state_.size());
     for (std::size_t p = 0; p < state_.size(); ++p) {
       const std::size_t v = static_cast<std::size_t>(state_.variable[p]);
@@ -49,18 +51,32 @@ class Solve {
       solution.gradient[v] = state_.gradient[p];
     }
     solution.outcome = {reason_,     certificate.kkt_violation, certificate.duality_gap, certificate.objective, certificate.intercept,
-                        iterations_, evaluations_,              0.0,                     double_precision_};
+                        iterations_, evaluations_,              operations_,              0.0,
+                        double_precision_};
     return solution;
   }
 
  private:
+  // Without a starting point: 0, or the feasible point nearest to it.
   void start(const Start& from) {
-    if (from.alpha.empty()) return;
     std::vector<double> alpha(from.alpha.begin(), from.alpha.end());
-    if (!project(alpha, state_.lower, state_.upper, 0.0)) throw std::invalid_argument("the box admits no point whose variables sum to 0");
+    alpha.resize(state_.size(), 0.0);
     bool same = !from.gradient.empty();
-    for (std::size_t p = 0; p < alpha.size(); ++p) same = same && alpha[p] == from.alpha[p];
-    for (std::size_t p = 0; p < alpha.size(); ++p) state_.set_alpha(p, alpha[p]);
+    for (std::size_t g = 0; g < state_.groups(); ++g) {
+      std::vector<double> point, lower, upper;
+      for (std::size_t p = 0; p < alpha.size(); ++p)
+        if (state_.group_of(p) == g) point.push_back(alpha[p]), lower.push_back(state_.lower[p]), upper.push_back(state_.upper[p]);
+      if (!project(point, lower, upper, total_[g])) throw std::invalid_argument("the box admits no point whose variables sum to the constant asked for");
+      for (std::size_t p = 0, k = 0; p < alpha.size(); ++p)
+        if (state_.group_of(p) == g) same = same && alpha[p] == point[k], alpha[p] = point[k++];
+    }
+    bool zero = true;
+    for (std::size_t p = 0; p < alpha.size(); ++p) {
+      if (alpha[p] == 0) continue;
+      zero = false;
+      state_.set_alpha(p, alpha[p]);
+    }
+    if (zero && !same) return;
     if (same)
       std::copy(from.gradient.begin(), from.gradient.end(), state_.gradient.begin());
     else
@@ -140,6 +156,11 @@ class Solve {
   template <class T>
   Reason run(CachedRows<T>& rows) {
     using namespace smo;
+    if (geometric()) {
+      StopRule stop = stop_;
+      stop.max_iterations -= iterations_;
+      return geometric::MinimumNorm(options_.solver == Solver::accelerated_mdm).run(state_, rows, stop, patience_, iterations_, operations_);
+    }
     const StepPlanningAhead planning(std::max<std::size_t>(options_.planning_ahead, 1));
     const StepNewton newton;
     const auto with_step = [&](const auto& select) {
@@ -184,6 +205,8 @@ class Solve {
     return !rows.holds_everything() || (state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32);
   }
 
+  bool geometric() const { return options_.solver == Solver::mdm || options_.solver == Solver::accelerated_mdm; }
+
   // Solvers asked for by name use the cache they are given.
   bool rows_are_cheap() const { return options_.solver == Solver::automatic && source_.cheap(); }
 
@@ -217,13 +240,14 @@ class Solve {
   ThreadTeam& team_;
   Patience patience_;
   DualState state_;
+  std::array<double, 2> total_;
   std::vector<Id> ids_;
   // Steps between two Newton steps on all free variables. Solvers asked for by name take the steps their papers describe, and no others.
   std::int64_t leap_wait_ = options_.solver == Solver::automatic ? 256 : 0;
   Reason reason_ = Reason::converged;
   bool double_precision_ = false;
   std::int64_t iterations_ = 0;
-  std::uint64_t evaluations_ = 0;
+  std::uint64_t evaluations_ = 0, operations_ = 0;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 namespace widemargin {
 
-enum class Solver { automatic, smo, block };
+enum class Solver { automatic, smo, block, mdm, accelerated_mdm };
 enum class Selection { automatic, most_violating_pair, second_order, maximum_gain };
 
 struct Options {

@@ -33,7 +33,8 @@ class ThreadTeam {
   std::size_t size() const { return threads_.size() + 1; }
 
   // Calls work(piece, member) for every piece < count, member < size(); returns when all are done. `work` must not throw.
-  // The calling thread is member 0; with nothing left to take it calls `idle` every few milliseconds until the others are done.
+  // The calling thread is member 0; with nothing left to take it calls `idle` every few milliseconds until the others are done. It waits
+  // for pieces, not for threads: one that has not come round to the work yet (a busy machine) is not missed.
   template <class Work>
   void share(std::size_t count, Work&& work, const std::function<void()>& idle = nullptr) {
     if (threads_.empty() || count <= 1) {
@@ -42,15 +43,16 @@ class ThreadTeam {
     }
     call_ = [](void* context, std::size_t piece, std::size_t member) { (*static_cast<std::remove_cvref_t<Work>*>(context))(piece, member); };
     context_ = const_cast<std::remove_cvref_t<Work>*>(&work);
+    left_.store(count, std::memory_order_relaxed);
+    const std::uint64_t round = round_.load(std::memory_order_relaxed) + 1;
     for (std::size_t member = 0; member < size(); ++member) {
-      runs_[member].next.store(member * count / size(), std::memory_order_relaxed);
-      runs_[member].end = (member + 1) * count / size();
+      runs_[member].end[round % 2].store((member + 1) * count / size(), std::memory_order_relaxed);
+      runs_[member].next.store(ticket(round, member * count / size()), std::memory_order_release);
     }
-    busy_.store(threads_.size(), std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_release);
+    round_.store(round, std::memory_order_release);
     round_.notify_all();
-    take(0);
-    for (int spin = 0; busy_.load(std::memory_order_acquire) != 0; ++spin) {
+    take(0, round);
+    for (int spin = 0; left_.load(std::memory_order_acquire) != 0; ++spin) {
       if (spin <= spins) {
         relax();
         continue;
@@ -59,8 +61,8 @@ class ThreadTeam {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         idle();
       } else {
-        const std::size_t left = busy_.load(std::memory_order_acquire);
-        if (left != 0) busy_.wait(left, std::memory_order_acquire);
+        const std::size_t left = left_.load(std::memory_order_acquire);
+        if (left != 0) left_.wait(left, std::memory_order_acquire);
       }
     }
   }
@@ -74,12 +76,18 @@ class ThreadTeam {
 #endif
   }
 
-  void take(std::size_t member) {
+  // A piece of a round: whoever comes late to a round that is over finds another number in place of it.
+  static std::uint64_t ticket(std::uint64_t round, std::size_t piece) { return round << 32 | piece; }
+
+  void take(std::size_t member, std::uint64_t round) {
     for (std::size_t k = 0; k < runs_.size(); ++k) {
       Run& run = runs_[(member + k) % runs_.size()];
-      while (run.next.load(std::memory_order_relaxed) < run.end) {
-        const std::size_t piece = run.next.fetch_add(1, std::memory_order_relaxed);
-        if (piece < run.end) call_(context_, piece, member);
+      std::uint64_t next = run.next.load(std::memory_order_acquire);
+      while (next >> 32 == (round & 0xffffffffu) && (next & 0xffffffffu) < run.end[round % 2].load(std::memory_order_relaxed)) {
+        if (!run.next.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+        call_(context_, next & 0xffffffffu, member);
+        if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+        next = run.next.load(std::memory_order_acquire);
       }
     }
   }
@@ -95,20 +103,19 @@ class ThreadTeam {
       }
       seen = round_.load(std::memory_order_acquire);
       if (quit_.load()) return;
-      take(member);
-      if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+      take(member, seen);
     }
   }
 
   struct alignas(64) Run {
-    std::atomic<std::size_t> next{0};
-    std::size_t end = 0;
+    std::atomic<std::uint64_t> next{0};
+    std::atomic<std::size_t> end[2]{};  // of even and odd rounds: preparing one must not move the end of the last
   };
 
   std::vector<Run> runs_;
   std::vector<std::thread> threads_;
   std::atomic<std::uint64_t> round_{0};
-  std::atomic<std::size_t> busy_{0};
+  std::atomic<std::size_t> left_{0};  // pieces of this round that are not done
   std::atomic<bool> quit_{false};
   void (*call_)(void*, std::size_t, std::size_t) = nullptr;
   void* context_ = nullptr;

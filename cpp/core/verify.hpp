@@ -34,7 +34,7 @@ class Verifier {
     const double violation = violation_of(state.lead());
     if (violation <= tolerance_) return Verdict::certified;
     // Variables that were shrunk too early say nothing about precision.
-    const double known = violation_of(simd::lead(state.gradient.data(), state.room_up.data(), state.room_down.data(), was_active));
+    const double known = violation_of(state.lead(was_active));
     const bool imprecise = known > tolerance_ && !(known < 0.5 * last_known_);
     last_known_ = known;
     return imprecise ? Verdict::imprecise : Verdict::go_on;
@@ -66,9 +66,10 @@ class Verifier {
     double margin = state.size() <= small ? std::numeric_limits<double>::infinity() : 10 * tolerance_, largest_difference = 0;
     do {
       margin = std::max(margin, 8 * largest_difference);
-      const simd::Lead lead = state.lead();
+      const std::array<simd::Lead, 2> leads = state.leads(state.size());
       std::vector<Id> positions, ids;
       for (std::size_t p = 0; p < state.size(); ++p) {
+        const simd::Lead& lead = leads[state.group_of(p)];
         const bool decides = std::isinf(margin) || (state.room_up[p] > 0 && state.gradient[p] > lead.up - margin) ||
                              (state.room_down[p] > 0 && state.gradient[p] < lead.down + margin);
         if (!decides || exact[p] != 0) continue;

@@ -55,6 +55,15 @@ class Comparison {
     ours_.gaussian(squared.data(), ours.data(), n_, T(0.7));
     base_.gaussian(squared.data(), base.data(), n_, T(0.7));
     check(close(ours, base, tolerance), name_, "gaussian", n_);
+    for (const double exponent : {0.3, 1.0, 4.5}) {
+      ours = values(n_, 0, 1);
+      ours[n_ / 2] = T(0), ours[n_ - 1] = T(1), ours[n_ / 3] = T(1e-30);
+      base = ours;
+      check(ours_.smallest(ours.data(), n_) == base_.smallest(base.data(), n_), name_, "smallest", n_);
+      ours_.power(ours.data(), n_, T(exponent));
+      base_.power(base.data(), n_, T(exponent));
+      check(close(ours, base, 4 * tolerance), name_, "power", n_);
+    }
     const std::vector<T> dot = values(n_, -3, 3), norms = values(n_, 0, 9);
     ours_.gaussian_from_dot(dot.data(), ours.data(), n_, T(0.3), T(4), norms.data());
     base_.gaussian_from_dot(dot.data(), base.data(), n_, T(0.3), T(4), norms.data());

@@ -2,10 +2,18 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR, OneClassSVM
 
 from benchmarks.peers import certificate
-from benchmarks.peers.certificate import Machine, certify, kernel_error, pair_problems
+from benchmarks.peers.certificate import (
+    Machine,
+    certify,
+    certify_one_class,
+    certify_regression,
+    kernel_error,
+    pair_problems,
+    spread,
+)
 from benchmarks.peers.peers import EstimatorPeer
 
 C, GAMMA = 2.0, 0.3
@@ -94,6 +102,70 @@ def test_float32_coefficients_at_their_bound_count_as_bounded():
     assert certify(as_if_double, X, y, C=C, gamma=GAMMA).violation > 0.1
 
 
+def test_squared_slack_is_a_hard_margin_with_a_ridge():
+    X, y = blobs(2)
+    K = rbf_kernel(X, gamma=GAMMA) + np.eye(len(y)) / (2 * C)
+    model = SVC(kernel="precomputed", C=1e9, tol=1e-6).fit(K, y)
+    alpha = np.zeros(len(y))
+    alpha[model.support_] = model.dual_coef_[0]
+    labels = np.where(y == 1, 1.0, -1.0)
+    found = certify(machine_of(model), X, y, C=np.inf, gamma=GAMMA, ridge=1 / (2 * C))
+    assert found.objective == pytest.approx(labels @ alpha - alpha @ K @ alpha / 2, rel=1e-12)
+    assert found.violation < 1e-5
+    assert certify(machine_of(model), X, y, C=np.inf, gamma=GAMMA).violation > 0.1
+
+
+def test_regression_agrees_with_the_definition():
+    X, _ = blobs(2)
+    y = np.sin(X[:, 0]) + 0.1 * X[:, 1]
+    model = SVR(C=C, gamma=GAMMA, epsilon=0.2, tol=0.05).fit(X, y)
+    beta = np.zeros(len(y))
+    beta[model.support_] = model.dual_coef_[0]
+    K = rbf_kernel(X, gamma=GAMMA)
+    slope = y - K @ beta
+    up = [*(slope - 0.2)[(beta >= 0) & (beta < C)], *(slope + 0.2)[beta < 0]]
+    down = [*(slope - 0.2)[beta > 0], *(slope + 0.2)[(beta <= 0) & (beta > -C)]]
+    machine = Machine(model.support_.astype(np.intp), model.dual_coef_)
+    found = certify_regression(machine, X, y, C=C, epsilon=0.2, gamma=GAMMA)
+    assert found.objective == pytest.approx(y @ beta - 0.2 * np.abs(beta).sum() - beta @ K @ beta / 2, rel=1e-12)
+    assert found.violation == pytest.approx(max(up) - min(down), rel=1e-9)
+    assert 1e-3 < found.violation < 0.06
+    assert found.imbalance < 1e-12
+    halved = Machine(machine.support, machine.coef / 2)
+    assert certify_regression(halved, X, y, C=C, epsilon=0.2, gamma=GAMMA).objective < found.objective
+
+
+@pytest.mark.parametrize("is_ball", [False, True])
+def test_one_class_machines_and_balls_share_their_objective(is_ball):
+    X, _ = blobs(2)
+    nu = 0.3
+    model = OneClassSVM(nu=nu, gamma=GAMMA, tol=0.01).fit(X)
+    alpha = np.zeros(len(X))
+    alpha[model.support_] = model.dual_coef_[0]
+    total = nu * len(X)
+    similarity = rbf_kernel(X, gamma=GAMMA) @ alpha
+    violation = similarity[alpha > 0].max() - similarity[alpha < 1].min()
+    machine = Machine(model.support_.astype(np.intp), model.dual_coef_ / (total if is_ball else 1))
+    found = certify_one_class(machine, X, nu=nu, gamma=GAMMA, is_ball=is_ball)
+    assert found.objective == pytest.approx(-alpha @ similarity / 2 / total**2, rel=1e-12)
+    unit = 2 / (total * spread(X, GAMMA)) if is_ball else 1
+    assert violation > 1e-4
+    assert found.violation == pytest.approx(violation * unit, rel=1e-6)
+    assert found.imbalance < 1e-12
+
+
+def test_spread_is_the_mean_squared_distance_from_the_mean():
+    X, _ = blobs(2)
+    assert spread(X, GAMMA) == pytest.approx(1 - rbf_kernel(X, gamma=GAMMA).mean(), rel=1e-12)
+    assert spread(np.repeat(X, 20, axis=0), GAMMA, n_rows=450) == pytest.approx(spread(X, GAMMA), rel=0.05)
+
+
+def test_a_machine_without_classes_has_no_pairs():
+    machine = Machine(np.array([0]), np.array([[1.0]]))
+    with pytest.raises(ValueError, match="no classes; expected a classifier"):
+        list(pair_problems(machine, np.array([0, 1])))
+
+
 def test_mixed_signs_are_refused():
     X, y = blobs(2)
     machine = machine_of(SVC(C=C, gamma=GAMMA).fit(X, y))
@@ -117,7 +189,7 @@ def test_libsvm_and_scikit_learn_give_the_same_certificate():
 
     X, y = blobs(3)
     y = y[::-1].copy()  # LIBSVM numbers classes by first appearance
-    settings = Settings(C, GAMMA, 1e-3, 1, 200)
+    settings = Settings({"C": C}, GAMMA, 1e-3, 1, 200)
     found = {}
     for name in ("sklearn", "libsvm"):
         peer = PEERS[name]

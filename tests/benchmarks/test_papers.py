@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import rbf_kernel
 
-from benchmarks.papers import glasmachers_table_6_3, glasmachers_table_7_2
+from benchmarks.papers import (
+    barbero_table_2,
+    glasmachers_table_6_3,
+    glasmachers_table_7_2,
+    kernel_reuse,
+    timm_figure_1,
+)
 from benchmarks.papers.__main__ import main
+from benchmarks.papers.data import as_stored
 from benchmarks.papers.glasmachers_table_7_2 import Outcome, significantly_positive
 from benchmarks.papers.selections import SELECTIONS, Counts, evaluations_ratio
 
@@ -72,3 +80,117 @@ def test_table_6_3_verdict_depends_on_both_ends():
     assert "reproduced: yes" in verdict({0.01: counts(0.8), 0.05: counts(0.9)})
     assert "reproduced: no" in verdict({0.01: counts(0.8), 0.05: counts(0.7)})
     assert "reproduced: no" in verdict({0.01: counts(1.1), 0.05: counts(1.2)})
+
+
+def save_blobs(folder, name, n=80):
+    random = np.random.default_rng(0)
+    y = np.where(np.arange(n) % 2 == 0, 1, -1)
+    np.savez(folder / f"raetsch_{name}.npz", X=random.normal(size=(n, 4)) + 0.7 * y[:, None], y=y)
+
+
+def test_barbero_table_2_counts_two_rows_a_step(tmp_path, capsys):
+    for name in ("heart", "german"):
+        save_blobs(tmp_path, name)
+    main(["barbero_table_2", "--data", str(tmp_path), "--folds", "2", "--datasets", "heart,german,thyroid"])
+    printed = capsys.readouterr().out
+    assert "mean over 2 training parts" in printed
+    assert "thyroid: skipped. The data folder" in printed
+    assert "heart (HD)" in printed
+    assert "4,549,640" in printed
+    data = as_stored("raetsch_heart")(tmp_path)
+    counts = barbero_table_2.measure(barbero_table_2.EXPERIMENTS["heart"], data, repeats=1, folds=2)
+    assert counts.operations[0] == pytest.approx(2 * 72 * counts.iterations[0])
+    assert counts.operations[1] <= 2 * 72 * counts.iterations[1]
+    assert counts.disagreement < 1e-4
+    assert counts.ended_early == 0
+
+
+def test_barbero_training_parts_leave_every_row_out_once():
+    parts = list(barbero_table_2.training_parts(25, repeats=2, folds=10))
+    assert len(parts) == 20
+    for repeat in (parts[:10], parts[10:]):
+        left_out = np.concatenate([np.setdiff1d(np.arange(25), rows) for rows in repeat])
+        assert sorted(left_out) == list(range(25))
+
+
+def test_barbero_verdict_can_fail():
+    def counts(operations, ended_early=0):
+        return barbero_table_2.Counts(operations, (2.0, 1.0), 1e-7, ended_early)
+
+    good = {name: counts((100.0, 40.0)) for name in barbero_table_2.EXPERIMENTS}
+    verdict = barbero_table_2.verdict
+    assert verdict(good).startswith("pass")
+    assert verdict({"heart": good["heart"]}).startswith("not judged")
+    assert verdict({}).startswith("not judged")
+    assert "german saves 45.0%" in verdict(good | {"german": counts((100.0, 55.0))})
+    assert "splice loses 2.5%" in verdict(good | {"splice": counts((100.0, 102.5))})
+    assert verdict(good | {"splice": counts((100.0, 101.5))}).startswith("pass")
+    assert "heart: 3 runs ended early" in verdict(good | {"heart": counts((100.0, 40.0), 3)})
+
+
+@pytest.mark.parametrize("bad", [["--folds", "11"], ["--repeats", "0"], ["--datasets", "hearts"]])
+def test_barbero_refuses_what_makes_no_sense(bad):
+    with pytest.raises(SystemExit, match=r"must be at least|no data set 'hearts'"):
+        main(["barbero_table_2", *bad])
+
+
+@pytest.fixture
+def banana_folder(tmp_path):
+    random = np.random.default_rng(0)
+    angle = random.uniform(0, np.pi, size=400)
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.1 * random.normal(size=(400, 2))
+    np.savez(tmp_path / "raetsch_banana.npz", X=X, y=np.where(np.arange(400) < 120, 1, -1))
+    return tmp_path
+
+
+def test_timm_figure_1_reaches_its_gap_and_is_drawn(banana_folder, capsys):
+    picture = banana_folder / "gap.png"
+    main(["timm_figure_1", "--data", str(banana_folder), "--plot", str(picture)])
+    printed = capsys.readouterr().out
+    assert "120 samples, C = 1000, sigma = 0.4" in printed
+    assert "pass: gap" in printed
+    assert picture.stat().st_size > 10_000
+
+
+def test_timm_gaps_are_those_of_the_definition(banana_folder):
+    X = timm_figure_1.samples(banana_folder)
+    course = timm_figure_1.follow(X, max_iterations=150)
+    assert course.iterations == len(course.gaps) == 150
+    assert timm_figure_1.verdict(course).startswith("FAIL (iteration budget)")
+    assert "t^-" in timm_figure_1.decline(course)
+    alpha, C = course.alpha, timm_figure_1.C
+    K = rbf_kernel(X, gamma=timm_figure_1.GAMMA)
+    slack = np.maximum(0, 1 - K @ alpha)
+    primal = (alpha @ K @ alpha + C * slack @ slack) / 2
+    dual = alpha.sum() - (alpha @ K @ alpha + alpha @ alpha / C) / 2
+    assert course.gaps[-1] == pytest.approx((primal - dual) / (primal + 1), rel=1e-3)
+    values = timm_figure_1.decision_values(X, alpha, X)
+    assert values == pytest.approx(K @ alpha - 1, abs=1e-9)
+
+
+def test_timm_table_shows_powers_of_ten_and_the_end():
+    def rows(iterations):
+        course = timm_figure_1.Course(1 / np.arange(1.0, iterations + 1), np.ones(1), iterations, "converged")
+        return [line.split() for line in timm_figure_1.table(course).splitlines()[1:]]
+
+    assert rows(250) == [["1", "1"], ["10", "0.1"], ["100", "0.01"], ["250", "0.004"]]
+    assert rows(100) == [["1", "1"], ["10", "0.1"], ["100", "0.01"]]
+
+
+def test_timm_transform_measures_what_it_finds(banana_folder, capsys, monkeypatch):
+    monkeypatch.setattr(kernel_reuse, "N_ROWS", 60)
+    kernel_reuse.run(banana_folder, n_rows=60)
+    printed = capsys.readouterr().out
+    assert "splice: skipped. The data folder" in printed
+    assert "banana, d = 2:" in printed
+    assert "twonorm, d = 20:" in printed
+    assert printed.count("narrower") == printed.count("wider") == 2
+
+
+def test_timm_transform_verdict_depends_on_both_directions():
+    assert "pays against rows computed by row, does not pay" in kernel_reuse.verdict("x", 5, [(1, 2, 2), (1, 2, 0.5)])
+
+
+def test_timm_figure_1_says_what_is_missing(tmp_path, capsys):
+    main(["timm_figure_1", "--data", str(tmp_path)])
+    assert "banana: skipped. The data folder" in capsys.readouterr().out

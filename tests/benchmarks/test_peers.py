@@ -7,8 +7,10 @@ import pytest
 from benchmarks.peers.__main__ import main
 from benchmarks.peers.fit import Line as FitLine
 from benchmarks.peers.fit import objections
+from benchmarks.peers.machines import KNOWN, MACHINES
 from benchmarks.peers.measure import Job, Measurement, Run, alternate, gram_task, memory_task, predict_task
 from benchmarks.peers.memory import Line as MemoryLine
+from benchmarks.peers.memory import Result as MemoryResult
 from benchmarks.peers.memory import judge_memory, judge_time
 from benchmarks.peers.peers import PEERS, Settings
 from benchmarks.peers.problems import PROBLEMS, Bar
@@ -52,6 +54,57 @@ def test_fit_runs_and_records(tmp_path, capsys):
     assert lines["widemargin"]["objective"] == pytest.approx(lines["sklearn"]["objective"], rel=1e-5)
 
 
+@pytest.fixture
+def machine_folder(tmp_path):
+    """A folder with some made-up rows of the stored machine problems."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 9))
+    np.savez(tmp_path / "ad_shuttle.npz", X=X.astype(np.float32), y=np.repeat([0, 1], [250, 50]))
+    X = random.normal(size=(200, 20))
+    np.savez(tmp_path / "raetsch_german.npz", X=X, y=np.where(X[:, 0] + random.normal(size=200) > 0, 1, -1))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["svr", "one_class", "svdd", "german_squared", "german_hard", "waveform_hard"])
+def test_machines_meet_their_tolerance_and_agree(name, machine_folder, capsys):
+    record = machine_folder / "machines.json"
+    entries = [entry for entry in MACHINES[name].entries if not entry.startswith("intelex")]
+    common = ["--repeats", "1", "--rows", "200", "--n-jobs", "1", "--peers", ",".join(entries)]
+    main(["machines", "--problems", name, "--data", str(machine_folder), "--json", str(record), *common])
+    printed = capsys.readouterr().out
+    assert f"{name}: 200 x" in printed
+    assert "not judged: the bar is for the whole problem" in printed
+    (result,) = json.loads(record.read_text())["results"]
+    assert [line["peer"] for line in result["lines"]] == entries
+    for line in result["lines"]:
+        assert line["violation"] < 1.5e-3
+        assert line["imbalance"] < 1e-6
+        compared = KNOWN[name].entry(line["peer"]).compared
+        assert (line["shortfall"] is not None) == compared
+        assert not compared or line["shortfall"] < 1e-4
+        assert line["notes"] == []
+
+
+def test_machines_leave_out_who_is_slow_or_no_rival(machine_folder):
+    assert "sklearn" not in choose_peers(KNOWN["svr"], options())
+    assert choose_peers(KNOWN["svr"], options(peers=("widemargin", "sklearn", "hinge"))) == ["widemargin", "sklearn"]
+    assert choose_peers(KNOWN["german_hard"], options()) == ["widemargin", "hinge"]
+
+
+def test_fresh_processes_take_turns_and_keep_failures_apart(tmp_path):
+    jobs = {
+        "good": Job("fit", "waveform", "sklearn", None, 1, rows=100),
+        "bad": Job("fit", "banana", "sklearn", tmp_path, 1),
+    }
+    measured = alternate(jobs, repeats=2, time_limit=60.0, single_above=30.0, fresh=True)
+    assert len(measured["good"].runs) == 2
+    assert measured["good"].failure is None
+    assert measured["bad"].runs == []
+    assert "no data set" in measured["bad"].failure
+    once = alternate({"good": jobs["good"]}, repeats=2, time_limit=60.0, single_above=0.0, fresh=True)
+    assert len(once["good"].runs) == 1
+
+
 def test_a_run_past_its_time_is_killed():
     jobs = {"slow": Job("fit", "chess_board_10000", "sklearn", None, 1)}
     measured = alternate(jobs, repeats=2, time_limit=0.3, single_above=30.0)
@@ -68,7 +121,7 @@ def test_missing_data_in_a_process_is_reported(tmp_path):
 @pytest.mark.parametrize("name", ["widemargin", "sklearn"])
 def test_predict_and_gram_tasks(name):
     peer = PEERS[name]
-    settings = Settings(1.0, 0.05, 1e-3, 1, PROBLEMS["waveform"].peer_cache)
+    settings = Settings({"C": 1.0}, 0.05, 1e-3, 1, PROBLEMS["waveform"].peer_cache)
     split = PROBLEMS["waveform"].load(None, rows=200)
     split = split._replace(X_test=split.X_test[:300], y_test=split.y_test[:300])
     run = predict_task(split, peer, settings)()
@@ -87,7 +140,7 @@ def test_memory_task_sees_what_a_fit_takes():
             return int(np.ones(len(data) * MEGABYTE // 8).sum())
 
     split = PROBLEMS["waveform"].load(None, rows=40)
-    run = memory_task(split, Hungry(), Settings(1.0, 0.05, 1e-3, 1, 200))()
+    run = memory_task(split, Hungry(), Settings({"C": 1.0}, 0.05, 1e-3, 1, 200))()
     assert 35 * MEGABYTE < run.product.growth < 60 * MEGABYTE
 
 
@@ -141,6 +194,9 @@ def test_memory_verdicts():
     assert judge_time(over).passed is False
     assert judge_memory(()).passed is None
     assert judge_time(lines[:1]).passed is None
+    result = MemoryResult("a9a", 100, over, judge_memory(over), judge_time(over))
+    assert "peak FAIL" in result.table()
+    assert [verdict.passed for verdict in result.verdicts().values()] == [False, False]
 
 
 def test_measurement_takes_the_median_and_keeps_notes():
@@ -154,6 +210,11 @@ def test_settings_give_everybody_but_widemargin_the_problems_cache():
     assert Job("fit", "connect4", "widemargin", None, 2).settings().cache == "auto"
     assert Job("fit", "connect4", "intelex", None, 2).settings().cache == 2_000
     assert Job("memory", "a9a", "widemargin", None, 2, cache=40).settings().cache == 40
+    hinge = Job("fit", "german_squared", "hinge", None, 2)
+    assert hinge.settings().cache == "auto"
+    assert hinge.peer is PEERS["widemargin"]
+    assert hinge.settings().parameters == {"C": 1}
+    assert Job("fit", "svdd", "sklearn", None, 2).settings().estimator == "OneClassSVM"
 
 
 @pytest.mark.parametrize("bad", [["--problems", "bananas"], ["--peers", "nobody"], ["--repeats", "0"]])
@@ -161,6 +222,13 @@ def test_bad_options_are_refused(bad, capsys):
     with pytest.raises(SystemExit):
         main(["fit", *bad])
     assert bad[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "problem"), [("fit", "svr"), ("machines", "letter")])
+def test_commands_know_their_own_problems(command, problem, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--problems", problem])
+    assert f"no problem '{problem}'" in capsys.readouterr().err
 
 
 def test_render_aligns():

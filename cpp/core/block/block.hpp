@@ -91,15 +91,16 @@ class BlockSolver {
       }
     });
     inner_.alpha.resize(m), inner_.gradient.resize(m), inner_.lower.resize(m), inner_.upper.resize(m);
-    inner_.room_up.resize(m), inner_.room_down.resize(m);
+    inner_.group.resize(state.grouped() ? m : 0);
     inner_.active = m;
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(positions[r]);
       kernel_.set_diagonal(r, rows.diagonal()[p]);
       inner_.alpha[r] = state.alpha[p], inner_.gradient[r] = state.gradient[p];
       inner_.lower[r] = state.lower[p], inner_.upper[r] = state.upper[p];
-      inner_.room_up[r] = state.room_up[p], inner_.room_down[r] = state.room_down[p];
+      if (state.grouped()) inner_.group[r] = state.group[p];
     }
+    inner_.resize_rooms();
   }
 
   // Takes the block's solution over and updates the gradient; false if nothing moved.

@@ -52,10 +52,12 @@ class WorkingBlock {
 
   void collect(const DualState& state, const simd::Lead& lead, double tolerance) {
     up_.clear(), down_.clear();
+    const std::array<simd::Lead, 2> leads = state.grouped() ? state.leads(state.active) : std::array<simd::Lead, 2>{lead, {}};
     for (std::size_t p = 0; p < state.active; ++p) {
-      const double g = state.gradient[p];
-      if (state.room_up[p] > 0 && g - lead.down > tolerance) up_.push_back({-g, static_cast<Id>(p)});
-      if (state.room_down[p] > 0 && lead.up - g > tolerance) down_.push_back({g, static_cast<Id>(p)});
+      const simd::Lead& own = leads[state.group_of(p)];
+      const double above = state.gradient[p] - own.down, below = own.up - state.gradient[p];
+      if (state.room_up[p] > 0 && above > tolerance) up_.push_back({-above, static_cast<Id>(p)});
+      if (state.room_down[p] > 0 && below > tolerance) down_.push_back({-below, static_cast<Id>(p)});
     }
     for (std::vector<Candidate>* side : {&up_, &down_}) {
       const std::size_t most = std::min(side->size(), 2 * size_);

@@ -24,6 +24,8 @@ class RowSource {
   virtual ~RowSource() = default;
   virtual std::size_t size() const = 0;
   virtual double diagonal(Id id) const = 0;
+  // The part of the diagonal that the square loss put there: it belongs to the loss, not to the kernel.
+  virtual double ridge(Id) const { return 0.0; }
 
   // Whether a value costs no more to compute than to fetch from memory.
   virtual bool cheap() const { return false; }

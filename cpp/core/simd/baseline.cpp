@@ -91,6 +91,16 @@ void gaussian_from_bits(const std::uint32_t* panel, std::size_t width, std::size
 }
 
 template <class T>
+void power(T* values, std::size_t n, T power) {
+  for (std::size_t c = 0; c < n; ++c) values[c] = std::pow(values[c], power);
+}
+
+template <class T>
+T smallest(const T* values, std::size_t n) {
+  return n == 0 ? T(0) : *std::min_element(values, values + n);
+}
+
+template <class T>
 Lead move(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, std::size_t n) {
   for (std::size_t c = 0; c < n; ++c) G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]));
   return lead(G, room_up, room_down, n);
@@ -162,6 +172,8 @@ const Ops<T>& table() {
                               .sparse_times_lanes = sparse_times_lanes<T>,
                               .common_bits = common_bits<T>,
                               .gaussian_from_bits = gaussian_from_bits<T>,
+                              .power = power<T>,
+                              .smallest = smallest<T>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,

@@ -56,6 +56,9 @@ struct Ops {
   // k < gaussian_table, or null if there may be larger numbers
   void (*gaussian_from_bits)(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows, std::size_t n_rows,
                              std::size_t words, T gamma, const T* table, T* const* out);
+  // values <- values^power for values in [0, 1] and power > 0
+  void (*power)(T* values, std::size_t n, T power);
+  T (*smallest)(const T* values, std::size_t n);
 
   // G <- G - mu (K_i - K_j), and the new lead [Glasmachers2008, Algorithm 4.2, steps 3 and 4]
   Lead (*move)(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, std::size_t n);

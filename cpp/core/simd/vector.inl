@@ -347,6 +347,51 @@ void gaussian_from_bits(const uint32_t* panel, size_t width, size_t w, const uin
   each(ByFormula<T>{gamma});
 }
 
+// log for normal x in (0, 1]: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1)) by its series.
+template <class T, class V>
+inline V log_positive(V x) {
+  using P = ExpParts<T>;
+  using BitsVec = Vec<typename P::Bits, sizeof(V) / sizeof(T)>;
+  constexpr typename P::Bits mantissa_mask = (typename P::Bits(1) << P::mantissa) - 1, bias_bits = typename P::Bits(P::bias) << P::mantissa;
+  const BitsVec bits = (BitsVec)x;
+  V m = (V)((bits & mantissa_mask) | bias_bits);
+  V k = __builtin_convertvector((bits >> P::mantissa) - P::bias, V);
+  const BitsVec large = m > T(1.41421356237309504880);
+  m = large ? m * T(0.5) : m;
+  k = large ? k + T(1) : k;
+  const V z = (m - T(1)) / (m + T(1)), zz = z * z;
+  constexpr int terms = sizeof(T) == 4 ? 5 : 11;
+  V series = splat<V>(T(1) / T(2 * terms + 1));
+  for (int t = terms - 1; t >= 0; --t) series = series * zz + T(1) / T(2 * t + 1);
+  return k * P::ln2_high + (k * P::ln2_low + 2 * z * series);
+}
+
+template <class T>
+void power(T* values, size_t n, T power) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T);
+  for (size_t c = 0; c < n; c += step) {
+    const V x = load_first<V>(values + c, n - c);
+    const V smallest_normal = splat<V>(sizeof(T) == 4 ? T(1.17549435e-38) : T(2.2250738585072014e-308));
+    store_first(values + c, x < smallest_normal ? V{} : exp_nonpositive<T>(min_of(power * log_positive<T>(max_of(x, smallest_normal)), V{})), n - c);
+  }
+}
+
+template <class T>
+T smallest(const T* values, size_t n) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T);
+  T found = n > 0 ? values[0] : T(0);
+  V least = splat<V>(found);
+  size_t c = 0;
+  for (; c + step <= n; c += step) least = min_of(load<V>(values + c), least);
+  for (size_t l = 0; l < step; ++l)
+    if (least[l] < found) found = least[l];
+  for (; c < n; ++c)
+    if (values[c] < found) found = values[c];
+  return found;
+}
+
 // The positions of the two ends are looked for in the stretch that holds them, afterwards: following them on the way would double the work.
 template <class T>
 Lead move(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, size_t n) {
@@ -520,6 +565,8 @@ const Ops<T>& table() {
                               .sparse_times_lanes = sparse_times_lanes<T>,
                               .common_bits = common_bits<T>,
                               .gaussian_from_bits = gaussian_from_bits<T>,
+                              .power = power<T>,
+                              .smallest = smallest<T>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,

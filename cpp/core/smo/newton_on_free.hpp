@@ -56,6 +56,7 @@ class NewtonOnFree {
   bool operator()(DualState& state, Rows& rows, double effort) {
     using T = typename Rows::Value;
     free_.clear();
+    if (state.grouped()) return false;  // one sum only
     for (std::size_t p = 0; p < state.active && free_.size() <= most_free; ++p)
       if (state.free(p)) free_.push_back(static_cast<Id>(p));
     const std::size_t m = free_.size();
@@ -75,7 +76,9 @@ class NewtonOnFree {
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(free_[r]);
       const double before = state.alpha[p];
-      state.set_alpha(p, at_most_one_unit_off(before + moved_[r], state.lower[p], state.upper[p]));
+      const double after = before + moved_[r], unit = 0.4 * state.unit(p);
+      // The variable that cut a step is on its bound, whatever the last digit says.
+      state.set_alpha(p, after <= state.lower[p] + unit ? state.lower[p] : after >= state.upper[p] - unit ? state.upper[p] : after);
       by.push_back(state.alpha[p] - before);
     }
     simd::ops<T>().subtract_rows(state.gradient.data(), row.data(), by.data(), m, 0, state.active);
@@ -127,12 +130,6 @@ class NewtonOnFree {
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(blocking));
     }
     return any;
-  }
-
-  // The variable that cut a step is on its bound, whatever the last digit says.
-  static double at_most_one_unit_off(double value, double lower, double upper) {
-    const double unit = 4e-16 * std::max(std::fabs(lower), std::fabs(upper));
-    return value <= lower + unit ? lower : value >= upper - unit ? upper : value;
   }
 
   // sum(d) = 0, which cancellation may have spoilt

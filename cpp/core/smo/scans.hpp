@@ -33,20 +33,24 @@ void scan(std::size_t active, Rows& rows, Pass&& pass, Combine&& combine) {
 template <class Rows>
 simd::Lead move_gradient(DualState& state, Rows& rows, const typename Rows::Value* Ki, const typename Rows::Value* Kj, double mu) {
   const auto move = simd::ops<typename Rows::Value>().move;
+  const std::vector<double>&room_up = state.room_up_of(0), &room_down = state.room_down_of(0);
   simd::Lead lead{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
   scan<simd::Lead>(
       state.active, rows,
       [&](std::size_t first, std::size_t last) {
-        return move(state.gradient.data() + first, Ki + first, Kj + first, mu, state.room_up.data() + first, state.room_down.data() + first, last - first);
+        return move(state.gradient.data() + first, Ki + first, Kj + first, mu, room_up.data() + first, room_down.data() + first, last - first);
       },
       [&](const simd::Lead& part, std::int64_t offset) {
         if (part.up > lead.up) lead.up = part.up, lead.up_at = part.up_at + offset;
         if (part.down < lead.down) lead.down = part.down, lead.down_at = part.down_at + offset;
       });
-  return lead;
+  if (!state.grouped()) return lead;
+  const simd::Lead other = state.lead_of_group(1, state.active);
+  return violation_of(other) > violation_of(lead) ? other : lead;
 }
 
-// The best partner for the variable at position i; `search` is one of the pair searches of simd::Ops, `room` what it asks for.
+// The best partner for the variable at position i; `search` is one of the pair searches of simd::Ops, `room` what it asks for (of the
+// variables of i's group).
 template <class Rows, class Search>
 simd::Partner best_partner(const DualState& state, Rows& rows, Search search, std::size_t i, const std::vector<double>& room) {
   const typename Rows::Value* row = rows.row(i);

@@ -15,7 +15,9 @@ struct SelectMaximumGain {
   WorkingSet operator()(const DualState& state, Rows& rows, const simd::Lead& lead, const LastStep& last) const {
     if (!last.recent.empty()) {
       const WorkingSet& B = last.recent.front();
-      if (inside(state, B.i) || inside(state, B.j)) {
+      // Related pairs stay in their group of variables; where the other one violates more, it is that one's turn.
+      const bool same_group = state.group_of(B.i) == state.group_of(static_cast<std::size_t>(lead.up_at));
+      if (same_group && (inside(state, B.i) || inside(state, B.j))) {
         const WorkingSet best = best_related(state, rows, B);
         if (violating(state, best)) return best;
       }
@@ -25,7 +27,7 @@ struct SelectMaximumGain {
 
  private:
   static bool inside(const DualState& state, std::size_t p) {
-    const double margin = eta * (state.upper[p] - state.lower[p]);
+    const double width = state.upper[p] - state.lower[p], margin = std::isfinite(width) ? eta * width : 0.0;
     return state.room_up[p] >= margin && state.room_down[p] >= margin && state.free(p);
   }
 
@@ -36,8 +38,8 @@ struct SelectMaximumGain {
     WorkingSet best{};
     double best_gain = -1;
     for (const std::size_t p : {B.i, B.j}) {
-      const simd::Partner below = best_partner(state, rows, ops.best_ascending_partner, p, state.room_down);
-      const simd::Partner above = best_partner(state, rows, ops.best_descending_partner, p, state.room_up);
+      const simd::Partner below = best_partner(state, rows, ops.best_ascending_partner, p, state.room_down_of(state.group_of(p)));
+      const simd::Partner above = best_partner(state, rows, ops.best_descending_partner, p, state.room_up_of(state.group_of(p)));
       if (below.gain > best_gain) best_gain = below.gain, best = {p, static_cast<std::size_t>(below.at), 0};
       if (above.gain > best_gain) best_gain = above.gain, best = {static_cast<std::size_t>(above.at), p, 0};
     }

@@ -21,7 +21,7 @@ struct SelectSecondOrder {
     using T = typename Rows::Value;
     const std::size_t i = static_cast<std::size_t>(lead.up_at);
     const auto search = exact ? simd::ops<T>().best_ascending_partner : simd::ops<T>().best_newton_partner;
-    const simd::Partner best = best_partner(state, rows, search, i, state.room_down);
+    const simd::Partner best = best_partner(state, rows, search, i, state.room_down_of(state.group_of(i)));
     return with_curvature(rows, i, static_cast<std::size_t>(best.at >= 0 ? best.at : lead.down_at));
   }
 };

@@ -18,9 +18,10 @@ class Shrinking {
   bool operator()(DualState& state, Rows& rows, const simd::Lead& lead) const {
     if (!on_) return false;
     const double slack = 0.5 * violation_of(lead);
+    const std::array<simd::Lead, 2> leads = state.grouped() ? state.leads(state.active) : std::array<simd::Lead, 2>{lead, {}};
     std::vector<Id> order, leaving;
     order.reserve(state.size());
-    for (std::size_t p = 0; p < state.active; ++p) (stays(state, p, lead, slack) ? order : leaving).push_back(static_cast<Id>(p));
+    for (std::size_t p = 0; p < state.active; ++p) (stays(state, p, leads[state.group_of(p)], slack) ? order : leaving).push_back(static_cast<Id>(p));
     const std::size_t active = order.size();
     if (active < 2 || 10 * leaving.size() < 3 * state.active) return false;
     order.insert(order.end(), leaving.begin(), leaving.end());

@@ -11,20 +11,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.machines.classifier import PairSolution
+from widemargin.machines.dual import Outcome
 
 #: The parameter that would let a fit go on, per reason of its end.
 REMEDIES = {"iteration budget": "raise max_iter", "time budget": "raise max_time", "stalled": "raise tol or scale X"}
 
 
 @dataclass(frozen=True)
-class PairReport:
-    """How the machine of one pair of classes was found.
+class ProblemReport:
+    """How one optimisation problem was solved: that of a pair of classes, or a machine's only one.
 
-    `kkt_violation`, `duality_gap` and `objective` are recomputed in float64 after the solver has ended; `precision` is
-    the type of the kernel values that the tolerance needed.
+    `classes` is the pair, None for machines without classes. `kkt_violation`, `duality_gap` and `objective` are
+    recomputed in float64 after the solver has ended; `precision` is the type of the kernel values that the tolerance
+    needed. `kernel_operations` counts the kernel values that a geometric solver read, cached or not; 0 for others.
     """
 
-    classes: tuple[Any, Any]
+    classes: tuple[Any, Any] | None
     reason: str
     kkt_violation: float
     duality_gap: float
@@ -34,46 +36,62 @@ class PairReport:
     seconds: float
     n_support: int
     precision: str
+    kernel_operations: int = 0
+
+    @classmethod
+    def of(cls, classes: tuple[Any, Any] | None, outcome: Outcome, n_support: int) -> ProblemReport:
+        """Read the report off a solve's outcome."""
+        return cls(
+            classes=classes,
+            reason=outcome.reason,
+            kkt_violation=outcome.kkt_violation,
+            duality_gap=outcome.duality_gap,
+            objective=outcome.objective,
+            iterations=outcome.iterations,
+            kernel_evaluations=outcome.kernel_evaluations,
+            seconds=outcome.seconds,
+            n_support=n_support,
+            precision=outcome.precision,
+            kernel_operations=outcome.kernel_operations,
+        )
 
 
-class FitReport(tuple[PairReport, ...]):
-    """One :class:`PairReport` per binary problem; prints as a table."""
+class FitReport(tuple[ProblemReport, ...]):
+    """One :class:`ProblemReport` per optimisation problem; prints as a table."""
 
     __slots__ = ()
 
-    def __new__(cls, entries: Iterable[PairReport]) -> FitReport:
+    def __new__(cls, entries: Iterable[ProblemReport]) -> FitReport:
         """Collect the entries."""
         return super().__new__(cls, tuple(entries))
 
     @classmethod
     def of(cls, machines: Iterable[PairSolution], classes: Any) -> FitReport:
-        """Read the report off the solved pairs."""
+        """Read the report off the solved pairs of classes."""
         return cls(
-            PairReport(
-                classes=(plain(classes[m.pair[0]]), plain(classes[m.pair[1]])),
-                reason=m.outcome.reason,
-                kkt_violation=m.outcome.kkt_violation,
-                duality_gap=m.outcome.duality_gap,
-                objective=m.outcome.objective,
-                iterations=m.outcome.iterations,
-                kernel_evaluations=m.outcome.kernel_evaluations,
-                seconds=m.outcome.seconds,
-                n_support=int(np.count_nonzero(m.solution.alpha)),
-                precision=m.outcome.precision,
+            ProblemReport.of(
+                (plain(classes[m.pair[0]]), plain(classes[m.pair[1]])),
+                m.outcome,
+                int(np.count_nonzero(m.solution.alpha)),
             )
             for m in machines
         )
 
+    @classmethod
+    def of_one(cls, outcome: Outcome, n_support: int) -> FitReport:
+        """Report the only problem of a machine without classes."""
+        return cls([ProblemReport.of(None, outcome, n_support)])
+
     @property
     def converged(self) -> bool:
-        """Whether every binary problem was solved to its tolerance."""
+        """Whether every problem was solved to its tolerance."""
         return all(entry.reason == "converged" for entry in self)
 
     def __str__(self) -> str:
         heads = ("classes", "reason", "violation", "gap", "objective", "steps", "kernel values", "seconds", "SVs")
         lines = [
             (
-                f"{entry.classes[0]} / {entry.classes[1]}",
+                "" if entry.classes is None else f"{entry.classes[0]} / {entry.classes[1]}",
                 entry.reason,
                 f"{entry.kkt_violation:.2e}",
                 f"{entry.duality_gap:.2e}",
@@ -85,8 +103,9 @@ class FitReport(tuple[PairReport, ...]):
             )
             for entry in self
         ]
-        table = [heads, *lines]
-        widths = [max(len(row[k]) for row in table) for k in range(len(heads))]
+        without_classes = all(entry.classes is None for entry in self)
+        table = [row[1:] if without_classes else row for row in (heads, *lines)]
+        widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
         return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
 
 
@@ -96,16 +115,17 @@ def plain(label: Any) -> Any:
 
 
 def warn_of_early_ends(report: FitReport, tol: float) -> None:
-    """Warn in one sentence if a binary problem was left before its tolerance was met."""
+    """Warn in one sentence if a problem was left before its tolerance was met."""
     late = [entry for entry in report if entry.reason != "converged"]
     if not late:
         return
     worst = max(late, key=lambda entry: entry.kkt_violation)
     advice = f"; {REMEDIES[worst.reason]} to go on" if worst.reason in REMEDIES else ""
+    extent = "" if worst.classes is None else f" in {len(late)} of {len(report)} binary problems"
     warnings.warn(
-        f"Training ended before the tolerance was met ({worst.reason}) in {len(late)} of {len(report)} binary "
-        f"problems; the best machine found is kept, its worst violation is {worst.kkt_violation:.3g} (tol={tol:g}) "
-        f"with a duality gap of {worst.duality_gap:.3g} at objective {worst.objective:.6g}{advice}.",
+        f"Training ended before the tolerance was met ({worst.reason}){extent}; the best machine found is kept, its "
+        f"worst violation is {worst.kkt_violation:.3g} (tol={tol:g}) with a duality gap of {worst.duality_gap:.3g} at "
+        f"objective {worst.objective:.6g}{advice}.",
         ConvergenceWarning,
         stacklevel=3,
     )

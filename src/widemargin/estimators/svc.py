@@ -3,57 +3,54 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_consistent_length, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from widemargin._runtime import cache_bytes, thread_count
-from widemargin.estimators.prediction import PairwisePrediction, needs_double
-from widemargin.estimators.report import FitReport, plain, warn_of_early_ends, warn_of_missing_margins
-from widemargin.estimators.scale import require_moderate_diagonal, resolve_kernel
-from widemargin.estimators.validation import (
-    check_weights,
-    is_numeric,
-    require_choice,
-    require_finite,
-    require_flag,
-    require_gram,
-    require_number,
-    require_symmetric,
-    warn_if_indefinite,
-)
-from widemargin.kernels import KernelParameters, row_source
-from widemargin.kernels.rows import KernelCallable, count, take
-from widemargin.machines.classifier import Pair, PairSolution, gather_votes, rescaled, solve_pairs, starting_points
-from widemargin.machines.dual import SELECTIONS, SOLVERS, SolverOptions, StopRule, Vector
+from widemargin.estimators.pairwise import PairwiseClassifier
+from widemargin.estimators.report import warn_of_early_ends, warn_of_missing_margins
+from widemargin.estimators.scale import resolve_kernel
+from widemargin.estimators.validation import require_choice, require_flag, require_number
+from widemargin.kernels import RowSource
+from widemargin.kernels.rows import KernelCallable, count
+from widemargin.machines.classifier import LARGEST_RIDGE, PairSolution, solve_pairs, starting_points
+from widemargin.machines.dual import SOLVERS, SolverOptions, StopRule, Vector
+from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+LOSSES = ("hinge", "squared_hinge")
 
 
-class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SVC(PairwiseClassifier):
     r"""C-support vector classification, exact and certified.
 
     For each pair of classes, with labels :math:`y_n = \pm 1`, the machine minimises
 
-    .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \max(0, 1 - y_n(\langle w, \phi(x_n)\rangle + b)),
+    .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \max(0, 1 - y_n(\langle w, \phi(x_n)\rangle + b))^p,
 
-    by solving its dual (maximise :math:`y'a - a'Ka/2` over :math:`\sum a = 0`, :math:`0 \le y_n a_n \le C_n`)
-    [Glasmachers2008, eq. 4.1] until no pair of variables violates the optimality conditions by more than `tol`,
-    measured on a gradient recomputed in float64. :math:`C_n` is `C` times class weight times sample weight.
+    with :math:`p = 1` for ``loss="hinge"`` and :math:`p = 2` for ``loss="squared_hinge"``, by solving its dual:
+    maximise :math:`y'a - a'Ka/2` over :math:`\sum a = 0`, :math:`0 \le y_n a_n \le C_n` [Glasmachers2008, eq. 4.1].
+    The squared loss has no upper bounds, and :math:`1 / (2 C_n)` on the diagonal of K instead; ``fit_intercept=False``
+    leaves b and the constant sum out. Training ends when no pair of variables violates the optimality conditions by
+    more than `tol`, measured on a gradient recomputed in float64. :math:`C_n` is `C` times class weight times sample
+    weight.
 
     Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
-    operations, n_SV n numbers of cache where memory allows. Prediction costs n_SV d operations a row.
+    operations, n_SV n numbers of cache where memory allows. The squared loss makes more support vectors: every example
+    short of the margin, to whatever extent. Prediction costs n_SV d operations a row.
+
+    ``solver="mdm"`` takes the squared loss without intercept as a problem of geometry [Barbero2008]: the point W
+    nearest to the origin in the convex hull of the examples, mirrored by their labels; the machine is :math:`W /
+    \|W\|^2`. Its steps move weight from the support vector with the largest margin to the example with the smallest
+    one, until the two differ by `tol` times the margin at most. ``acceleration="cycles"`` adds up the steps between
+    two appearances of the same pair, since these tend to repeat, and takes them as one. `kkt_violation` in
+    ``fit_report_`` is that difference, in units of the margin like everywhere else; `kernel_operations` counts as the
+    paper does: n for each row that is read, cached or not.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of a margin error. ``inf`` asks for a hard margin.
+        Price of a margin error. ``inf`` asks for a hard margin, which is the same machine for both losses.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         A callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
         anything: strings, graphs, rows of numbers.
@@ -87,16 +84,26 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
         Seconds after which training returns the best machine so far, all pairs of classes together.
     warm_start : bool, default=False
         Start from the last solution, scaled to the new bounds, if the new data have as many rows and the same classes.
-    solver : {"auto", "smo", "block"}, default="auto"
+    solver : {"auto", "smo", "block", "mdm"}, default="auto"
         Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
-        steps, and Newton steps on all free variables at once where these are few.
+        steps, and Newton steps on all free variables at once where these are few. "mdm" is for the squared loss, or
+        ``C=inf``, without intercept only.
     selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
         Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order", but for
-        ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain".
+        ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain". "mdm" has a rule of its
+        own.
     planning_ahead : int, default=1
-        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
+        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps. Like
+        `shrinking`, a matter of the solvers other than "mdm".
     dtype : {"float32", "float64"}, default="float32"
         Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        Slack counts by itself, or by its square, as in ``sklearn.svm.LinearSVC``.
+    fit_intercept : bool, default=True
+        Whether decision functions have a constant. Without one the kernel should see to it: add `coef0`, or a constant
+        column.
+    acceleration : "cycles" or None, default="cycles"
+        Whether ``solver="mdm"`` makes one step of a cycle of them; other solvers have no such cycles.
 
     Attributes
     ----------
@@ -111,14 +118,15 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
     dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_SV)
         Signed coefficients, in scikit-learn's layout; sparse after training on sparse examples.
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
-        Constants of the decision functions.
+        Constants of the decision functions; 0 without `fit_intercept`, but for pairs of which one class has no examples
+        of positive weight: these always vote for the other.
     coef_ : ndarray or sparse matrix of shape (n_classes * (n_classes - 1) / 2, n_features)
         Weights of the features, for the linear kernel; sparse after training on sparse examples.
     class_weight_ : ndarray of shape (n_classes,)
         Factor of `C` for each class.
     fit_report_ : FitReport
         Per binary problem: reason of the end, violation, duality gap, objective, steps, kernel values, seconds,
-        precision of the kernel values that the tolerance needed.
+        precision of the kernel values that the tolerance needed; for ``solver="mdm"`` its kernel operations.
     fit_status_ : int
         0 if every binary problem was solved to `tol`, 1 otherwise.
     n_iter_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
@@ -132,7 +140,7 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     References
     ----------
-    [Glasmachers2008]_ chapters 2 to 7; keys are those of ``references.bib``.
+    [Glasmachers2008]_ chapters 2 to 7 and [Barbero2008]_; keys are those of ``references.bib``.
 
     Examples
     --------
@@ -144,7 +152,11 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
     0.987
     >>> model.fit_report_.converged
     True
+    >>> SVC(gamma=0.1, loss="squared_hinge", fit_intercept=False, solver="mdm").fit(X, y).intercept_
+    array([0., 0., 0.])
     """
+
+    _solvers: ClassVar[tuple[str, ...]] = ("auto", *SOLVERS, "mdm")
 
     def __init__(
         self,
@@ -170,6 +182,9 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
         selection: str = "auto",
         planning_ahead: int = 1,
         dtype: str = "float32",
+        loss: str = "hinge",
+        fit_intercept: bool = True,
+        acceleration: str | None = "cycles",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -192,12 +207,9 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.selection = selection
         self.planning_ahead = planning_ahead
         self.dtype = dtype
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.acceleration = acceleration
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows of `X`.
@@ -218,30 +230,21 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
         """
         began = time.perf_counter()
         self._check_parameters()
-        X, labels = self._check_training_data(X, y)
+        X, labels, weights = self._check_training_data(X, y, sample_weight)
         n = count(X)
-        weights = check_weights(sample_weight, n)
-        if len(np.unique(labels[weights > 0])) < 2:
-            raise ValueError("Invalid input - all samples with positive weights belong to the same class; two needed.")
         self._check_kernel_values(X)
         self.class_weight_ = self._class_factors(labels, weights)
-        bounds = np.where(weights > 0, self.C, 0.0) * np.where(weights > 0, weights * self.class_weight_[labels], 1.0)
-        names = getattr(self, "feature_names_in_", None)
-        kernel = resolve_kernel(self.kernel, self.gamma, self.coef0, self.degree, X, weights, names)
-        rows = row_source(X, kernel=kernel.kernel, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree)
-        require_moderate_diagonal(rows, kernel)
-        machines = solve_pairs(
-            rows,
+        bounds = self._bounds(weights * self.class_weight_[labels])
+        kernel = resolve_kernel(*self._kernel_choice(X, weights))
+        machines = self._solve(
+            self._row_source(X, kernel),
             labels,
-            len(self.classes_),
             bounds,
-            stop=self._stop_rule(n, time.perf_counter() - began),
-            options=self._solver_options(n),
-            starts=self._starts(bounds),
+            self._stop_rule(n, time.perf_counter() - began),
+            self._solver_options(n),
         )
-        if self.warm_start:
-            self._last = (self.classes_.tolist(), bounds, starting_points(machines, n))
-        self._keep(machines, X, labels, kernel)
+        self._keep_start(bounds, starting_points(machines, n))
+        self._keep_pairs(X, labels, kernel, machines)
         if self.verbose:
             print(self.fit_report_)
         warn_of_early_ends(self.fit_report_, self.tol)
@@ -249,120 +252,62 @@ class SVC(PairwisePrediction, ClassifierMixin, BaseEstimator):  # type: ignore[m
         return self
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         require_number("C", self.C, above=0, infinite=True)
-        if not callable(self.kernel):
-            require_choice("kernel", self.kernel, KERNELS)
-        require_number("degree", self.degree, at_least=0, integer=True)
-        if not isinstance(self.gamma, str):
-            require_number("gamma", self.gamma, at_least=0)
-        else:
-            require_choice("gamma", self.gamma, ("scale", "auto"))
-        require_number("coef0", self.coef0)
-        require_number("tol", self.tol, above=0)
-        if self.cache_size != "auto":
-            require_number("cache_size", self.cache_size, above=0)
-        if self.max_iter not in ("auto", -1):
-            require_number("max_iter", self.max_iter, at_least=0, integer=True)
-        if self.max_time is not None:
-            require_number("max_time", self.max_time, above=0)
-        require_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        require_choice("solver", self.solver, ("auto", *SOLVERS))
-        require_choice("selection", self.selection, ("auto", *SELECTIONS))
-        require_number("planning_ahead", self.planning_ahead, at_least=0, integer=True)
-        require_choice("dtype", self.dtype, ("float32", "float64"))
-        thread_count(self.n_jobs)
-        for flag in ("shrinking", "break_ties", "warm_start", "verbose"):
-            require_flag(flag, getattr(self, flag))
-        if isinstance(self.class_weight, str):
-            require_choice("class_weight", self.class_weight, ("balanced",))
+        require_choice("loss", self.loss, LOSSES)
+        require_flag("fit_intercept", self.fit_intercept)
+        require_choice("acceleration", self.acceleration, ("cycles", None))
+        if self.solver == "mdm":
+            self._require_minimum_norm()
 
-    def _check_training_data(self, X: Any, y: Any) -> tuple[Any, NDArray[np.intp]]:
-        if self.kernel == "precomputed" and sp.issparse(X):
-            raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
-        self._takes_objects = callable(self.kernel) and not is_numeric(X)
-        if self._takes_objects:
-            check_consistent_length(X, y)
-            y = validate_data(self, "no_validation", y)
-            self.__dict__.pop("n_features_in_", None)
-        else:
-            X, y = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", ensure_all_finite=False
-            )
-            require_finite(X, getattr(self, "feature_names_in_", None))
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+    def _require_minimum_norm(self) -> None:
+        """Refuse the geometric solver where the machine is no minimum norm problem."""
+        others = "'auto', 'smo' and 'block' can"
+        if self.fit_intercept:
             raise ValueError(
-                f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} rows."
+                "solver='mdm' solves minimum norm problems only, and a machine with an intercept is none; pass "
+                f"fit_intercept=False, or another solver: {others}."
             )
-        return X, labels
+        if self.loss == "hinge" and np.isfinite(self.C):
+            raise ValueError(
+                "solver='mdm' solves minimum norm problems only, and the bounds that loss='hinge' sets to the "
+                f"coefficients make none; pass loss='squared_hinge' or C=inf, or another solver: {others}."
+            )
+        if self.selection != "auto":
+            raise ValueError(
+                f"selection={self.selection!r} is a rule of the solvers 'smo' and 'block'; solver='mdm' has its own; "
+                "selection must be 'auto'."
+            )
 
-    def _check_kernel_values(self, X: Any) -> None:
-        if self.kernel == "precomputed":
-            require_gram(X)
-            warn_if_indefinite(X)
-        elif callable(self.kernel):
-            require_symmetric(self.kernel, X)
+    def _bounds(self, weights: Vector) -> Vector:
+        """Return C times the weights; 0, not NaN, where a hard margin leaves an example out."""
+        bounds = np.zeros(len(weights))
+        with np.errstate(over="ignore"):
+            np.multiply(float(self.C), weights, out=bounds, where=weights > 0)
+        largest = float(bounds.max(initial=0.0))
+        if self.loss == "squared_hinge" and 0.0 < largest <= 0.5 / LARGEST_RIDGE:
+            raise ValueError(
+                f"C times the weights reaches {largest:.3g} at most, too small for loss='squared_hinge'; it must be "
+                f"above {0.5 / LARGEST_RIDGE:g}."
+            )
+        return bounds
 
-    def _class_factors(self, labels: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.class_weight == "balanced":
-            per_class = np.bincount(labels, weights=weights, minlength=len(self.classes_))
-            present = per_class > 0
-            factors = np.ones(len(self.classes_))
-            factors[present] = weights.sum() / (present.sum() * per_class[present])
-            return factors
-        given = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
-        factors = np.asarray(given, dtype=np.float64)
-        if not (np.isfinite(factors) & (factors >= 0)).all():
-            raise ValueError(f"class_weight must hold finite numbers of at least 0; got {self.class_weight!r}.")
-        return factors
-
-    def _starts(self, bounds: Vector) -> dict[Pair, Vector] | None:
-        """Where to start: the last solution, scaled to the new bounds, if it has as many rows and the same classes."""
-        if not self.warm_start or not hasattr(self, "_last"):
-            return None
-        classes, old_bounds, starts = self._last
-        if len(old_bounds) != len(bounds) or classes != self.classes_.tolist():
-            return None
-        return rescaled(starts, old_bounds, bounds)
-
-    def _stop_rule(self, n: int, elapsed: float) -> StopRule:
-        limit = max(10_000_000, 100 * n) if self.max_iter == "auto" else int(self.max_iter)
-        return StopRule(
-            tolerance=float(self.tol),
-            max_iterations=None if limit == -1 else limit,
-            max_seconds=None if self.max_time is None else max(0.0, float(self.max_time) - elapsed),
-        )
-
-    def _solver_options(self, n: int) -> SolverOptions:
-        return SolverOptions(
-            solver=self.solver,
-            selection=self.selection,
-            planning_ahead=int(self.planning_ahead),
-            shrinking=bool(self.shrinking),
-            dtype=self.dtype,
-            cache_bytes=cache_bytes(self.cache_size, n, self.dtype),
-            n_threads=thread_count(self.n_jobs),
-        )
-
-    def _keep(self, machines: list[PairSolution], X: Any, labels: NDArray[np.intp], kernel: KernelParameters) -> None:
-        n_classes = len(self.classes_)
-        votes = gather_votes(machines, labels, n_classes)
-        # One sign convention inside: the first class of a pair is positive. scikit-learn's binary machines point the
-        # other way.
-        sign = -1.0 if n_classes == 2 else 1.0
-        dual_coef = sign * votes.dual_coef
-        self._kernel_parameters = kernel
-        self.support_ = votes.support
-        self.n_support_ = votes.n_support
-        self.dual_coef_ = sp.csr_matrix(dual_coef) if sp.issparse(X) else dual_coef
-        self.intercept_ = sign * votes.intercept
-        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else take(X, votes.support)
-        self.shape_fit_ = X.shape if hasattr(X, "shape") else (count(X),)
-        self.fit_report_ = FitReport.of(machines, self.classes_)
-        self.n_iter_ = np.array([entry.iterations for entry in self.fit_report_], dtype=np.int64)
-        self.fit_status_ = int(not self.fit_report_.converged)
-        precisions = {entry.precision for entry in self.fit_report_}
-        self._predict_in_double = kernel.of_examples and needs_double(
-            self.support_vectors_, dual_coef, self.dtype, precisions
+    def _solve(
+        self, rows: RowSource, labels: Any, bounds: Vector, stop: StopRule, options: SolverOptions
+    ) -> list[PairSolution]:
+        # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
+        n_classes, starts = len(self.classes_), self._starts(bounds, follow=self.loss == "hinge")
+        if self.solver == "mdm":
+            named = replace(options, solver="mdm" if self.acceleration is None else "accelerated-mdm")
+            return solve_minimum_norm_pairs(rows, labels, n_classes, bounds, stop=stop, options=named, starts=starts)
+        return solve_pairs(
+            rows,
+            labels,
+            n_classes,
+            bounds,
+            stop=stop,
+            options=options,
+            starts=starts,
+            squared=self.loss == "squared_hinge",
+            fit_intercept=bool(self.fit_intercept),
         )

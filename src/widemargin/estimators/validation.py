@@ -157,5 +157,5 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
             f"sample_weight contains the negative weight {weights[row]:g} at row {row}; weights must be 0 or more."
         )
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row; at least one row of two classes must weigh more than 0.")
+        raise ValueError("sample_weight is zero for every row; some rows must weigh more than 0.")
     return weights

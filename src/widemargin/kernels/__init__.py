@@ -1,6 +1,6 @@
 """Kernels, kernel matrices and the row sources that solvers draw from."""
 
 from widemargin.kernels.matrix import kernel_matrix
-from widemargin.kernels.rows import KernelParameters, RowSource, examples, row_source
+from widemargin.kernels.rows import KernelParameters, RowSource, derived_rows, examples, row_source
 
-__all__ = ["KernelParameters", "RowSource", "examples", "kernel_matrix", "row_source"]
+__all__ = ["KernelParameters", "RowSource", "derived_rows", "examples", "kernel_matrix", "row_source"]

@@ -135,3 +135,32 @@ def row_source(
         dtype = np.float32 if gram.dtype == np.float32 else np.float64
         return _core.gram_source(np.ascontiguousarray(gram, dtype=dtype))
     return _core.kernel_source(examples(X), kernel, float(gamma), float(coef0), int(degree))
+
+
+def derived_rows(rows: RowSource, *, base: Any = None, scale: Any = None, ridge: Any = None) -> RowSource:
+    """Derive a kernel: ``k'(i, j) = scale_i scale_j k(base_i, base_j) + [i = j] ridge_i``.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The kernel to start from.
+    base : array-like of int, optional
+        The example of `rows` behind each example of the new kernel; each one once, in order, if not given. Regression
+        has every example twice.
+    scale : array-like, optional
+        A label for each example; 0 makes an example that has nothing in common with any other, which is how a machine
+        without intercept gets rid of the sum constraint.
+    ridge : array-like, optional
+        What the square loss adds to the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import derived_rows, row_source
+    >>> rows = row_source(np.array([[1.0], [2.0]]), kernel="linear")
+    >>> derived_rows(rows, base=[0, 1, 1], ridge=[0.5, 0.5, 0.0]).diagonal()
+    array([1.5, 4.5, 4. ])
+    """
+    behind = np.arange(rows.size, dtype=np.int32) if base is None else np.ascontiguousarray(base, dtype=np.int32)
+    numbers = [None if given is None else np.ascontiguousarray(given, dtype=np.float64) for given in (scale, ridge)]
+    return _core.derived_source(rows, behind, *numbers)

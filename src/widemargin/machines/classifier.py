@@ -1,10 +1,13 @@
-"""The 1-norm soft-margin classifier and its pairs of classes.
+"""The soft-margin classifiers and their pairs of classes.
 
 For a pair of classes with labels y_n = +1 (first) and -1 (second):
 
-minimise ||w||^2 / 2 + sum_n C_n max(0, 1 - y_n (<w, phi(x_n)> + b))
+minimise ||w||^2 / 2 + sum_n C_n loss(y_n (<w, phi(x_n)> + b)),   loss(m) = max(0, 1 - m) or max(0, 1 - m)^2
 
-whose dual is eq. 4.1 of [Glasmachers2008] with linear term y, L_n = min(0, y_n C_n), U_n = max(0, y_n C_n).
+whose dual is eq. 4.1 of [Glasmachers2008] with linear term y. The hinge loss bounds the variables: L_n = min(0, y_n
+C_n), U_n = max(0, y_n C_n). The squared one leaves them unbounded but for their sign and adds D_n = 1 / (2 C_n) to the
+diagonal of the kernel [Glasmachers2008, section 2.2]; its slack is D_n |a_n|. Without b there is no constant sum: one
+more variable, which has nothing in common with any other and no bounds, takes it up.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin._runtime import cache_bytes
-from widemargin.kernels import RowSource
+from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.dual import (
     DualProblem,
     Outcome,
@@ -36,12 +39,16 @@ Pair = tuple[int, int]
 #: Hard margins are sought as soft ones whose C exceeds every coefficient: multiples of 1 / mean kernel diagonal.
 HARD_MARGIN_LADDER = (1e3, 1e6, 1e9)
 
+#: What the square loss adds to the diagonal stays below this; an example that would exceed it counts for nothing.
+LARGEST_RIDGE = 1e30
+
 
 @dataclass(frozen=True)
 class PairSolution:
     """The machine that separates class ``pair[0]`` (+1) from class ``pair[1]`` (-1).
 
-    `hard_margin_found` is unset where a hard margin was asked for, but the largest finite C tried holds variables back.
+    `solution` holds one variable for each example of the pair. `hard_margin_found` is unset where a hard margin was
+    asked for, but the machine kept is a soft one.
     """
 
     pair: Pair
@@ -53,6 +60,15 @@ class PairSolution:
     def outcome(self) -> Outcome:
         """How the solve ended."""
         return self.solution.outcome
+
+
+@dataclass(frozen=True)
+class PairExamples:
+    """The examples of two classes, those of the first one first, with labels +1 and -1."""
+
+    pair: Pair
+    ids: NDArray[np.int32]
+    signs: Vector
 
 
 @dataclass(frozen=True)
@@ -70,6 +86,85 @@ def box(signs: Vector, bounds: Vector) -> DualProblem:
     return DualProblem(signs, np.minimum(0.0, signs * bounds), np.maximum(0.0, signs * bounds))
 
 
+def ridge_of(bounds: Vector) -> Vector:
+    """Return what the square loss C_n xi_n^2 adds to the diagonal of the kernel: 1 / (2 C_n), and 0 for a hard margin.
+
+    Examples
+    --------
+    >>> ridge_of(np.array([1.0, np.inf, 0.0])).tolist()
+    [0.5, 0.0, 1e+30]
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.minimum(0.5 / bounds, LARGEST_RIDGE)
+
+
+def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> list[PairExamples]:
+    """List the pairs of classes that both have examples of positive weight, with these examples."""
+    members = [np.flatnonzero((labels == c) & (weights > 0)).astype(np.int32) for c in range(n_classes)]
+    return [
+        PairExamples(
+            (first, second),
+            np.concatenate([members[first], members[second]]),
+            np.repeat([1.0, -1.0], [len(members[first]), len(members[second])]),
+        )
+        for first, second in itertools.combinations(range(n_classes), 2)
+        if len(members[first]) and len(members[second])
+    ]
+
+
+def share_class_rows(
+    rows: RowSource, labels: NDArray[np.intp], n_pairs: int, options: SolverOptions
+) -> tuple[RowSource, SolverOptions]:
+    """Let several pairs share the kernel values of their classes: half of the cache holds these for all of them."""
+    if n_pairs < 2:
+        return rows, options
+    share = (options.cache_bytes or cache_bytes("auto", len(labels), options.dtype)) // 2
+    shared = _core.class_shared_source(rows, labels.astype(np.int32), share)
+    return shared, replace(options, cache_bytes=share)
+
+
+@dataclass(frozen=True)
+class _Formulation:
+    """How the pairs of one fit become dual problems over one row source.
+
+    Both the ridge of the square loss and the spare variable of a machine without intercept are the same for every pair,
+    so that one derived kernel serves them all.
+    """
+
+    n_examples: int
+    squared: bool
+    fit_intercept: bool
+
+    def rows(self, source: RowSource, bounds: Vector) -> RowSource:
+        """Derive the kernel of the machine; the spare variable's example comes last and resembles nothing."""
+        ridge = ridge_of(bounds) if self.squared else None
+        if self.fit_intercept:
+            return source if ridge is None else derived_rows(source, ridge=ridge)
+        return derived_rows(
+            source,
+            base=np.append(np.arange(self.n_examples), 0),
+            scale=np.append(np.ones(self.n_examples), 0.0),
+            ridge=None if ridge is None else np.append(ridge, 0.0),
+        )
+
+    def subproblem(self, examples: PairExamples, bounds: Vector, start: Vector | None) -> Subproblem:
+        """Build the problem of one pair; `bounds` and `start` are those of its own examples."""
+        problem = box(examples.signs, np.full(len(bounds), np.inf) if self.squared else bounds)
+        if self.fit_intercept:
+            return Subproblem(examples.ids, problem, start)
+        problem = DualProblem(
+            np.append(problem.linear, 0.0), np.append(problem.lower, -np.inf), np.append(problem.upper, np.inf)
+        )
+        ids = np.append(examples.ids, np.int32(self.n_examples))
+        return Subproblem(ids, problem, None if start is None else np.append(start, -start.sum()))
+
+    def of_examples(self, solution: Solution) -> Solution:
+        """Leave the spare variable out of a solution."""
+        if self.fit_intercept:
+            return solution
+        return replace(solution, alpha=solution.alpha[:-1], gradient=solution.gradient[:-1], intercept=0.0)
+
+
 def solve_pairs(
     rows: RowSource,
     labels: NDArray[np.intp],
@@ -79,6 +174,8 @@ def solve_pairs(
     stop: StopRule,
     options: SolverOptions,
     starts: Mapping[Pair, Vector] | None = None,
+    squared: bool = False,
+    fit_intercept: bool = True,
 ) -> list[PairSolution]:
     """Train every pair of classes that both have examples with a positive bound.
 
@@ -91,44 +188,41 @@ def solve_pairs(
     n_classes : int
         Number of classes.
     bounds : ndarray
-        C of every example; 0 leaves the example out, inf asks for a hard margin.
+        C of every example; 0 leaves the example out, inf asks for a hard margin (which is the same for both losses).
     stop, options
         See :mod:`widemargin.machines.dual`.
     starts : mapping from pair to ndarray, optional
         Signed starting points over all examples.
+    squared : bool, default=False
+        Square the slack.
+    fit_intercept : bool, default=True
+        Whether decision functions have a constant; without it their intercept is 0.
     """
     began = time.perf_counter()
-    members = [np.flatnonzero((labels == c) & (bounds > 0)).astype(np.int32) for c in range(n_classes)]
-    pairs = [(a, b) for a, b in itertools.combinations(range(n_classes), 2) if len(members[a]) and len(members[b])]
-    subproblems = []
-    for first, second in pairs:
-        ids = np.concatenate([members[first], members[second]])
-        signs = np.repeat([1.0, -1.0], [len(members[first]), len(members[second])])
-        start = None if starts is None or (first, second) not in starts else starts[first, second][ids]
-        subproblems.append(Subproblem(ids, box(signs, bounds[ids]), start))
-    if np.isinf(bounds).any():
+    hard = bool(np.isinf(bounds).any())
+    formulation = _Formulation(len(labels), squared and not hard, fit_intercept)
+    pairs = pairs_of_classes(labels, n_classes, bounds)
+    own_starts = [None if starts is None or p.pair not in starts else starts[p.pair][p.ids] for p in pairs]
+    if hard:
         # One deadline for all pairs and all their steps, as in `solve_all`.
         deadline = None if stop.max_seconds is None else began + stop.max_seconds
-        diagonal = rows.diagonal()
-        ladders = [np.array(HARD_MARGIN_LADDER) / _typical(diagonal[sub.ids]) for sub in subproblems]
+        diagonal, source = rows.diagonal(), formulation.rows(rows, bounds)
         return [
-            _solve_hard(pair, sub, ladder, rows, stop, options, deadline)
-            for pair, sub, ladder in zip(pairs, subproblems, ladders, strict=True)
+            _solve_hard(examples, bounds[examples.ids], formulation, diagonal, source, start, stop, options, deadline)
+            for examples, start in zip(pairs, own_starts, strict=True)
         ]
-    if len(pairs) > 1:
-        # The pairs of a class all need its kernel values: half of the cache holds these for all of them.
-        share = (options.cache_bytes or cache_bytes("auto", len(labels), options.dtype)) // 2
-        rows = _core.class_shared_source(rows, labels.astype(np.int32), share)
-        options = replace(options, cache_bytes=share)
-    solutions = solve_all(subproblems, rows, stop=stop, options=options)
-    return [PairSolution(p, s.ids, r) for p, s, r in zip(pairs, subproblems, solutions, strict=True)]
+    rows, options = share_class_rows(rows, labels, len(pairs), options)
+    subproblems = [formulation.subproblem(p, bounds[p.ids], s) for p, s in zip(pairs, own_starts, strict=True)]
+    solutions = solve_all(subproblems, formulation.rows(rows, bounds), stop=stop, options=options)
+    return [PairSolution(p.pair, p.ids, formulation.of_examples(one)) for p, one in zip(pairs, solutions, strict=True)]
 
 
-def _typical(diagonal: Vector) -> float:
+def typical(diagonal: Vector) -> float:
+    """Return the mean of a kernel's diagonal: what its values are measured by."""
     return max(float(np.mean(diagonal)), np.finfo(np.float64).tiny)
 
 
-def _remaining(stop: StopRule, iterations: int, deadline: float | None) -> StopRule:
+def remaining(stop: StopRule, iterations: int, deadline: float | None) -> StopRule:
     """Say what is left of the budgets now, after some iterations."""
     return replace(
         stop,
@@ -137,26 +231,36 @@ def _remaining(stop: StopRule, iterations: int, deadline: float | None) -> StopR
     )
 
 
+def summed(outcome: Outcome, stages: list[Outcome]) -> Outcome:
+    """Charge an outcome with the effort of all stages that led to it."""
+    return replace(
+        outcome,
+        iterations=sum(one.iterations for one in stages),
+        kernel_evaluations=sum(one.kernel_evaluations for one in stages),
+        kernel_operations=sum(one.kernel_operations for one in stages),
+        seconds=sum(one.seconds for one in stages),
+    )
+
+
 def _solve_hard(
-    pair: Pair,
-    sub: Subproblem,
-    ladder: Vector,
+    examples: PairExamples,
+    bounds: Vector,
+    formulation: _Formulation,
+    diagonal: Vector,
     rows: RowSource,
+    start: Vector | None,
     stop: StopRule,
     options: SolverOptions,
     deadline: float | None,
 ) -> PairSolution:
     """Raise a finite C until no coefficient meets it: from there on every larger C gives the same machine."""
-    signs, bounds = sub.problem.linear, np.maximum(sub.problem.upper, -sub.problem.lower)
     hard = np.isinf(bounds)
     solutions: list[Solution] = []
-    for step in ladder:
+    for step in np.array(HARD_MARGIN_LADDER) / typical(diagonal[examples.ids]):
         raised = np.where(hard, step, bounds)
-        attempt = replace(
-            sub, problem=box(signs, raised), start=solutions[-1].alpha if solutions else sub.start, start_gradient=None
-        )
-        left = _remaining(stop, sum(one.outcome.iterations for one in solutions), deadline)
-        solutions.append(solve_all([attempt], rows, stop=left, options=options)[0])
+        attempt = formulation.subproblem(examples, raised, solutions[-1].alpha if solutions else start)
+        left = remaining(stop, sum(one.outcome.iterations for one in solutions), deadline)
+        solutions.append(formulation.of_examples(solve_all([attempt], rows, stop=left, options=options)[0]))
         held_back = bool(np.any(hard & (np.abs(solutions[-1].alpha) >= raised)))
         if not held_back or solutions[-1].outcome.reason != "converged":
             break
@@ -164,14 +268,9 @@ def _solve_hard(
     # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
     torso = len(solutions) > 1 and outcomes[-1].reason != "converged"
     kept = solutions[-2] if torso else solutions[-1]
-    outcome = replace(
-        kept.outcome,
-        reason=outcomes[-1].reason,
-        iterations=sum(one.iterations for one in outcomes),
-        kernel_evaluations=sum(one.kernel_evaluations for one in outcomes),
-        seconds=sum(one.seconds for one in outcomes),
-    )
-    return PairSolution(pair, sub.ids, replace(kept, outcome=outcome), hard_margin_found=not (held_back or torso))
+    outcome = summed(replace(kept.outcome, reason=outcomes[-1].reason), outcomes)
+    found = not (held_back or torso)
+    return PairSolution(examples.pair, examples.ids, replace(kept, outcome=outcome), hard_margin_found=found)
 
 
 def gather_votes(machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int) -> Votes:

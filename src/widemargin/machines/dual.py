@@ -23,6 +23,8 @@ from widemargin.kernels import RowSource
 Vector = NDArray[np.float64]
 
 SOLVERS = ("smo", "block")
+#: Solvers of minimum norm problems only: linear term 0, lower bounds 0, one constant sum, upper bounds not below it.
+GEOMETRIC_SOLVERS = ("mdm", "accelerated-mdm")
 SELECTIONS = ("most-violating-pair", "second-order", "maximum-gain")
 PLANS = (0, 1, 3)
 
@@ -37,15 +39,23 @@ COMBINATIONS: tuple[dict[str, Any], ...] = tuple(
 
 @dataclass(frozen=True)
 class DualProblem:
-    """Linear term and box of eq. 4.1; the kernel comes separately, as a row source."""
+    """Linear term, box and constant sum of eq. 4.1; the kernel comes separately, as a row source.
+
+    With `group` (0 or 1 for each variable) the variables of each group have a constant sum of their own, `total[0]` and
+    `total[1]`; without it all of them together sum to `total[0]`.
+    """
 
     linear: Vector
     lower: Vector
     upper: Vector
+    total: tuple[float, float] = (0.0, 0.0)
+    group: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         for name in ("linear", "lower", "upper"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+        if self.group is not None:
+            object.__setattr__(self, "group", np.ascontiguousarray(self.group, dtype=np.uint8))
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ class SolverOptions:
 
     def __post_init__(self) -> None:
         choices = {
-            "solver": ("auto", *SOLVERS),
+            "solver": ("auto", *SOLVERS, *GEOMETRIC_SOLVERS),
             "selection": ("auto", *SELECTIONS),
             "dtype": ("float32", "float64"),
         }
@@ -94,7 +104,9 @@ class SolverOptions:
 class Outcome:
     """How a solve ended. Violation, gap and objective come from a gradient recomputed in float64.
 
-    `precision` is the type of the kernel values that the tolerance needed: "float32" or "float64".
+    `precision` is the type of the kernel values that the tolerance needed: "float32" or "float64". `kernel_operations`
+    counts the kernel values that a geometric solver read, whether they were cached or not, as its paper does; 0 for
+    others.
     """
 
     reason: str
@@ -105,16 +117,22 @@ class Outcome:
     kernel_evaluations: int
     seconds: float
     precision: str
+    kernel_operations: int = 0
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A point, its gradient y - Ka (recomputed in float64), the intercept, and how it was reached."""
+    """A point, its gradient y - Ka (recomputed in float64), the intercept, and how it was reached.
+
+    `intercept` is the price of the constant sum: the gradient of the variables inside their boxes. The second group of
+    variables, if there is one, has `second_intercept`.
+    """
 
     alpha: Vector
     gradient: Vector
     intercept: float
     outcome: Outcome
+    second_intercept: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -131,6 +149,9 @@ def solve_all(
     subproblems: Sequence[Subproblem], rows: RowSource, *, stop: StopRule, options: SolverOptions
 ) -> list[Solution]:
     """Solve several problems over one row source; many are spread over the threads, few use all threads each."""
+    if options.solver in GEOMETRIC_SOLVERS:
+        for sub in subproblems:
+            _require_minimum_norm(sub.problem, options.solver)
     largest = max((len(sub.ids) for sub in subproblems), default=0)
     cache = cache_bytes("auto", largest, options.dtype) if options.cache_bytes is None else options.cache_bytes
     tasks = [
@@ -141,6 +162,8 @@ def solve_all(
             sub.problem.upper,
             None if sub.start is None else np.ascontiguousarray(sub.start, dtype=np.float64),
             None if sub.start_gradient is None else np.ascontiguousarray(sub.start_gradient, dtype=np.float64),
+            sub.problem.total,
+            sub.problem.group,
         )
         for sub in subproblems
     ]
@@ -162,6 +185,22 @@ def solve_all(
     return [_solution(one) for one in solved]
 
 
+def _require_minimum_norm(problem: DualProblem, solver: str) -> None:
+    """Refuse problems that the geometric solvers do not solve."""
+    reason = None
+    if problem.group is not None:
+        reason = "this problem has two constant sums"
+    elif problem.linear.any():
+        reason = "the linear term of this problem is not 0"
+    elif problem.lower.any() or not (problem.upper >= problem.total[0]).all() or problem.total[0] <= 0:
+        reason = "the box of this problem is not that of a convex hull"
+    if reason is not None:
+        raise ValueError(
+            f"solver={solver!r} solves minimum norm problems only, and {reason}; 'smo', 'block' and 'auto' can solve "
+            "it."
+        )
+
+
 def _solution(solved: _core.Solved) -> Solution:
     end = solved.outcome
     outcome = Outcome(
@@ -173,8 +212,9 @@ def _solution(solved: _core.Solved) -> Solution:
         kernel_evaluations=end.kernel_evaluations,
         seconds=end.seconds,
         precision=end.precision,
+        kernel_operations=end.kernel_operations,
     )
-    return Solution(np.asarray(solved.alpha), np.asarray(solved.gradient), end.intercept, outcome)
+    return Solution(np.asarray(solved.alpha), np.asarray(solved.gradient), end.intercept, outcome, end.second_intercept)
 
 
 def solve(
@@ -197,7 +237,8 @@ def solve(
     stop : StopRule, optional
     options : SolverOptions, optional
     start : ndarray of shape (n,), optional
-        Any point; it is projected onto the box and onto sum(a) = 0 first.
+        Any point; it is projected onto the box and the constant sum first. Without it a solve starts from 0, or from
+        the feasible point nearest to it.
     start_gradient : ndarray of shape (n,), optional
         y - K start, if known and `start` is feasible; saves its computation.
 
@@ -224,8 +265,8 @@ def solve(
     return solve_all([everything], rows, stop=stop or StopRule(), options=options or SolverOptions())[0]
 
 
-def project(alpha: Vector, problem: DualProblem, total: float = 0.0) -> Vector:
-    """Nearest point to `alpha` in the box whose sum is `total`, in linear time on average.
+def project(alpha: Vector, problem: DualProblem, total: float | None = None) -> Vector:
+    """Nearest point to `alpha` in the box whose sum is `total` (the problem's own one if not given), in linear time.
 
     Examples
     --------
@@ -235,5 +276,8 @@ def project(alpha: Vector, problem: DualProblem, total: float = 0.0) -> Vector:
     >>> project(np.array([2.0, -0.5]), box)
     array([ 1., -1.])
     """
+    if problem.group is not None:
+        raise ValueError("project handles one constant sum; the problem has two groups of variables.")
     point = np.ascontiguousarray(alpha, dtype=np.float64)
-    return np.asarray(_core.project(point, problem.lower, problem.upper, float(total)))
+    wanted = problem.total[0] if total is None else float(total)
+    return np.asarray(_core.project(point, problem.lower, problem.upper, wanted))

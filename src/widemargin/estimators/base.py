@@ -1,0 +1,262 @@
+"""What every kernel machine shares: its parameters, the checks of its data, its kernel, what it keeps of a fit."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import validate_data
+
+from widemargin._runtime import cache_bytes, thread_count
+from widemargin.estimators.prediction import KernelPrediction, SinglePrediction, needs_double, require_examples
+from widemargin.estimators.report import FitReport
+from widemargin.estimators.scale import require_moderate_diagonal
+from widemargin.estimators.validation import (
+    is_numeric,
+    require_choice,
+    require_finite,
+    require_flag,
+    require_gram,
+    require_number,
+    require_symmetric,
+    warn_if_indefinite,
+)
+from widemargin.kernels import KernelParameters, RowSource, row_source
+from widemargin.kernels.rows import count, take
+from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+#: Arguments of scikit-learn's check of examples; finiteness is checked afterwards, to name the column and the row.
+NUMBERS: dict[str, Any] = {
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+    "accept_sparse": "csr",
+    "ensure_all_finite": False,
+}
+
+
+class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
+    """Parameters and steps of a fit that do not depend on what is learnt.
+
+    A subclass stores the parameters below and its own in ``__init__``, adds its own checks to
+    :meth:`_check_parameters`, and writes ``fit`` from the methods here. Warnings point at the line that called ``fit``
+    if ``fit`` itself, and none of its helpers, calls :meth:`_check_kernel_values`,
+    :func:`~widemargin.estimators.scale.resolve_kernel` and
+    :func:`~widemargin.estimators.report.warn_of_early_ends`.
+    """
+
+    degree: int
+    gamma: float | str
+    coef0: float
+    shrinking: bool
+    tol: float
+    cache_size: float | str
+    verbose: bool
+    max_iter: int | str
+    max_time: float | None
+    solver: str
+    selection: str
+    planning_ahead: int
+    dtype: str
+
+    shape_fit_: tuple[int, ...]
+    fit_report_: FitReport
+    fit_status_: int
+    n_iter_: Any
+
+    #: Names that `solver` takes.
+    _solvers: ClassVar[tuple[str, ...]] = ("auto", *SOLVERS)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _check_parameters(self) -> None:
+        """Refuse values of the shared parameters that mean nothing."""
+        if not callable(self.kernel):
+            require_choice("kernel", self.kernel, KERNELS)
+        require_number("degree", self.degree, at_least=0, integer=True)
+        if not isinstance(self.gamma, str):
+            require_number("gamma", self.gamma, at_least=0)
+        else:
+            require_choice("gamma", self.gamma, ("scale", "auto"))
+        require_number("coef0", self.coef0)
+        require_number("tol", self.tol, above=0)
+        if self.cache_size != "auto":
+            require_number("cache_size", self.cache_size, above=0)
+        if self.max_iter not in ("auto", -1):
+            require_number("max_iter", self.max_iter, at_least=0, integer=True)
+        if self.max_time is not None:
+            require_number("max_time", self.max_time, above=0)
+        require_choice("solver", self.solver, self._solvers)
+        require_choice("selection", self.selection, ("auto", *SELECTIONS))
+        require_number("planning_ahead", self.planning_ahead, at_least=0, integer=True)
+        require_choice("dtype", self.dtype, ("float32", "float64"))
+        thread_count(self.n_jobs)
+        for flag in ("shrinking", "verbose"):
+            require_flag(flag, getattr(self, flag))
+
+    def _check_examples(self, X: Any) -> Any:
+        """Check examples that come without targets: numbers become float32 or float64, C-ordered or CSR."""
+        self._note_kind(X)
+        if self._takes_objects:
+            require_examples(X, self)
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+            return X
+        X = validate_data(self, X, **NUMBERS)
+        require_finite(X, getattr(self, "feature_names_in_", None))
+        return X
+
+    def _check_examples_and_labels(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Check examples as :meth:`_check_examples` does, and one target of any type for each."""
+        self._note_kind(X)
+        if self._takes_objects:
+            require_examples(X, self)
+            check_consistent_length(X, y)
+            y = validate_data(self, "no_validation", y)
+            self.__dict__.pop("n_features_in_", None)
+            return X, y
+        X, y = validate_data(self, X, y, **NUMBERS)
+        require_finite(X, getattr(self, "feature_names_in_", None))
+        return X, y
+
+    def _check_examples_and_numbers(self, X: Any, y: Any) -> tuple[Any, Vector]:
+        """Check examples as :meth:`_check_examples` does, and one finite float64 number for each."""
+        X, y = self._check_examples_and_labels(X, y)
+        try:
+            if y.dtype.kind not in "biufOSU":
+                raise TypeError(f"its type is {y.dtype}")
+            numbers = np.ascontiguousarray(y, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as failure:
+            raise ValueError(f"y must hold one real number for every row of X ({failure}).") from failure
+        if not np.isfinite(numbers).all():
+            row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+            raise ValueError(f"y contains {numbers[row]} at row {row}; only finite numbers are accepted.")
+        return X, numbers
+
+    def _note_kind(self, X: Any) -> None:
+        """Tell numbers from the objects that only a callable kernel takes."""
+        if self.kernel == "precomputed" and sp.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
+        self._takes_objects = callable(self.kernel) and not is_numeric(X)
+
+    def _check_kernel_values(self, X: Any) -> None:
+        """Refuse kernel values that depend on the order of the examples; warn of an indefinite matrix of them."""
+        if self.kernel == "precomputed":
+            require_gram(X)
+            warn_if_indefinite(X)
+        elif callable(self.kernel):
+            require_symmetric(self.kernel, X)
+
+    def _kernel_choice(self, X: Any, weights: Vector) -> tuple[Any, float | str, float, int, Any, Vector, Any]:
+        """Arguments of :func:`~widemargin.estimators.scale.resolve_kernel` for checked examples and their weights."""
+        names = getattr(self, "feature_names_in_", None)
+        return self.kernel, self.gamma, self.coef0, self.degree, X, weights, names
+
+    def _row_source(self, X: Any, kernel: KernelParameters) -> RowSource:
+        """Kernel rows of checked examples, refused where their values leave the range of the arithmetic."""
+        rows = row_source(X, kernel=kernel.kernel, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree)
+        require_moderate_diagonal(rows, kernel)
+        return rows
+
+    def _stop_rule(self, n: int, elapsed: float) -> StopRule:
+        """Tolerance and budgets for `n` examples, after some seconds of the fit have passed."""
+        limit = max(10_000_000, 100 * n) if self.max_iter == "auto" else int(self.max_iter)
+        return StopRule(
+            tolerance=float(self.tol),
+            max_iterations=None if limit == -1 else limit,
+            max_seconds=None if self.max_time is None else max(0.0, float(self.max_time) - elapsed),
+        )
+
+    def _solver_options(self, n: int) -> SolverOptions:
+        """Parts of the solver, with cache for the kernel rows of `n` examples."""
+        return SolverOptions(
+            solver=self.solver,
+            selection=self.selection,
+            planning_ahead=int(self.planning_ahead),
+            shrinking=bool(self.shrinking),
+            dtype=self.dtype,
+            cache_bytes=cache_bytes(self.cache_size, n, self.dtype),
+            n_threads=thread_count(self.n_jobs),
+        )
+
+    def _keep_functions(
+        self,
+        X: Any,
+        kernel: KernelParameters,
+        *,
+        support: NDArray[np.int32],
+        n_support: NDArray[np.int32],
+        dual_coef: Vector,
+        intercept: Vector,
+        report: FitReport,
+    ) -> None:
+        """Set the fitted attributes that prediction needs, in scikit-learn's layout, and what the fit says of itself.
+
+        Parameters
+        ----------
+        X : checked examples
+        kernel : KernelParameters
+        support : ndarray of shape (n_SV,)
+            Rows of the support vectors, sorted by group.
+        n_support : ndarray of shape (groups,)
+            Support vectors of each group: a class, or all.
+        dual_coef : ndarray of shape (rows, n_SV)
+            Dense; kept sparse if the examples are.
+        intercept : ndarray of shape (functions,)
+        report : FitReport
+        """
+        self._kernel_parameters = kernel
+        self.support_ = support
+        self.n_support_ = n_support
+        self.dual_coef_ = sp.csr_matrix(dual_coef) if sp.issparse(X) else dual_coef
+        self.intercept_ = intercept
+        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else take(X, support)
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (count(X),)
+        self.fit_report_ = report
+        self.fit_status_ = int(not report.converged)
+        precisions = {entry.precision for entry in report}
+        self._predict_in_double = kernel.of_examples and needs_double(
+            self.support_vectors_, dual_coef, self.dtype, precisions
+        )
+
+
+class SingleMachine(SinglePrediction, KernelMachine):
+    """A kernel machine with one decision function: regression, one class."""
+
+    n_iter_: int
+
+    def _keep_function(
+        self, X: Any, kernel: KernelParameters, *, coefficients: Vector, intercept: float, outcome: Outcome
+    ) -> None:
+        """Set the fitted attributes of the function sum_n coefficients[n] k(x_n, x) + intercept.
+
+        Parameters
+        ----------
+        X : checked examples
+        kernel : KernelParameters
+        coefficients : ndarray of shape (n_samples,)
+            Those other than 0 make the support vectors.
+        intercept : float
+        outcome : Outcome
+            How the solve ended.
+        """
+        support = np.flatnonzero(coefficients).astype(np.int32)
+        self._keep_functions(
+            X,
+            kernel,
+            support=support,
+            n_support=np.array([len(support)], dtype=np.int32),
+            dual_coef=np.ascontiguousarray(coefficients[support], dtype=np.float64)[np.newaxis],
+            intercept=np.array([intercept], dtype=np.float64),
+            report=FitReport.of_one(outcome, len(support)),
+        )
+        self.n_iter_ = outcome.iterations

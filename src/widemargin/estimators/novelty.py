@@ -1,0 +1,200 @@
+"""What the one-class estimators share: the solvers they take, rows held out to set the threshold, prediction."""
+
+from __future__ import annotations
+
+import zlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import OutlierMixin
+
+from widemargin.estimators.base import SingleMachine
+from widemargin.estimators.report import FitReport, ProblemReport
+from widemargin.estimators.validation import require_number
+from widemargin.kernels import RowSource
+from widemargin.kernels.rows import count, take
+from widemargin.machines.dual import GEOMETRIC_SOLVERS, SOLVERS, DualProblem, Outcome, Solution, StopRule, Vector
+from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
+
+#: Parts that the training rows are held out in.
+FOLDS = 5
+
+#: Default of nu, at which it has to stay where something else is given in its place.
+DEFAULT_NU = 0.5
+
+#: Support vectors on the border have a decision value of 0 but for rounding. Thresholds lie this much lower, as shares
+#: of the largest score that the coefficients could give, so that these rows are accepted wherever they are computed.
+BORDER = 1e-9
+
+GENERAL = ("auto", *SOLVERS)
+
+#: Solvers by the machine whose problem they solve. The geometric ones solve minimum norm problems: always with squared
+#: slack, else where no bound can hold a variable back, which the machine itself says.
+SOLVERS_OF: dict[str, tuple[str, ...]] = {
+    "slack='hinge'": (*GENERAL, *GEOMETRIC_SOLVERS),
+    "slack='squared'": (*GENERAL, *GEOMETRIC_SOLVERS, "maxminover"),
+    "a ball": (*GENERAL, *GEOMETRIC_SOLVERS),
+    "target_rejection": GENERAL,
+}
+
+#: Why a solver cannot solve what the table above leaves out.
+REASONS: dict[str, str] = {
+    **{name: "a row is held out by a bound of 0, and it knows no bounds" for name in GEOMETRIC_SOLVERS},
+    "maxminover": "it raises counts without a bound, which is what squared slack asks for",
+}
+
+
+def require_solver(solver: str, machine: str) -> None:
+    """Refuse a solver that cannot solve a machine's problem, naming why and which could."""
+    able = SOLVERS_OF[machine]
+    if solver not in able:
+        others = ", ".join(repr(name) for name in able[:-1])
+        raise ValueError(
+            f"solver={solver!r} cannot be used with {machine}: {REASONS[solver]}; {others} and {able[-1]!r} can."
+        )
+
+
+def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
+    """Refuse anything but a number above 0 and at most (or below) 1."""
+    try:
+        require_number(name, value, above=0)
+        fits = value < 1 if below_one else value <= 1
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name} must be a number above 0 and {'below' if below_one else 'at most'} 1; got {value!r}.")
+
+
+def _fingerprints(X: Any, n: int) -> NDArray[np.int64] | None:
+    """Numbers that depend on the content of the rows alone, dense or sparse; None where rows are no vectors."""
+    if sp.issparse(X):
+        X = X.tocsr(copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        entries: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(
+            np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True
+        )
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        entries = ((np.flatnonzero(row), row[row != 0]) for row in X)
+    else:
+        return None
+    return np.fromiter(
+        (
+            zlib.crc32(values.astype(np.float64).tobytes(), zlib.crc32(columns.astype(np.int64).tobytes()))
+            for columns, values in entries
+        ),
+        dtype=np.int64,
+        count=n,
+    )
+
+
+def deal_folds(X: Any, *, pairwise: bool) -> NDArray[np.intp]:
+    """Deal the rows into at most `FOLDS` parts of even size, equal rows into the same one.
+
+    Where rows are vectors, their content alone decides: not their order, not whether a row is repeated or weighted.
+    Rows of a kernel matrix, and objects, are dealt by their number, through a fixed permutation.
+
+    Examples
+    --------
+    >>> folds = deal_folds(np.array([[1.0], [2.0], [1.0]]), pairwise=False)
+    >>> bool(folds[0] == folds[2] != folds[1])
+    True
+    """
+    prints = None if pairwise else _fingerprints(X, count(X))
+    if prints is None:
+        ranks = np.random.default_rng(0).permutation(count(X))
+    else:
+        ranks = np.unique(prints, return_inverse=True)[1]
+    return np.asarray(ranks % FOLDS, dtype=np.intp)
+
+
+def sides(decision: Vector) -> NDArray[np.intp]:
+    """Tell decision values of at least 0 (+1) from others (-1)."""
+    return np.where(decision >= 0, 1, -1).astype(np.intp)
+
+
+class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
+    """A machine that tells rows like those it was trained on from others."""
+
+    nu: float
+    target_rejection: float | None
+    offset_: float
+
+    _solvers: ClassVar[tuple[str, ...]] = tuple(dict.fromkeys(name for names in SOLVERS_OF.values() for name in names))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        require_fraction("nu", self.nu)
+        if self.target_rejection is not None:
+            require_fraction("target_rejection", self.target_rejection, below_one=True)
+            self._require_default_nu("target_rejection", self.target_rejection)
+            require_solver(self.solver, "target_rejection")
+
+    def _require_default_nu(self, name: str, value: float | str) -> None:
+        if self.nu != DEFAULT_NU:
+            raise ValueError(
+                f"{name}={value!r} takes the place of nu, which must then be left at its default {DEFAULT_NU}; got "
+                f"nu={self.nu!r}."
+            )
+
+    @abstractmethod
+    def score_samples(self, X: Any) -> Vector:
+        """Scores of the rows of `X`, which `offset_` separates."""
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Vector:
+        """Scores of the rows of `X` above the threshold."""
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Tell accepted from rejected rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            +1 where the decision value is at least 0, -1 elsewhere.
+        """
+        return sides(self.decision_function(X))
+
+    def _held_out_threshold(
+        self,
+        X: Any,
+        weights: Vector,
+        machine: ConstantSumMachine,
+        solution: Solution,
+        rows: RowSource,
+        read: Callable[[DualProblem, Solution], tuple[Vector, Outcome]],
+        stop: StopRule,
+    ) -> tuple[float, list[ProblemReport]]:
+        """Threshold that rejects `target_rejection` of the rows, each scored by a machine trained without it.
+
+        `read` gives the scores of the examples in ``machine.ids`` and the outcome, in the machine's own units.
+        """
+        assert self.target_rejection is not None
+        dealt = deal_folds(take(X, machine.ids), pairwise=self.kernel == "precomputed")
+        folds = [dealt == number for number in np.unique(dealt)]
+        if len(folds) < 2:
+            raise ValueError(
+                "target_rejection holds rows out and needs at least two different ones of positive weight; all "
+                f"n_samples={len(weights)} rows of X are equal or of weight 0."
+            )
+        options = self._solver_options(len(weights))
+        scores, reports = np.empty(len(machine.ids)), []
+        trained = train_without(machine, solution, folds, rows, stop=stop, options=options)
+        for held_out, (problem, one) in zip(folds, trained, strict=True):
+            values, outcome = read(problem, one)
+            scores[held_out] = values[held_out]
+            reports.append(ProblemReport.of(None, outcome, int(np.count_nonzero(one.alpha))))
+        return rejecting_threshold(scores, weights[machine.ids], self.target_rejection), reports
+
+    def _add_to_report(self, held_out: list[ProblemReport]) -> None:
+        """Append what the machines trained without a part of the rows say of themselves."""
+        self.fit_report_ = FitReport([*self.fit_report_, *held_out])
+        self.fit_status_ = int(not self.fit_report_.converged)

@@ -1,0 +1,345 @@
+"""One-class support vector machines."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+import numpy as np
+
+from widemargin._runtime import cache_bytes, thread_count
+from widemargin.estimators.novelty import BORDER, NoveltyMachine, require_solver
+from widemargin.estimators.report import ProblemReport, warn_of_early_ends
+from widemargin.estimators.scale import resolve_kernel
+from widemargin.estimators.validation import check_weights, require_choice, require_number
+from widemargin.kernels import KernelParameters, RowSource, derived_rows
+from widemargin.kernels.rows import KernelCallable, count
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
+from widemargin.machines.max_min_over import CountingState, count_to_gap
+from widemargin.machines.one_class import (
+    ConstantSumMachine,
+    at_margin_one,
+    nu_machine,
+    squared_norm,
+    squared_slack_machine,
+    train,
+    train_squared_slack,
+)
+
+SLACKS = ("hinge", "squared")
+
+
+class OneClassSVM(NoveltyMachine):
+    r"""One-class support vector machine: where the training rows are, and where they are not.
+
+    With ``slack="hinge"`` it is the machine of [Schoelkopf2001]_, a drop-in for scikit-learn's: for weights
+    :math:`w_n` of total :math:`W` it minimises
+
+    .. math:: \tfrac12 \|w\|^2 + \sum_n w_n \max(0, \rho - \langle w, \phi(x_n)\rangle) - \nu W \rho
+
+    through its dual (maximise :math:`-a'Ka/2` over :math:`\sum a = \nu W`, :math:`0 \le a_n \le w_n`) and accepts rows
+    with :math:`f(x) = \sum_n a_n k(x_n, x) - \rho \ge 0`. At most a share `nu` of the training rows is rejected, at
+    least a share `nu` are support vectors.
+
+    With ``slack="squared"`` it is the machine of [Timm2009, eq. 1]: it minimises
+
+    .. math:: \tfrac12 \|w\|^2 + \tfrac12 \sum_n C_n \max(0, 1 - \langle w, \phi(x_n)\rangle)^2
+
+    and accepts rows with :math:`f(x) = \sum_n a_n k(x_n, x) - 1 \ge 0`. Every support vector lies outside by
+    :math:`a_n / C_n`; a small `C` makes many of them.
+
+    Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
+    operations, n_SV n numbers of cache where memory allows. Prediction costs n_SV d operations a row.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        A callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
+        anything: strings, graphs, rows of numbers.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions: for the hinge in units of f, which grow with the number of rows
+        (as in scikit-learn), for squared slack in units of the margin 1.
+    nu : float, default=0.5
+        Above 0 and at most 1; only for ``slack="hinge"``.
+    shrinking : bool, default=True
+        Leave variables that stay at their bounds aside while solving.
+    cache_size : "auto" or float, default="auto"
+        Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
+    verbose : bool, default=False
+        Print the fit report.
+    max_iter : "auto" or int, default="auto"
+        Limit on solver steps; "auto" is max(10^7, 100 n), -1 means none.
+    slack : {"hinge", "squared"}, default="hinge"
+        Price of a row on the wrong side: proportional to its distance, or to the square of it.
+    C : float, default=1.0
+        Price of squared slack; only for ``slack="squared"``.
+    target_rejection : float, default=None
+        Share of new rows to reject, above 0 and below 1, in place of `nu`, which must then be left at its default. The
+        training rows are dealt into five parts; each part is scored by a machine trained without it, and the threshold
+        is the score below which this share of these held-out rows lies (``offset_``, and ``-intercept_``). Machines
+        are trained with nu = `target_rejection`: with more and more rows the share of rejected rows, training or new,
+        approaches nu (the nu-property of [Schoelkopf2001]_), so that this machine looks for the region that is asked
+        for, and what is left for the threshold to mend is the optimism of a finite sample. With squared slack the
+        machine is that of `C`. Equal rows are held out together, and which rows are together does not depend on their
+        order (for a precomputed kernel and for objects, it does). Only the kernel (``gamma="scale"``) is chosen with
+        all rows in sight. It costs five fits, each of which starts from the machine of all rows.
+    n_jobs : int, default=None
+        Threads for training and prediction; the result does not depend on it. -1 uses all cores.
+    max_time : float, default=None
+        Seconds after which training returns the best machine so far.
+    solver : {"auto", "smo", "block", "mdm", "accelerated-mdm", "maxminover"}, default="auto"
+        Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
+        steps, and Newton steps on all free variables at once where these are few. The next two [Barbero2008]_ solve
+        minimum norm problems: squared slack, or the hinge with nu so small that no row may be rejected
+        (nu <= min(w) / W). The last one is OneClassMaxMinOver [Timm2009, Algorithm 2], for squared slack: it ends where
+        (primal - dual) / (primal + 1) is at most `tol`, and keeps kernel values in float32.
+    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
+        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1] of "smo" and "block".
+    planning_ahead : int, default=1
+        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
+    dtype : {"float32", "float64"}, default="float32"
+        Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Rows of the support vectors in the training data.
+    support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
+        The support vectors (empty for a precomputed kernel).
+    n_support_ : ndarray of shape (1,)
+        Their number.
+    dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
+        Their coefficients; with the hinge they sum to nu times the sum of the weights, as in scikit-learn.
+    intercept_ : ndarray of shape (1,)
+        Constant of the decision function.
+    offset_ : float
+        Threshold of the scores, ``-intercept_[0]``: rho (less a rounding error, so that support vectors on the border
+        are accepted), 1 for squared slack, or what `target_rejection` asks for.
+    coef_ : ndarray or sparse matrix of shape (1, n_features)
+        Weights of the features, for the linear kernel; sparse after training on sparse examples.
+    fit_report_ : FitReport
+        First the machine: reason of the end, violation, duality gap, objective, steps, kernel values, seconds,
+        precision of the kernel values that the tolerance needed. Then, with `target_rejection`, those trained without
+        a part of the rows. With squared slack all are in units of the machine with margin 1.
+    fit_status_ : int
+        0 if every problem was solved to `tol`, 1 otherwise.
+    n_iter_ : int
+        Solver steps of the machine.
+    shape_fit_ : tuple
+        Shape of the training data.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Their names, if the data had any.
+
+    References
+    ----------
+    [Schoelkopf2001]_, [Timm2009]_, [Glasmachers2008]_, [Barbero2008]_; keys are those of ``references.bib``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import OneClassSVM
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> model = OneClassSVM(nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [4.0, 4.0]])
+    array([ 1, -1])
+    >>> bool(0.08 < np.mean(model.predict(X) == -1) <= 0.1)
+    True
+    >>> OneClassSVM(slack="squared", C=10.0).fit(X).offset_
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str | KernelCallable = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float | str = "auto",
+        verbose: bool = False,
+        max_iter: int | str = "auto",
+        slack: str = "hinge",
+        C: float = 1.0,
+        target_rejection: float | None = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        solver: str = "auto",
+        selection: str = "auto",
+        planning_ahead: int = 1,
+        dtype: str = "float32",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.slack = slack
+        self.C = C
+        self.target_rejection = target_rejection
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.solver = solver
+        self.selection = selection
+        self.planning_ahead = planning_ahead
+        self.dtype = dtype
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : ignored
+            There by convention.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        OneClassSVM
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        X = self._check_examples(X)
+        n = count(X)
+        weights = check_weights(sample_weight, n)
+        self._check_kernel_values(X)
+        kernel = resolve_kernel(*self._kernel_choice(X, weights))
+        rows = self._row_source(X, kernel)
+        if self.solver == "maxminover":
+            return self._count(X, weights, rows, kernel, self._stop_rule(n, time.perf_counter() - began))
+        options = self._solver_options(n)
+        machine, solution = self._train(weights, rows, self._stop_rule(n, time.perf_counter() - began), options)
+        alpha, offset, outcome = self._read(machine, solution, rows)
+        held_out: list[ProblemReport] = []
+        if self.target_rejection is not None:
+            stop = self._stop_rule(n, time.perf_counter() - began)
+            share, held_out = self._held_out_threshold(
+                X,
+                weights,
+                machine,
+                solution,
+                rows,
+                lambda *found: self._scores(machine, *found),
+                self._tight(stop, solution),
+            )
+            # Machines of fewer rows have smaller sums of coefficients; scores are compared per unit of the sum.
+            offset = share * (machine.total if self.slack == "hinge" else 1.0)
+        coefficients = np.zeros(n)
+        coefficients[machine.ids] = alpha
+        self._keep_function(X, kernel, coefficients=coefficients, intercept=-offset, outcome=outcome)
+        self._add_to_report(held_out)
+        self.offset_ = offset
+        if self.verbose:
+            print(self.fit_report_)
+        warn_of_early_ends(self.fit_report_, self.tol)
+        return self
+
+    def score_samples(self, X: Any) -> Vector:
+        """Scores of the rows of `X`: the decision values before the threshold ``offset_`` is taken off.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For a precomputed kernel, (n_samples, n_train).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.decision_function(X) + self.offset_
+
+    def decision_function(self, X: Any) -> Vector:
+        """Values of f for the rows of `X`: positive inside.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For a precomputed kernel, (n_samples, n_train).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._values(X)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        require_choice("slack", self.slack, SLACKS)
+        require_number("C", self.C, above=0)
+        require_solver(self.solver, f"slack={self.slack!r}")
+        if self.solver == "maxminover" and self.dtype != "float32":
+            raise ValueError(f"solver='maxminover' keeps kernel values in float32; got dtype={self.dtype!r}.")
+        if self.slack == "squared":
+            self._require_default_nu("slack", self.slack)
+        elif self.C != 1.0:
+            raise ValueError(f"C is the price of squared slack, and slack='hinge' takes nu instead; got C={self.C!r}.")
+
+    def _count(self, X: Any, weights: Vector, rows: RowSource, kernel: KernelParameters, stop: StopRule) -> Self:
+        """Train by OneClassMaxMinOver, whose tolerance is the feasibility gap."""
+        machine, n = squared_slack_machine(self.C * weights), len(weights)
+        source = rows if len(machine.ids) == n else derived_rows(rows, base=machine.ids)
+        state = CountingState.fresh(source, kernel.gamma, cache_bytes(self.cache_size, n, "float32"))
+        counted = count_to_gap(
+            state,
+            self.C * weights[machine.ids],
+            gap=stop.tolerance,
+            max_iterations=stop.max_iterations,
+            max_seconds=stop.max_seconds,
+            n_threads=thread_count(self.n_jobs),
+        )
+        coefficients = np.zeros(n)
+        coefficients[machine.ids] = counted.coefficients
+        self._keep_function(X, kernel, coefficients=coefficients, intercept=-1.0, outcome=counted.outcome)
+        self.offset_ = 1.0
+        if self.verbose:
+            print(self.fit_report_)
+        warn_of_early_ends(self.fit_report_, self.tol)
+        return self
+
+    def _train(
+        self, weights: Vector, rows: RowSource, stop: StopRule, options: SolverOptions
+    ) -> tuple[ConstantSumMachine, Solution]:
+        if self.slack == "squared":
+            machine = squared_slack_machine(self.C * weights)
+            return machine, train_squared_slack(machine, rows, stop=stop, options=options)[1]
+        machine = nu_machine(weights, self.nu if self.target_rejection is None else self.target_rejection)
+        return machine, train(machine, rows, stop=stop, options=options)[1]
+
+    def _read(self, machine: ConstantSumMachine, solution: Solution, rows: RowSource) -> tuple[Vector, float, Outcome]:
+        """Coefficients, threshold and outcome of the machine."""
+        if self.slack == "squared":
+            alpha, outcome = at_margin_one(machine, solution)
+            return alpha, 1.0, outcome
+        border = BORDER * machine.total * float(np.abs(rows.diagonal()[machine.ids]).max())
+        return solution.alpha, -solution.intercept - border, solution.outcome
+
+    def _scores(self, machine: ConstantSumMachine, problem: DualProblem, solution: Solution) -> tuple[Vector, Outcome]:
+        similarities = machine.similarities(problem, solution)
+        if self.slack == "squared":
+            return similarities / squared_norm(solution), at_margin_one(machine, solution)[1]
+        return similarities, solution.outcome
+
+    def _tight(self, stop: StopRule, solution: Solution) -> StopRule:
+        """Translate the tolerance into units of the problems solved."""
+        if self.slack == "hinge":
+            return stop
+        return StopRule(stop.tolerance * squared_norm(solution), stop.max_iterations, stop.max_seconds)

@@ -1,0 +1,400 @@
+"""Support vector regression."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin.estimators.base import SingleMachine
+from widemargin.estimators.report import warn_of_early_ends
+from widemargin.estimators.scale import resolve_kernel
+from widemargin.estimators.validation import check_weights, require_choice, require_flag, require_number
+from widemargin.kernels import RowSource
+from widemargin.kernels.rows import KernelCallable, count
+from widemargin.machines.dual import GEOMETRIC_SOLVERS, Vector
+from widemargin.machines.regression import LOSSES, Regression, rescaled_start, solve_nu_tube, solve_tube
+
+#: Targets beyond this leave no room for sums of their products with coefficients.
+LARGEST_TARGET = 1e100
+
+
+class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
+    """What the two machines for regression share: the checks of targets and weights, warm starts, prediction."""
+
+    C: float
+    warm_start: bool
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of `C`. Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        SVR or NuSVR
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        X, y, weights = self._check_training_data(X, y, sample_weight)
+        n, bounds = count(X), self._bounds(weights)
+        self._check_kernel_values(X)
+        kernel = resolve_kernel(*self._kernel_choice(X, weights))
+        machine = self._solve(
+            self._row_source(X, kernel),
+            y,
+            bounds,
+            stop=self._stop_rule(n, time.perf_counter() - began),
+            options=self._solver_options(2 * n),
+            start=self._start(bounds),
+        )
+        if self.warm_start:
+            self._last = (bounds, machine.variables)
+        self._keep_function(
+            X, kernel, coefficients=machine.coefficients, intercept=machine.intercept, outcome=machine.outcome
+        )
+        if self.verbose:
+            print(self.fit_report_)
+        warn_of_early_ends(self.fit_report_, self.tol)
+        _warn_of_missing_tube(machine)
+        return self
+
+    def predict(self, X: Any) -> Vector:
+        """Values of the function for the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For a precomputed kernel, (n_samples, n_train).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._values(X)
+
+    def _check_parameters(self) -> None:
+        if self.solver in (*GEOMETRIC_SOLVERS, "maxminover"):
+            raise ValueError(
+                f"solver={self.solver!r} finds the point of a convex hull nearest to the origin, which regression is "
+                "not, since the targets are a linear term of its problem; 'auto', 'smo' and 'block' can solve it."
+            )
+        super()._check_parameters()
+        require_flag("warm_start", self.warm_start)
+
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Vector, Vector]:
+        """Check examples, targets and weights."""
+        X, y = self._check_examples_and_numbers(X, y)
+        row = int(np.abs(y).argmax())
+        if abs(y[row]) > LARGEST_TARGET:
+            raise ValueError(f"y holds {y[row]:.3g} at row {row}, too large to compute with; scale y.")
+        return X, y, check_weights(sample_weight, count(X))
+
+    def _bounds(self, weights: Vector) -> Vector:
+        """C of every example; an infinite one stays so whatever the weight, except 0."""
+        bounds = np.where(weights > 0, self.C, 0.0) * np.where(weights > 0, weights, 1.0)
+        if not bounds.any():
+            raise ValueError(f"C times sample_weight is 0 in float64 for every row; raise C, which is {self.C!r}.")
+        return bounds
+
+    def _start(self, bounds: Vector) -> Vector | None:
+        """Where to start: the last solution, scaled to the new bounds, if it has as many rows."""
+        if not self.warm_start or not hasattr(self, "_last") or len(self._last[0]) != len(bounds):
+            return None
+        old_bounds, variables = self._last
+        return rescaled_start(variables, old_bounds, bounds)
+
+    @abstractmethod
+    def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
+        """Train the machine; `how` are the stop rule, options and start that the builders take."""
+
+
+class SVR(KernelRegressor):
+    r"""Support vector regression with a tube of given width, exact and certified.
+
+    The machine minimises
+
+    .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \ell(|y_n - f(x_n)|), \quad f(x) = \langle w, \phi(x)\rangle + b,
+
+    where the loss is :math:`\ell(r) = \max(0, r - \epsilon)`, or its square, by solving the dual (maximise
+    :math:`(y - \epsilon)'a^+ + (y + \epsilon)'a^- - \beta'K\beta/2` with :math:`\beta = a^+ + a^-` over
+    :math:`\sum \beta = 0`, :math:`0 \le a^+_n \le C_n`, :math:`-C_n \le a^-_n \le 0`) [Glasmachers2008, section 2.3]
+    until no pair of variables violates the optimality conditions by more than `tol`, measured on a gradient recomputed
+    in float64. The squared loss has no :math:`C_n` in its bounds but :math:`\sum_n a_n^2 / (4 C_n)` taken off its
+    objective [Glasmachers2008, section 2.2]. :math:`C_n` is `C` times sample weight.
+
+    With y, epsilon, tol and, for the loss that is not squared, C multiplied by s, the function is multiplied by s.
+
+    Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
+    operations; rows kept are 2 n numbers long, since every example has two variables. Prediction costs n_SV d
+    operations a row.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        A callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
+        anything: strings, graphs, rows of numbers.
+    degree, coef0 : int, default=3, and float, default=0.0
+        Degree of the polynomial kernel; constant of "poly" and "sigmoid".
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, in the units of `y`.
+    C : float, default=1.0
+        Price of leaving the tube. ``inf`` asks for the flattest function with all targets inside the tube, for either
+        loss; a warning says so if there is none. The report then holds for a finite C that no coefficient reaches.
+    epsilon : float, default=0.1
+        Half width of the tube.
+    shrinking : bool, default=True
+        Leave variables that stay at their bounds aside while solving.
+    cache_size : "auto" or float, default="auto"
+        Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
+    verbose : bool, default=False
+        Print the fit report.
+    max_iter : "auto" or int, default="auto"
+        Limit on solver steps; "auto" is max(10^7, 100 n), -1 means none.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        What counts beyond the tube: the distance, or its square.
+    n_jobs : int, default=None
+        Threads for training and prediction; the result does not depend on it. -1 uses all cores.
+    max_time : float, default=None
+        Seconds after which training returns the best machine so far.
+    warm_start : bool, default=False
+        Start from the last solution, scaled to the new bounds, if the new data have as many rows.
+    solver : {"auto", "smo", "block"}, default="auto"
+        Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
+        steps, and Newton steps on all free variables at once where these are few.
+    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
+        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order", but for
+        ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain".
+    planning_ahead : int, default=1
+        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
+    dtype : {"float32", "float64"}, default="float32"
+        Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Rows of the support vectors in the training data: those on the edge of the tube or outside of it.
+    support_vectors_, n_support_ : ndarray or sparse matrix of shape (n_SV, n_features), ndarray of shape (1,)
+        The support vectors (empty for a precomputed kernel), and their number.
+    dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
+        Coefficients of the support vectors; sparse after training on sparse examples.
+    intercept_ : ndarray of shape (1,)
+        Constant of the function.
+    coef_ : ndarray or sparse matrix of shape (1, n_features)
+        Weights of the features, for the linear kernel; sparse after training on sparse examples.
+    fit_report_ : FitReport
+        One entry: reason of the end, violation, duality gap (primal minus dual objective), dual objective, steps,
+        kernel values, seconds, precision of the kernel values that the tolerance needed.
+    fit_status_, n_iter_ : int
+        0 if the problem was solved to `tol`, 1 otherwise; solver steps.
+    shape_fit_ : tuple
+        Shape of the training data.
+    n_features_in_, feature_names_in_ : int and ndarray
+        Number of features, and their names if the data had any.
+
+    References
+    ----------
+    [Glasmachers2008]_ sections 2.2, 2.3 and 4.1; keys are those of ``references.bib``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVR
+    >>> X = np.linspace(0.0, 6.0, 50)[:, np.newaxis]
+    >>> model = SVR(C=10.0, gamma=1.0, epsilon=0.05).fit(X, np.sin(X.ravel()))
+    >>> bool(np.abs(model.predict(X) - np.sin(X.ravel())).max() < 0.06)
+    True
+    >>> model.fit_report_.converged
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str | KernelCallable = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float | str = "auto",
+        verbose: bool = False,
+        max_iter: int | str = "auto",
+        loss: str = "epsilon_insensitive",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        solver: str = "auto",
+        selection: str = "auto",
+        planning_ahead: int = 1,
+        dtype: str = "float32",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.loss = loss
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.solver = solver
+        self.selection = selection
+        self.planning_ahead = planning_ahead
+        self.dtype = dtype
+
+    def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
+        return solve_tube(rows, y, bounds, epsilon=float(self.epsilon), loss=self.loss, **how)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        require_number("C", self.C, above=0, infinite=True)
+        require_number("epsilon", self.epsilon, at_least=0)
+        require_choice("loss", self.loss, LOSSES)
+
+
+class NuSVR(KernelRegressor):
+    r"""Support vector regression that finds the width of its tube, exact and certified.
+
+    The machine minimises, over :math:`w`, :math:`b` and :math:`\epsilon \ge 0`,
+
+    .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \big(\nu \epsilon + \max(0, |y_n - f(x_n)| - \epsilon)\big),
+        \quad f(x) = \langle w, \phi(x)\rangle + b,
+
+    by solving the dual (maximise :math:`y'\beta - \beta'K\beta/2` with :math:`\beta = a^+ + a^-` over
+    :math:`\sum a^+ = -\sum a^- = \nu \sum_n C_n / 2`, :math:`0 \le a^+_n \le C_n`, :math:`-C_n \le a^-_n \le 0`)
+    [Chang2011, section 2.5] until no pair of variables on the same side of the tube violates the optimality conditions
+    by more than `tol`, measured on a gradient recomputed in float64. :math:`C_n` is `C` times sample weight. At most a
+    fraction `nu` of the weight of the examples lies outside the tube, and at least that fraction are support vectors.
+    :class:`SVR` with ``epsilon=model.epsilon_`` finds the same function.
+
+    Costs are those of :class:`SVR`: between n_SV n d and n^2 d operations, and n_SV d for the prediction of a row.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Largest fraction of examples outside the tube, in (0, 1].
+    C : float, default=1.0
+        Price of leaving the tube; finite, since it is also the price of its width.
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
+        See :class:`SVR`.
+    n_jobs, max_time, warm_start, solver, selection, planning_ahead, dtype
+        See :class:`SVR`.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        Half width of the tube that was found.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        See :class:`SVR`.
+    fit_report_, fit_status_, n_iter_, shape_fit_, n_features_in_, feature_names_in_
+        See :class:`SVR`.
+
+    References
+    ----------
+    [Chang2011]_ section 2.5, [Glasmachers2008]_ sections 2.3 and 4.1; keys are those of ``references.bib``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import NuSVR
+    >>> X = np.linspace(0.0, 6.0, 50)[:, np.newaxis]
+    >>> noise = 0.1 * np.random.default_rng(0).normal(size=50)
+    >>> model = NuSVR(nu=0.2, C=10.0, gamma=1.0).fit(X, np.sin(X.ravel()) + noise)
+    >>> outside = np.abs(model.predict(X) - np.sin(X.ravel()) - noise) > model.epsilon_ + model.tol
+    >>> bool(outside.mean() <= 0.2), bool(len(model.support_) >= 0.2 * 50)
+    (True, True)
+    """
+
+    epsilon_: float
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: str | KernelCallable = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float | str = "auto",
+        verbose: bool = False,
+        max_iter: int | str = "auto",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        solver: str = "auto",
+        selection: str = "auto",
+        planning_ahead: int = 1,
+        dtype: str = "float32",
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.solver = solver
+        self.selection = selection
+        self.planning_ahead = planning_ahead
+        self.dtype = dtype
+
+    def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
+        machine = solve_nu_tube(rows, y, bounds, nu=float(self.nu), **how)
+        self.epsilon_ = machine.epsilon
+        return machine
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        require_number("C", self.C, above=0, infinite=True)
+        if np.isinf(self.C):
+            raise ValueError("C must be finite for NuSVR, where it is the price of the tube's width too; got inf.")
+        require_number("nu", self.nu, above=0)
+        if self.nu > 1:
+            raise ValueError(f"nu must be a number above 0 and at most 1; got {self.nu!r}.")
+
+
+def _warn_of_missing_tube(machine: Regression) -> None:
+    """Warn in one sentence if all targets were to lie inside the tube and no such function was found."""
+    if machine.tube_found:
+        return
+    warnings.warn(
+        f"C=inf asks for all targets inside the tube, but no function within epsilon={machine.epsilon:g} of all of "
+        "them was found with this kernel: there is none, or none that can be computed with these budgets; the machine "
+        "kept is that of a very large finite C.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,398 @@
+"""Support vector data description: the smallest enclosing ball."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from widemargin.estimators.input_space import centred, squared_distances_to
+from widemargin.estimators.novelty import BORDER, NoveltyMachine, require_solver, sides
+from widemargin.estimators.prediction import as_dense
+from widemargin.estimators.report import ProblemReport, warn_of_early_ends
+from widemargin.estimators.scale import resolve_kernel
+from widemargin.estimators.validation import check_weights, require_number
+from widemargin.kernels import KernelParameters, row_source
+from widemargin.kernels.rows import KernelCallable, count
+from widemargin.machines.dual import DualProblem, Outcome, Solution, Vector
+from widemargin.machines.enclosing_ball import Ball, ball_machine, read_ball, scaled_stop, train_ball
+from widemargin.machines.one_class import ConstantSumMachine
+
+#: Squared radii below this share of the kernel's diagonal need more digits than float32 predictions have.
+THIN_BALL = 1e-2
+
+#: Diagonals that differ by less than this share of the largest entry are constant.
+CONSTANT_DIAGONAL = 1e-12
+
+
+class SVDD(NoveltyMachine):
+    r"""Support vector data description [Tax2004]_: the smallest ball that encloses most of the training rows.
+
+    For weights :math:`w_n` of total :math:`W` it minimises
+
+    .. math:: R^2 + C \sum_n w_n \max(0, \|\phi(x_n) - c\|^2 - R^2), \qquad C = \frac{1}{\nu W}
+
+    through its dual (maximise :math:`\sum_n a_n k(x_n, x_n) - a'Ka` over :math:`\sum a = 1`, :math:`0 \le a_n \le C
+    w_n`); the centre is :math:`c = \sum_n a_n \phi(x_n)`. Rows are accepted if they lie in the ball or on it. At most
+    a share `nu` of the training rows lies outside. Where k(x, x) is constant, as for the Gaussian kernel, the ball
+    accepts what :class:`OneClassSVM` with the same `nu` accepts.
+
+    Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
+    operations, n_SV n numbers of cache where memory allows. Prediction costs n_SV d operations a row, d for the linear
+    kernel, whose dense rows are centred first, so that a common offset costs no digits.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Share of the weight that may stay outside, above 0 and at most 1.
+    C : float, default=None
+        Price of a row outside, in place of `nu`, which must then be left at its default; at least 1 / W. ``inf`` asks
+        for the hard ball, which encloses all rows; every C of at least 1 / min(w) gives it.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        A callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
+        anything: strings, graphs, rows of numbers.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, in squared distances as shares of ``spread_``: it means the same
+        whatever the units of the data.
+    shrinking : bool, default=True
+        Leave variables that stay at their bounds aside while solving.
+    cache_size : "auto" or float, default="auto"
+        Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
+    verbose : bool, default=False
+        Print the fit report.
+    max_iter : "auto" or int, default="auto"
+        Limit on solver steps; "auto" is max(10^7, 100 n), -1 means none.
+    target_rejection : float, default=None
+        Share of new rows to reject, above 0 and below 1, in place of `nu` and `C`, which must then be left at their
+        defaults. The training rows are dealt into five parts; distances of each part are taken from the centre of a
+        ball trained without it, and the radius is set so that this share of the held-out rows lies outside. Balls are
+        trained with nu = `target_rejection`, the ball whose own radius would do with ever more rows; see
+        :class:`OneClassSVM`.
+    n_jobs : int, default=None
+        Threads for training and prediction; the result does not depend on it. -1 uses all cores.
+    max_time : float, default=None
+        Seconds after which training returns the best ball so far.
+    solver : {"auto", "smo", "block", "mdm", "accelerated-mdm"}, default="auto"
+        Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
+        steps, and Newton steps on all free variables at once where these are few. The last two [Barbero2008]_ solve
+        minimum norm problems: hard balls of kernels with constant k(x, x).
+    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
+        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1] of "smo" and "block".
+    planning_ahead : int, default=1
+        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
+    dtype : {"float32", "float64"}, default="float32"
+        Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
+
+    Attributes
+    ----------
+    radius_ : float
+        R, in the units of the kernel's distances: those of the data for the linear kernel.
+    center_coef_ : ndarray of shape (n_SV,)
+        Coefficients of the centre over the support vectors; they sum to 1.
+    center_squared_norm_ : float
+        Squared norm of the centre, :math:`a'Ka`.
+    spread_ : float
+        Mean squared distance of the training rows from their mean, by an even sample of at most 500 of them: the unit
+        of `tol`.
+    support_ : ndarray of shape (n_SV,)
+        Rows of the support vectors in the training data.
+    support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
+        The support vectors (empty for a precomputed kernel).
+    n_support_ : ndarray of shape (1,)
+        Their number.
+    dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
+        ``center_coef_`` in scikit-learn's layout.
+    intercept_ : ndarray of shape (1,)
+        :math:`(R^2 - \|c\|^2) / 2`: the decision value is twice (sum of coefficients times kernel values plus this),
+        minus k(x, x).
+    offset_ : float
+        Threshold of the scores, :math:`-R^2`, less a rounding error, so that rows on the surface are accepted.
+    coef_ : ndarray or sparse matrix of shape (1, n_features)
+        The centre, for the linear kernel; sparse after training on sparse examples.
+    fit_report_ : FitReport
+        First the ball: reason of the end, violation (in units of ``spread_``), duality gap, objective (the dual one, in
+        squared distances), steps, kernel values, seconds, precision of the kernel values that the tolerance needed.
+        Then, with `target_rejection`, those trained without a part of the rows.
+    fit_status_ : int
+        0 if every problem was solved to `tol`, 1 otherwise.
+    n_iter_ : int
+        Solver steps of the ball.
+    shape_fit_ : tuple
+        Shape of the training data.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Their names, if the data had any.
+
+    References
+    ----------
+    [Tax2004]_, [Schoelkopf2001]_, [Glasmachers2008]_, [Barbero2008]_; keys are those of ``references.bib``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVDD
+    >>> square = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0], [1.0, 1.5]])
+    >>> ball = SVDD(C=np.inf, kernel="linear").fit(square)
+    >>> ball.coef_.round(6), round(ball.radius_**2, 6)
+    (array([[1., 1.]]), 2.0)
+    >>> ball.decision_function([[1.0, 1.0], [3.0, 1.0]]).round(6)
+    array([ 2., -2.])
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float | None = None,
+        kernel: str | KernelCallable = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        cache_size: float | str = "auto",
+        verbose: bool = False,
+        max_iter: int | str = "auto",
+        target_rejection: float | None = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        solver: str = "auto",
+        selection: str = "auto",
+        planning_ahead: int = 1,
+        dtype: str = "float32",
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.target_rejection = target_rejection
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.solver = solver
+        self.selection = selection
+        self.planning_ahead = planning_ahead
+        self.dtype = dtype
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : ignored
+            There by convention.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        SVDD
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        X = self._check_examples(X)
+        n = count(X)
+        weights = check_weights(sample_weight, n)
+        self._require_feasible_price(weights)
+        self._check_kernel_values(X)
+        kernel = resolve_kernel(*self._kernel_choice(X, weights))
+        rows = self._row_source(centred(X, weights) if kernel.kernel == "linear" else X, kernel)
+        options, diagonal = self._solver_options(n), rows.diagonal()
+        machine = self._machine(weights, diagonal)
+        stop = self._stop_rule(n, time.perf_counter() - began)
+        ball, solution, self.spread_ = train_ball(machine, rows, diagonal, stop=stop, options=options)
+        squared_radius = ball.squared_radius
+        held_out: list[ProblemReport] = []
+        if self.target_rejection is not None:
+
+            def read(problem: DualProblem, found: Solution) -> tuple[Vector, Outcome]:
+                other = read_ball(machine, problem, found, diagonal, self.spread_)
+                return -other.squared_distances, other.outcome
+
+            left = self._stop_rule(n, time.perf_counter() - began)
+            left = scaled_stop(machine, diagonal, self.spread_, left, options)
+            threshold, held_out = self._held_out_threshold(X, weights, machine, solution, rows, read, left)
+            squared_radius = -threshold
+        self._keep_ball(X, kernel, machine, ball, squared_radius, diagonal)
+        self._add_to_report(held_out)
+        if self.verbose:
+            print(self.fit_report_)
+        warn_of_early_ends(self.fit_report_, self.tol)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.intp]:
+        """Train on the rows of `X` and tell which of them the ball accepts.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : ignored
+            There by convention.
+        **kwargs : dict
+            Further arguments of :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            +1 or -1.
+        """
+        self.fit(X, y, **kwargs)
+        return self.predict(X, np.diagonal(np.asarray(X)) if self.kernel == "precomputed" else None)
+
+    def decision_function(self, X: Any, diagonal: Any = None) -> Vector:
+        """Squared radius minus squared distance from the centre, in the kernel's own units; positive inside.
+
+        For the linear kernel these are squared units of the data; for the Gaussian kernel no squared distance exceeds
+        2.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For a precomputed kernel, (n_samples, n_train).
+        diagonal : array-like of shape (n_samples,), optional
+            k(x, x) for each row, only for a precomputed kernel; may be left out if the training matrix has a constant
+            diagonal, which then is that of new rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.score_samples(X, diagonal) - self.offset_
+
+    def score_samples(self, X: Any, diagonal: Any = None) -> Vector:
+        """Negative squared distances of the rows of `X` from the centre.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        diagonal : array-like of shape (n_samples,), optional
+            As in :meth:`decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if diagonal is not None and self.kernel != "precomputed":
+            raise ValueError("diagonal is for kernel='precomputed' only; other kernels compute k(x, x) from X.")
+        if self.kernel == "linear":
+            rows = self._check_new_data(X)
+            self._require_consistent_attributes()
+            return -squared_distances_to(self._linear_weights(), rows)
+        similarities = self._values(X) - self.intercept_[0]
+        return np.asarray(2.0 * similarities - self._own_similarities(X, diagonal) - self.center_squared_norm_)
+
+    def predict(self, X: Any, diagonal: Any = None) -> NDArray[np.intp]:
+        """Tell rows in the ball or on it from those outside.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        diagonal : array-like of shape (n_samples,), optional
+            As in :meth:`decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            +1 where the decision value is at least 0, -1 elsewhere.
+        """
+        return sides(self.decision_function(X, diagonal))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        require_solver(self.solver, "a ball")
+        if self.C is not None:
+            require_number("C", self.C, above=0, infinite=True)
+            self._require_default_nu("C", self.C)
+            if self.target_rejection is not None:
+                raise ValueError(
+                    f"target_rejection={self.target_rejection!r} takes the place of C, which must then be None; got "
+                    f"C={self.C!r}."
+                )
+
+    def _require_feasible_price(self, weights: Vector) -> None:
+        least = 1.0 / float(weights.sum())
+        if self.C is not None and least * (1.0 - 1e-12) > self.C:
+            raise ValueError(
+                f"C={self.C!r} is infeasible: the coefficients of the centre could not sum to 1; it must be at least "
+                f"1 / (sum of the weights) = {least:.6g}."
+            )
+
+    def _machine(self, weights: Vector, diagonal: Vector) -> ConstantSumMachine:
+        if self.C is not None:
+            return ball_machine(weights, diagonal, C=max(float(self.C), 1.0 / float(weights.sum())))
+        return ball_machine(
+            weights, diagonal, nu=float(self.nu if self.target_rejection is None else self.target_rejection)
+        )
+
+    def _keep_ball(
+        self,
+        X: Any,
+        kernel: KernelParameters,
+        machine: ConstantSumMachine,
+        ball: Ball,
+        squared_radius: float,
+        diagonal: Vector,
+    ) -> None:
+        """Set the fitted attributes."""
+        coefficients = np.zeros(len(diagonal))
+        coefficients[machine.ids] = ball.center
+        norm = ball.squared_norm
+        self._keep_function(X, kernel, coefficients=coefficients, intercept=0.0, outcome=ball.outcome)
+        self.center_coef_ = coefficients[self.support_]
+        if kernel.kernel == "linear":
+            # The kernel solved with was that of centred rows.
+            norm = float(np.square(as_dense(self._linear_weights())).sum())
+        self.center_squared_norm_ = norm
+        used = diagonal[machine.ids]
+        largest = float(np.abs(used).max())
+        self.radius_ = math.sqrt(max(0.0, squared_radius))
+        self.offset_ = -squared_radius - (BORDER * largest if self.target_rejection is None else 0.0)
+        self.intercept_ = np.array([-0.5 * (self.offset_ + norm)])
+        constant = float(used.max() - used.min()) <= CONSTANT_DIAGONAL * largest
+        self._diagonal_of_new_rows = float(used[0]) if constant else None
+        self._predict_in_double = bool(self._predict_in_double or squared_radius < THIN_BALL * largest)
+
+    def _own_similarities(self, X: Any, diagonal: Any) -> Vector | float:
+        """k(x, x) for the rows of `X`."""
+        kernel = self._kernel_parameters
+        if kernel.kernel == "rbf":
+            return 1.0
+        if kernel.kernel != "precomputed":
+            rows = self._check_new_data(X)
+            return row_source(
+                rows, kernel=kernel.kernel, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree
+            ).diagonal()
+        if diagonal is None:
+            if self._diagonal_of_new_rows is None:
+                raise ValueError(
+                    "diagonal is needed: the precomputed training matrix has no constant diagonal, so that k(x, x) of "
+                    "new rows cannot be known; pass one number for each row."
+                )
+            return self._diagonal_of_new_rows
+        numbers = np.asarray(diagonal, dtype=np.float64)
+        if numbers.shape != (count(X),) or not np.isfinite(numbers).all():
+            raise ValueError(
+                f"diagonal must hold one finite number for each of the {count(X)} rows of X; got shape {numbers.shape}."
+            )
+        return numbers

@@ -1,0 +1,177 @@
+r"""The smallest ball that encloses most of the examples [Tax2004].
+
+For weights w_n of total W and a price C (or a fraction nu = 1 / (C W)) the ball with centre c and radius R solves
+
+    minimise R^2 + C sum_n w_n xi_n   subject to   ||phi(x_n) - c||^2 <= R^2 + xi_n, xi_n >= 0,
+
+whose dual is: maximise sum_n a_n k(x_n, x_n) - a'Ka subject to sum(a) = 1, 0 <= a_n <= C w_n, with c = sum_n a_n
+phi(x_n). Where the diagonal of K is constant, this is the one-class machine with the same nu.
+
+The problem solved has a T-fold sum and T-fold bounds, which makes the bounds of a soft ball the weights, and half of
+the objective.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from widemargin.kernels import RowSource
+from widemargin.machines.dual import (
+    GEOMETRIC_SOLVERS,
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    Vector,
+    solve_all,
+)
+from widemargin.machines.one_class import ConstantSumMachine, train
+
+#: Examples from which the spread of all is taken.
+SPREAD_SAMPLE = 500
+
+#: Violations below this share of the largest kernel value are rounding.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A ball in the space of the kernel.
+
+    Parameters
+    ----------
+    center : ndarray of shape (m,)
+        Coefficients of the centre over the examples with a variable; they sum to 1.
+    squared_norm : float
+        Of the centre.
+    squared_radius : float
+    squared_distances : ndarray of shape (m,)
+        Of the examples with a variable from the centre.
+    outcome : Outcome
+        In the units of the ball: the objective is the dual one, which at the optimum is R^2 + C sum w xi; the
+        violation is that of squared distances, divided by the spread.
+    """
+
+    center: Vector
+    squared_norm: float
+    squared_radius: float
+    squared_distances: Vector
+    outcome: Outcome
+
+
+def ball_machine(
+    weights: Vector, diagonal: Vector, *, nu: float | None = None, C: float = math.inf
+) -> ConstantSumMachine:
+    """Build the machine of a ball; examples of weight 0 have no variable.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+    diagonal : ndarray of shape (n,)
+        k(x_n, x_n).
+    nu : float, optional
+        Share of the weight that may stay outside; if not given, `C` counts.
+    C : float
+        At least 1 / W; infinity, or anything from 1 / min(w) on, asks for a hard ball.
+
+    Examples
+    --------
+    >>> ball_machine(np.ones(4), np.ones(4), nu=0.5).total
+    2.0
+    >>> ball_machine(np.ones(4), np.ones(4)).upper.tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    ids = np.flatnonzero(weights > 0).astype(np.int32)
+    share = np.ascontiguousarray(weights[ids], dtype=np.float64)
+    # A constant in the linear term moves the price of the sum and nothing else; without it balls of constant diagonal
+    # are minimum norm problems.
+    linear = 0.5 * (diagonal[ids] - diagonal[ids].min())
+    if nu is not None:
+        return ConstantSumMachine(ids, linear, share, nu * float(share.sum()))
+    if C * float(share.min()) >= 1.0:
+        return ConstantSumMachine(ids, linear, np.ones(len(ids)), 1.0)
+    return ConstantSumMachine(ids, linear, np.minimum(share, 1.0 / C), 1.0 / C)
+
+
+def is_hard(machine: ConstantSumMachine) -> bool:
+    """Whether no bound can hold a variable back, so that the ball encloses everything."""
+    return bool((machine.upper >= machine.total).all())
+
+
+def spread(machine: ConstantSumMachine, rows: RowSource, diagonal: Vector, options: SolverOptions) -> float:
+    """Mean squared distance of the examples from their mean, by an even sample of them: the unit of the tolerance."""
+    chosen = np.unique(np.linspace(0, len(machine.ids) - 1, SPREAD_SAMPLE).astype(np.intp))
+    ids, share = machine.ids[chosen], machine.upper[chosen] / machine.upper[chosen].sum()
+    problem = DualProblem(np.zeros(len(ids)), np.zeros(len(ids)), np.ones(len(ids)), (1.0, 0.0))
+    plain = replace(options, solver="smo")
+    # No step is taken: what is asked for is the gradient.
+    at_mean = solve_all([Subproblem(ids, problem, share)], rows, stop=StopRule(max_iterations=0), options=plain)[0]
+    return float(share @ diagonal[ids] + at_mean.alpha @ at_mean.gradient)
+
+
+def train_ball(
+    machine: ConstantSumMachine, rows: RowSource, diagonal: Vector, *, stop: StopRule, options: SolverOptions
+) -> tuple[Ball, Solution, float]:
+    """Find the smallest ball to a violation of `tolerance` times the spread; return it, the solution and the spread.
+
+    Parameters
+    ----------
+    machine : ConstantSumMachine
+        From :func:`ball_machine`.
+    rows : RowSource
+        Kernel rows of all examples.
+    diagonal : ndarray of shape (n,)
+        k(x_n, x_n) of all examples.
+    stop, options
+        See :mod:`widemargin.machines.dual`.
+    """
+    unit = max(spread(machine, rows, diagonal, options), ROUNDING * float(np.abs(diagonal[machine.ids]).max()))
+    unit = unit if unit > 0 else 1.0
+    stop = scaled_stop(machine, diagonal, unit, stop, options)
+    problem, solution = train(machine, rows, stop=stop, options=options)
+    return read_ball(machine, problem, solution, diagonal, unit), solution, unit
+
+
+def scaled_stop(
+    machine: ConstantSumMachine, diagonal: Vector, unit: float, stop: StopRule, options: SolverOptions
+) -> StopRule:
+    """Translate a tolerance in units of the spread into one of the problem solved."""
+    tolerance = 0.5 * stop.tolerance * unit * machine.total
+    if options.solver in GEOMETRIC_SOLVERS:
+        # Theirs is relative to the squared norm of T times the centre, which is at most this.
+        tolerance /= machine.total**2 * float(diagonal[machine.ids].max())
+    return replace(stop, tolerance=tolerance)
+
+
+def squared_distances(
+    machine: ConstantSumMachine, problem: DualProblem, solution: Solution, diagonal: Vector
+) -> tuple[Vector, float]:
+    """Squared distances of the examples from the centre, and the centre's squared norm, from the gradient."""
+    similarity = machine.similarities(problem, solution)
+    norm = float(solution.alpha @ similarity) / problem.total[0]
+    return diagonal[machine.ids] - 2.0 * similarity + norm, norm
+
+
+def read_ball(
+    machine: ConstantSumMachine, problem: DualProblem, solution: Solution, diagonal: Vector, unit: float
+) -> Ball:
+    """Read the ball off a solution: on its surface lie the examples whose variables are inside their bounds."""
+    total = problem.total[0]
+    distances, norm = squared_distances(machine, problem, solution, diagonal)
+    least = float(diagonal[machine.ids].min())
+    # On the surface the gradient T y_n - (Ka)_n is the price of the sum, with y_n = (k(x_n, x_n) - least) / 2.
+    hard, objective = is_hard(machine), 2.0 * solution.outcome.objective / total**2 + least
+    radius = float(distances.max()) if hard else 2.0 * solution.intercept / total + least + norm
+    outcome = replace(
+        solution.outcome,
+        kkt_violation=2.0 * solution.outcome.kkt_violation / (total * unit),
+        # A ball that encloses everything is a primal point without slack.
+        duality_gap=radius - objective if hard else 2.0 * solution.outcome.duality_gap / total**2,
+        objective=objective,
+    )
+    return Ball(solution.alpha / total, norm, radius, distances, outcome)

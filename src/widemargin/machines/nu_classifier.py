@@ -1,0 +1,305 @@
+"""The nu-classifier and its pairs of classes.
+
+For a pair of classes with labels y_n = +1 and -1 and weights v_n:
+
+minimise ||w||^2 / 2 - nu sum(v) rho + sum_n v_n max(0, rho - y_n (<w, phi(x_n)> + b))
+
+whose dual is eq. 4.1 of [Glasmachers2008] with linear term 0, |a_n| <= v_n, and a constant sum for each class:
+nu sum(v) / 2 for the first one and its negative for the second [Chang2011, section 2.2]. The prices of the two sums are
+b - rho and b + rho. Divided by rho, the machine is the C-classifier of C_n = v_n / rho, and that is how it is kept.
+
+Problems of this kind scale: v / s has the solution a / s, and rho / s. They are solved at the scale at which rho is 1,
+so that the tolerance means what it means for every other classifier: a violation in units of the margin.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.kernels import RowSource
+from widemargin.machines.classifier import (
+    Pair,
+    PairExamples,
+    PairSolution,
+    box,
+    pairs_of_classes,
+    remaining,
+    share_class_rows,
+    starting_points,
+    summed,
+    typical,
+)
+from widemargin.machines.dual import (
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    Vector,
+    solve_all,
+)
+
+#: A rho below this share of what the weights and the kernel's diagonal admit is 0 but for rounding.
+SMALLEST_RHO = 1e-10
+
+#: Gradients are exact to about this share of the same.
+ROUNDING = 1e-14
+
+#: Times that the scale of a problem is corrected.
+MOST_STAGES = 30
+
+
+def constant_sum(pair: PairExamples, weights: Vector, nu: float) -> tuple[float, float]:
+    """Return the constant sum of each class of a pair, and the largest one that its examples admit.
+
+    Examples
+    --------
+    >>> pair = PairExamples((0, 1), np.arange(4, dtype=np.int32), np.array([1.0, -1.0, -1.0, -1.0]))
+    >>> constant_sum(pair, np.ones(4), 0.25)
+    (0.5, 1.0)
+    """
+    own = weights[pair.ids]
+    first, second = float(own[pair.signs > 0].sum()), float(own[pair.signs < 0].sum())
+    return 0.5 * nu * (first + second), min(first, second)
+
+
+def tightest_pair(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> tuple[Pair, float] | None:
+    """Return the pair of classes that admits the smallest nu only, and that nu; None if no two classes have weight.
+
+    It is twice the share of the lighter class.
+
+    Examples
+    --------
+    >>> tightest_pair(np.array([0, 0, 0, 1, 2, 2]), 3, np.ones(6))
+    ((0, 1), 0.5)
+    """
+    limits = []
+    for pair in pairs_of_classes(labels, n_classes, weights):
+        whole, largest = constant_sum(pair, weights, 1.0)
+        limits.append((pair.pair, largest / whole))
+    return min(limits, key=lambda limit: limit[1], default=None)
+
+
+@dataclass
+class _Search:
+    """One pair of classes on its way to the scale at which rho is 1; all numbers are those of the weights as given."""
+
+    examples: PairExamples
+    bounds: Vector
+    total: float
+    alpha: Vector
+    smallest_rho: float
+    smallest_scale: float
+    gradient: Vector | None = None
+    prices: tuple[float, float] = (0.0, 0.0)
+    scale: float = 1.0
+    settled: bool = False
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def rho(self) -> float:
+        """The margin, from the prices of the two sums."""
+        return 0.5 * (self.prices[1] - self.prices[0])
+
+    def subproblem(self) -> Subproblem:
+        """Build the dual problem at the present scale, to start from the last solution."""
+        bounded = box(self.examples.signs, self.bounds / self.scale)
+        total = self.total / self.scale
+        problem = DualProblem(
+            np.zeros(len(self.alpha)),
+            bounded.lower,
+            bounded.upper,
+            (total, -total),
+            (self.examples.signs < 0).astype(np.uint8),
+        )
+        gradient = None if self.gradient is None else self.gradient / self.scale
+        return Subproblem(self.examples.ids, problem, self.alpha / self.scale, gradient)
+
+    def take(self, solution: Solution) -> None:
+        """Keep a solution."""
+        outcome, scale = solution.outcome, self.scale
+        self.alpha, self.gradient = solution.alpha * scale, solution.gradient * scale
+        self.prices = (solution.intercept * scale, solution.second_intercept * scale)
+        last = replace(
+            outcome,
+            kkt_violation=outcome.kkt_violation * scale,
+            duality_gap=outcome.duality_gap * scale**2,
+            objective=outcome.objective * scale**2,
+        )
+        self.outcomes.append(last)
+
+    def settle(self, tolerance: float) -> None:
+        """Settle for the last solution if its own rho says so, or if there is none; else go on at another scale."""
+        last, hopeless = self.outcomes[-1], self.rho <= self.smallest_rho
+        self.settled = hopeless or last.reason != "converged" or last.kkt_violation <= tolerance * self.rho
+        if not self.settled and self.scale <= self.smallest_scale:
+            self.settled = True
+            self.outcomes[-1] = replace(last, reason="stalled")
+        self.rescale(self.rho)
+
+    def settle_early(self, tolerance: float) -> None:
+        """Settle for the starting point if it was solved (small problems are); else guess the scale from it."""
+        assert self.gradient is not None
+        last = self.outcomes[-1]
+        solved = self.rho > self.smallest_rho and last.kkt_violation <= tolerance * self.rho
+        self.settled = solved or last.reason != "converged"
+        self.rescale(-float(self.alpha @ self.gradient) / (2.0 * self.total))
+
+    def rescale(self, rho: float) -> None:
+        """Choose the scale for an expected rho: a power of two, so that nothing is rounded, that makes it 1 to 2."""
+        self.scale = 2.0 ** math.floor(math.log2(max(rho, self.smallest_scale)))
+
+    def machine(self) -> PairSolution:
+        """Divide by rho: variables, intercept and certificate of the C-classifier with C_n = v_n / rho."""
+        found = self.rho > self.smallest_rho
+        rho = self.rho if found else 1.0
+        signs, ids, pair = self.examples.signs, self.examples.ids, self.examples.pair
+        assert self.gradient is not None
+        last = self.outcomes[-1]
+        outcome = replace(
+            summed(last, self.outcomes),
+            reason=last.reason if self.settled else "stalled",
+            kkt_violation=last.kkt_violation / rho,
+            duality_gap=last.duality_gap / rho**2,
+            # sum |a_n| is the same for all feasible points
+            objective=2.0 * self.total / rho + last.objective / rho**2,
+        )
+        intercept = 0.5 * (self.prices[0] + self.prices[1]) / rho
+        solution = Solution(self.alpha / rho, signs + self.gradient / rho, intercept, outcome)
+        return PairSolution(pair, ids, solution, hard_margin_found=found)
+
+
+def filled(signs: Vector, weights: Vector, total: float) -> Vector:
+    """Return a feasible point with few variables off zero: the heaviest examples of each class, filled up.
+
+    Examples
+    --------
+    >>> filled(np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4), 1.5).tolist()
+    [1.0, 0.5, -1.0, -0.5]
+    """
+    start = np.zeros(len(signs))
+    for sign in (1.0, -1.0):
+        mine = np.flatnonzero(signs == sign)
+        mine = mine[np.argsort(-weights[mine], kind="stable")]
+        before = np.concatenate([[0.0], np.cumsum(weights[mine])[:-1]])
+        start[mine] = sign * np.clip(total - before, 0.0, weights[mine])
+    return start
+
+
+def restored(alpha: Vector, signs: Vector, bounds: Vector, total: float) -> Vector:
+    """Bring a point, in units of the weights, to the constant sums while most variables stay where they are.
+
+    Those inside their bounds give way first, then those at a bound; a projection would move all zeros.
+
+    Examples
+    --------
+    >>> restored(np.array([1.0, 0.5, 0.0, -1.5]), np.array([1.0, 1.0, 1.0, -1.0]), np.ones(4), 1.75).tolist()
+    [1.0, 0.75, 0.0, -1.0]
+    """
+    sizes = np.clip(signs * alpha, 0.0, bounds)
+    for sign in (1.0, -1.0):
+        mine = np.flatnonzero(signs == sign)
+        missing = total - float(sizes[mine].sum())
+        room = bounds[mine] - sizes[mine] if missing > 0.0 else sizes[mine]
+        free = (sizes[mine] > 0.0) & (sizes[mine] < bounds[mine])
+        order = np.argsort(~free, kind="stable")
+        before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
+        sizes[mine[order]] += np.sign(missing) * np.clip(abs(missing) - before, 0.0, room[order])
+    return signs * np.clip(sizes, 0.0, bounds)
+
+
+def starting_points_in_weights(machines: list[PairSolution], weights: Vector, nu: float) -> dict[Pair, Vector]:
+    """Spread solutions over all examples, multiplied by their rho, to start the next fit from."""
+    starts = starting_points(machines, len(weights))
+    for machine in machines:
+        total = float(np.abs(machine.solution.alpha).sum())
+        if total > 0.0:
+            starts[machine.pair] *= nu * float(weights[machine.ids].sum()) / total
+    return starts
+
+
+def solve_nu_pairs(
+    rows: RowSource,
+    labels: NDArray[np.intp],
+    n_classes: int,
+    nu: float,
+    weights: Vector,
+    *,
+    stop: StopRule,
+    options: SolverOptions,
+    starts: Mapping[Pair, Vector] | None = None,
+) -> list[PairSolution]:
+    """Train every pair of classes that both have examples with a positive weight.
+
+    Parameters
+    ----------
+    rows : RowSource
+        Kernel rows of all examples.
+    labels : ndarray of int
+        Class numbers 0 .. n_classes - 1.
+    n_classes : int
+        Number of classes.
+    nu : float
+        Feasible for every pair; see :func:`tightest_pair`.
+    weights : ndarray
+        Weight of every example: 0 leaves it out, 2 is the same as having it twice.
+    stop : StopRule
+        Its tolerance is in units of the margin, its budgets hold for all stages together.
+    options : SolverOptions
+        See :mod:`widemargin.machines.dual`.
+    starts : mapping from pair to ndarray, optional
+        Signed starting points over all examples, in units of the weights: see :func:`starting_points_in_weights`.
+
+    Returns
+    -------
+    list of PairSolution
+        Scaled to margin 1, certificates too: those of the C-classifier with C_n = v_n / rho. Where the hulls of two
+        classes, reduced to weights of at most v_n, meet, rho is 0; such a machine stays unscaled, and its
+        `hard_margin_found` is unset.
+    """
+    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+    pairs = pairs_of_classes(labels, n_classes, weights)
+    rows, options = share_class_rows(rows, labels, len(pairs), options)
+    diagonal, searches = rows.diagonal(), []
+    for pair in pairs:
+        total = min(constant_sum(pair, weights, nu))
+        # No variable exceeds the sum; twice the sum is no bound then, and a tighter one for the gap.
+        bounds = np.minimum(weights[pair.ids], 2.0 * total)
+        last = None if starts is None else starts.get(pair.pair)
+        start = filled(pair.signs, bounds, total)
+        if last is not None:
+            start = restored(last[pair.ids], pair.signs, bounds, total)
+        largest_rho = max(total * typical(diagonal[pair.ids]), 1e200 * np.finfo(np.float64).tiny)
+        floor = largest_rho * max(SMALLEST_RHO, ROUNDING / stop.tolerance)
+        searches.append(_Search(pair, bounds, total, start, SMALLEST_RHO * largest_rho, floor))
+    # The gradient at the starting point says what scale to expect: a'Ka would be 2 rho total if no example had slack.
+    _advance(searches, rows, replace(stop, tolerance=np.inf), options, deadline)
+    for search in searches:
+        search.settle_early(stop.tolerance)
+    for _ in range(MOST_STAGES):
+        unsettled = [search for search in searches if not search.settled]
+        if not unsettled:
+            break
+        _advance(unsettled, rows, stop, options, deadline)
+        for search in unsettled:
+            search.settle(stop.tolerance)
+    return [search.machine() for search in searches]
+
+
+def _advance(
+    searches: list[_Search], rows: RowSource, stop: StopRule, options: SolverOptions, deadline: float | None
+) -> None:
+    """Solve once more at the present scales, with what is left of the budgets."""
+    spent = max((sum(one.iterations for one in search.outcomes) for search in searches), default=0)
+    solutions = solve_all(
+        [search.subproblem() for search in searches], rows, stop=remaining(stop, spent, deadline), options=options
+    )
+    for search, solution in zip(searches, solutions, strict=True):
+        search.take(solution)

@@ -1,0 +1,301 @@
+r"""One-class machines: half-spaces that hold most of the examples and keep away from the origin.
+
+With the nu penalty [Schoelkopf2001], for weights w_n of total W,
+
+    minimise ||w||^2 / 2 + sum_n w_n xi_n - nu W rho   subject to   <w, phi(x_n)> >= rho - xi_n, xi_n >= 0,
+
+whose dual is: maximise -a'Ka/2 subject to sum(a) = nu W, 0 <= a_n <= w_n. The price of the sum is -rho.
+
+With squared slack [Timm2009, eq. 1]
+
+    minimise ||w||^2 / 2 + sum_n C_n xi_n^2 / 2   subject to   <w, phi(x_n)> >= 1 - xi_n,
+
+whose dual is: maximise sum(a) - a'K*a/2 subject to a >= 0, with K* = K + diag(1 / C_n) [Timm2009, eq. 3 as a maximum].
+On the ray a = s p with sum(p) = 1 the maximum is at s = 1 / p'K*p and worth s / 2: the machine is the point of least
+norm in the convex hull of the examples under K*, scaled to margin 1. So this one, too, has a constant sum, and the
+solvers of the minimum norm problem solve it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.kernels import RowSource, derived_rows
+from widemargin.machines.dual import (
+    GEOMETRIC_SOLVERS,
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    Vector,
+    solve_all,
+)
+
+Mask = NDArray[np.bool_]
+
+#: Problems of more variables start from the solution for a sample of them, every so many-th, between these sizes.
+SAMPLE_SIZES = (1000, 5000)
+#: Share of the problem that the sample takes, within these sizes.
+SAMPLE_SHARE = 0.05
+#: Violation at which a sample is solved well enough, as a share of the typical gradient.
+SAMPLE_TOLERANCE = 0.01
+
+#: Rounds in which the tolerance of the minimum norm problem follows the norm found; each continues the last.
+MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class ConstantSumMachine:
+    """Variables of one sign with a constant sum T: maximise T y'a - a'Ka/2 subject to sum(a) = T, 0 <= a <= u.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (m,)
+        The examples with a variable.
+    linear : ndarray of shape (m,)
+        y, the linear term for T = 1.
+    upper : ndarray of shape (m,)
+        u; infinite for none.
+    total : float
+        T.
+    ridge : ndarray of shape (m,), optional
+        What a squared slack adds to the diagonal of K.
+    """
+
+    ids: NDArray[np.int32]
+    linear: Vector
+    upper: Vector
+    total: float
+    ridge: Vector | None = None
+
+    def problem(self, member: Mask | None = None) -> DualProblem:
+        """Build the dual problem; variables that are no members have the box [0, 0].
+
+        Where there are bounds, the sum shrinks in proportion to theirs. A held-out example that way still has a
+        gradient, from which its score can be read.
+        """
+        upper = self.upper if member is None else np.where(member, self.upper, 0.0)
+        bounded = bool(np.isfinite(self.upper).all())
+        total = self.total * float(upper.sum() / self.upper.sum()) if bounded else self.total
+        return DualProblem(total * self.linear, np.zeros(len(upper)), upper, (total, 0.0))
+
+    def source(self, rows: RowSource) -> tuple[RowSource, NDArray[np.int32]]:
+        """Give the kernel rows and, for each variable, its row."""
+        if self.ridge is None:
+            return rows, self.ids
+        return derived_rows(rows, base=self.ids, ridge=self.ridge), np.arange(len(self.ids), dtype=np.int32)
+
+    def similarities(self, problem: DualProblem, solution: Solution) -> Vector:
+        """Read (Ka)_n / T, ridge aside, off the gradient: with it every example has its score without further cost."""
+        total = problem.total[0]
+        ridge = 0.0 if self.ridge is None else self.ridge * solution.alpha
+        return np.asarray((problem.linear - solution.gradient - ridge) / total)
+
+
+def nu_machine(weights: Vector, nu: float) -> ConstantSumMachine:
+    """Build the machine with the nu penalty; examples of weight 0 have no variable.
+
+    Examples
+    --------
+    >>> machine = nu_machine(np.array([1.0, 0.0, 3.0]), 0.5)
+    >>> machine.ids.tolist(), machine.upper.tolist(), machine.total
+    ([0, 2], [1.0, 3.0], 2.0)
+    """
+    ids = np.flatnonzero(weights > 0).astype(np.int32)
+    upper = np.ascontiguousarray(weights[ids], dtype=np.float64)
+    return ConstantSumMachine(ids, np.zeros(len(ids)), upper, nu * float(upper.sum()))
+
+
+def squared_slack_machine(prices: Vector) -> ConstantSumMachine:
+    """Build the minimum norm problem of the machine with squared slack; `prices` are C_n, 0 leaves an example out."""
+    ids = np.flatnonzero(prices > 0).astype(np.int32)
+    return ConstantSumMachine(ids, np.zeros(len(ids)), np.full(len(ids), np.inf), 1.0, 1.0 / prices[ids])
+
+
+def settled(alpha: Vector, keen: Vector, upper: Vector, total: float) -> Vector:
+    """Add what is missing to `total` at the variables with the largest `keen`, or take it from those with the smallest.
+
+    No more than one variable ends between its bounds that was not there before: a sparse point stays sparse, which the
+    nearest feasible point would not be.
+
+    Examples
+    --------
+    >>> settled(np.zeros(3), np.array([1.0, 3.0, 2.0]), np.ones(3), 1.5).tolist()
+    [0.0, 1.0, 0.5]
+    """
+    point = np.clip(alpha, 0.0, upper)
+    missing = total - float(point.sum())
+    room = upper - point if missing > 0 else point
+    order = np.argsort(-keen if missing > 0 else keen, kind="stable")
+    order = order[room[order] > 0]
+    # Bounds may be infinite: one variable then takes everything.
+    before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
+    share = np.clip(abs(missing) - before, 0.0, room[order])
+    point[order] += share if missing > 0 else -share
+    return np.asarray(np.clip(point, 0.0, upper))
+
+
+def train(
+    machine: ConstantSumMachine, rows: RowSource, *, stop: StopRule, options: SolverOptions
+) -> tuple[DualProblem, Solution]:
+    """Solve a machine's problem from a sparse starting point: the rows that a sample's machine scores lowest.
+
+    Only as many kernel rows as there are variables at their bounds have to be computed before the first step. The
+    sample's steps and kernel values count.
+    """
+    source, ids = machine.source(rows)
+    problem = machine.problem()
+    began = time.perf_counter()
+    coarse = None if options.solver in GEOMETRIC_SOLVERS else _coarse(machine, source, ids, stop, options)
+    known, keen = (np.zeros(len(ids)), _spread(len(ids))) if coarse is None else (coarse.alpha, coarse.gradient)
+    start = settled(known, keen, problem.upper, problem.total[0])
+    left = stop if coarse is None else remaining(stop, coarse.outcome.iterations, time.perf_counter() - began)
+    solution = solve_all([Subproblem(ids, problem, start)], source, stop=left, options=options)[0]
+    return problem, solution if coarse is None else replace(solution, outcome=_after(coarse.outcome, solution.outcome))
+
+
+def _spread(n: int) -> Vector:
+    """Prefer variables that lie far apart: those at bit-reversed positions come in order."""
+    bits = max(1, int(n - 1).bit_length())
+    positions, reverse = np.arange(n), np.zeros(n, dtype=np.int64)
+    for bit in range(bits):
+        reverse |= ((positions >> bit) & 1) << (bits - 1 - bit)
+    return -reverse.astype(np.float64)
+
+
+def _coarse(
+    machine: ConstantSumMachine, source: RowSource, ids: NDArray[np.int32], stop: StopRule, options: SolverOptions
+) -> Solution | None:
+    """Solve the machine of every so many-th variable, roughly; its gradient scores all of them."""
+    n = len(ids)
+    size = int(np.clip(SAMPLE_SHARE * n, *SAMPLE_SIZES))
+    if n < 2 * size:
+        return None
+    member = np.zeros(n, dtype=bool)
+    member[np.linspace(0, n - 1, size).astype(np.intp)] = True
+    problem = machine.problem(member)
+    start = settled(np.zeros(n), _spread(n), problem.upper, problem.total[0])
+    typical = problem.total[0] * float(np.abs(source.diagonal()[ids[member]]).mean())
+    rough = replace(stop, tolerance=max(stop.tolerance, SAMPLE_TOLERANCE * typical))
+    return solve_all([Subproblem(ids, problem, start)], source, stop=rough, options=options)[0]
+
+
+def remaining(stop: StopRule, iterations: int, seconds: float) -> StopRule:
+    """Say what is left of the budgets after some iterations and seconds."""
+    return replace(
+        stop,
+        max_iterations=None if stop.max_iterations is None else max(0, stop.max_iterations - iterations),
+        max_seconds=None if stop.max_seconds is None else max(0.0, stop.max_seconds - seconds),
+    )
+
+
+def _after(first: Outcome, last: Outcome) -> Outcome:
+    """Count what was done on the way to the last outcome."""
+    return replace(
+        last,
+        iterations=first.iterations + last.iterations,
+        kernel_evaluations=first.kernel_evaluations + last.kernel_evaluations,
+        kernel_operations=first.kernel_operations + last.kernel_operations,
+        seconds=first.seconds + last.seconds,
+    )
+
+
+def train_squared_slack(
+    machine: ConstantSumMachine, rows: RowSource, *, stop: StopRule, options: SolverOptions
+) -> tuple[DualProblem, Solution]:
+    """Solve the minimum norm problem until its violation is within `tolerance` of the machine at margin 1.
+
+    What the tolerance means for the minimum norm problem depends on the norm, which is known only in the end; no
+    example's norm is smaller. The solver starts with the tolerance for the smallest of these and goes on from where it
+    stopped with that for the norm found, until this is no news. (The geometric solvers' own tolerance is relative
+    already.)
+    """
+    if options.solver in GEOMETRIC_SOLVERS:
+        return train(machine, rows, stop=stop, options=options)
+    began = time.perf_counter()
+    source, ids = machine.source(rows)
+    most = float(source.diagonal()[ids].min())
+    problem, solution = train(machine, rows, stop=replace(stop, tolerance=stop.tolerance * most), options=options)
+    for _ in range(MOST_ROUNDS):
+        tolerance = stop.tolerance * squared_norm(solution)
+        if solution.outcome.reason != "converged" or solution.outcome.kkt_violation <= tolerance:
+            break
+        left = remaining(stop, solution.outcome.iterations, time.perf_counter() - began)
+        further = Subproblem(ids, problem, solution.alpha, solution.gradient)
+        found = solve_all([further], source, stop=replace(left, tolerance=tolerance), options=options)[0]
+        solution = replace(found, outcome=_after(solution.outcome, found.outcome))
+    return problem, solution
+
+
+def squared_norm(solution: Solution) -> float:
+    """a'K*a of a minimum norm problem, from its gradient -K*a."""
+    return -float(solution.alpha @ solution.gradient)
+
+
+def at_margin_one(machine: ConstantSumMachine, solution: Solution) -> tuple[Vector, Outcome]:
+    """Scale a minimum norm point to the machine with squared slack; its outcome then certifies that machine.
+
+    The gap is [Timm2009, section 1.1] with xi_n = max(0, 1 - (Ka)_n), not divided by the primal value.
+
+    Returns
+    -------
+    (ndarray, Outcome)
+        Coefficients of the examples in ``machine.ids``, and the outcome in the units of the margin.
+    """
+    if machine.ridge is None:
+        raise ValueError("The machine has no ridge: only squared slack has a margin of 1.")
+    # The best point of the ray, also where rounding has taken the sum away from 1.
+    scale = float(solution.alpha.sum()) / squared_norm(solution)
+    alpha, gradient = scale * solution.alpha, 1.0 + scale * solution.gradient
+    lowest = float(np.min(gradient, where=alpha > 0, initial=0.0))
+    scores = 1.0 - gradient - machine.ridge * alpha
+    slack = np.maximum(0.0, 1.0 - scores)
+    dual = 0.5 * float(alpha.sum() + alpha @ gradient)
+    primal = 0.5 * float(alpha @ scores + slack @ (slack / machine.ridge))
+    violation = float(np.max(gradient, initial=0.0)) - lowest
+    return alpha, replace(solution.outcome, kkt_violation=violation, duality_gap=primal - dual, objective=dual)
+
+
+def train_without(
+    machine: ConstantSumMachine,
+    solution: Solution,
+    folds: Sequence[Mask],
+    rows: RowSource,
+    *,
+    stop: StopRule,
+    options: SolverOptions,
+) -> list[tuple[DualProblem, Solution]]:
+    """Train a machine without each of the folds, starting from the one trained on everything."""
+    source, ids = machine.source(rows)
+    problems = [machine.problem(~held_out) for held_out in folds]
+    subproblems = [
+        Subproblem(ids, problem, settled(solution.alpha, solution.gradient, problem.upper, problem.total[0]))
+        for problem in problems
+    ]
+    # Gradients grow with the sum, and so does what a violation means.
+    smallest = min(problem.total[0] for problem in problems)
+    stop = replace(stop, tolerance=stop.tolerance * smallest / machine.total)
+    return list(zip(problems, solve_all(subproblems, source, stop=stop, options=options), strict=True))
+
+
+def rejecting_threshold(scores: Vector, weights: Vector, fraction: float) -> float:
+    """Largest of the scores below which no more than this fraction of the weight lies.
+
+    Examples
+    --------
+    >>> rejecting_threshold(np.array([4.0, 1.0, 3.0, 2.0]), np.ones(4), 0.25)
+    2.0
+    """
+    order = np.argsort(scores, kind="stable")
+    # Equal scores go together, whether they come from one row of weight 2 or from two rows.
+    values, first = np.unique(scores[order], return_index=True)
+    below = np.concatenate([[0.0], np.cumsum(weights[order])])[first]
+    allowed = fraction * float(weights.sum()) * (1.0 + 1e-12)
+    return float(values[np.flatnonzero(below <= allowed)[-1]])
