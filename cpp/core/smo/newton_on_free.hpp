@@ -4,11 +4,13 @@
 //
 //   K_FF d + b 1 = G_F,  1'd = 0        (the bordered system of [Glasmachers2008, section 9.3.1])
 //
+// with one such border for each group of variables that has a constant sum of its own.
 // The step is cut at the first bound it meets; the variable that met it leaves F and the rest is solved again. K_FF gets a ridge at the
 // rounding error of its entries: in exact arithmetic every step then still gains, d'Kd/2 at least. Rounding is another matter where K_FF is
 // nearly singular: a step whose gain does not come out positive is not made.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -56,7 +58,6 @@ class NewtonOnFree {
   bool operator()(DualState& state, Rows& rows, double effort) {
     using T = typename Rows::Value;
     free_.clear();
-    if (state.grouped()) return false;  // one sum only
     for (std::size_t p = 0; p < state.active && free_.size() <= most_free; ++p)
       if (state.free(p)) free_.push_back(static_cast<Id>(p));
     const std::size_t m = free_.size();
@@ -102,14 +103,12 @@ class NewtonOnFree {
       }
       for (std::size_t r = 0; r < m; ++r) factor_[r * m + r] += rounding * trace / static_cast<double>(m);
       if (!cholesky(factor_, m)) return any;
-      std::vector<double> u(m), v(m, 1.0);
-      for (std::size_t r = 0; r < m; ++r) u[r] = gradient_[left[r]];
+      std::vector<double> u(m);
+      std::vector<std::uint8_t> group(m);
+      for (std::size_t r = 0; r < m; ++r) u[r] = gradient_[left[r]], group[r] = static_cast<std::uint8_t>(state.group_of(static_cast<std::size_t>(free_[left[r]])));
       solve_cholesky(factor_, m, u);
-      solve_cholesky(factor_, m, v);
-      double sum_u = 0, sum_v = 0;
-      for (std::size_t r = 0; r < m; ++r) sum_u += u[r], sum_v += v[r];
-      for (std::size_t r = 0; r < m; ++r) u[r] -= sum_u / sum_v * v[r];
-      balance(u);
+      remove_sums(u, group);
+      balance(u, group);
       double length = 1;
       std::size_t blocking = m;
       for (std::size_t r = 0; r < m; ++r) {
@@ -132,12 +131,31 @@ class NewtonOnFree {
     return any;
   }
 
-  // sum(d) = 0, which cancellation may have spoilt
-  static void balance(std::vector<double>& d) {
+  // u <- u - sum_g b_g K^{-1} 1_g, with the b that make the sum over each group g vanish.
+  void remove_sums(std::vector<double>& u, const std::vector<std::uint8_t>& group) const {
+    const std::size_t m = u.size();
+    std::array<std::vector<double>, 2> v;
+    double S[2][2] = {{0, 0}, {0, 0}}, sum[2] = {0, 0};
+    for (std::size_t g = 0; g < 2; ++g) {
+      v[g].assign(m, 0.0);
+      bool any = false;
+      for (std::size_t r = 0; r < m; ++r)
+        if (group[r] == g) v[g][r] = 1, any = true, sum[g] += u[r];
+      if (any) solve_cholesky(factor_, m, v[g]);
+      for (std::size_t r = 0; r < m; ++r) S[group[r]][g] += v[g][r];
+      if (!any) S[g][g] = 1;
+    }
+    const double determinant = S[0][0] * S[1][1] - S[0][1] * S[1][0];
+    const double b[2] = {(sum[0] * S[1][1] - S[0][1] * sum[1]) / determinant, (S[0][0] * sum[1] - S[1][0] * sum[0]) / determinant};
+    for (std::size_t r = 0; r < m; ++r) u[r] -= b[0] * v[0][r] + b[1] * v[1][r];
+  }
+
+  // The sum over each group is 0, which cancellation may have spoilt.
+  static void balance(std::vector<double>& d, const std::vector<std::uint8_t>& group) {
     for (int twice = 0; twice < 2; ++twice) {
-      double sum = 0;
-      for (const double value : d) sum += value;
-      for (double& value : d) value -= sum / static_cast<double>(d.size());
+      double sum[2] = {0, 0}, count[2] = {0, 0};
+      for (std::size_t r = 0; r < d.size(); ++r) sum[group[r]] += d[r], count[group[r]] += 1;
+      for (std::size_t r = 0; r < d.size(); ++r) d[r] -= sum[group[r]] / count[group[r]];
     }
   }
 
