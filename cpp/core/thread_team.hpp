@@ -80,16 +80,18 @@ class ThreadTeam {
   static std::uint64_t ticket(std::uint64_t round, std::size_t piece) { return round << 32 | piece; }
 
   void take(std::size_t member, std::uint64_t round) {
+    std::size_t done = 0;  // reported once: the counter is everybody's
     for (std::size_t k = 0; k < runs_.size(); ++k) {
       Run& run = runs_[(member + k) % runs_.size()];
       std::uint64_t next = run.next.load(std::memory_order_acquire);
       while (next >> 32 == (round & 0xffffffffu) && (next & 0xffffffffu) < run.end[round % 2].load(std::memory_order_relaxed)) {
         if (!run.next.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
         call_(context_, next & 0xffffffffu, member);
-        if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+        ++done;
         next = run.next.load(std::memory_order_acquire);
       }
     }
+    if (done > 0 && left_.fetch_sub(done, std::memory_order_acq_rel) == done) left_.notify_one();
   }
 
   void serve(std::size_t member) {
@@ -112,13 +114,14 @@ class ThreadTeam {
     std::atomic<std::size_t> end[2]{};  // of even and odd rounds: preparing one must not move the end of the last
   };
 
+  // What threads poll, what is written before a round, and what is counted down lie on lines of their own.
   std::vector<Run> runs_;
   std::vector<std::thread> threads_;
-  std::atomic<std::uint64_t> round_{0};
-  std::atomic<std::size_t> left_{0};  // pieces of this round that are not done
+  alignas(64) std::atomic<std::uint64_t> round_{0};
   std::atomic<bool> quit_{false};
-  void (*call_)(void*, std::size_t, std::size_t) = nullptr;
+  alignas(64) void (*call_)(void*, std::size_t, std::size_t) = nullptr;
   void* context_ = nullptr;
+  alignas(64) std::atomic<std::size_t> left_{0};  // pieces of this round that are not done
 };
 
 }  // namespace widemargin
