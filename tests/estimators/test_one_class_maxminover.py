@@ -39,6 +39,12 @@ def test_a_budget_ends_with_a_warning_and_a_machine():
     assert model.decision_function(X).shape == (150,)
 
 
+@pytest.mark.parametrize("solver", ["mdm", "accelerated-mdm", "maxminover"])
+def test_a_rule_of_other_solvers_is_refused_not_ignored(solver):
+    with pytest.raises(ValueError, match="selection='second-order' is a rule of the solvers"):
+        OneClassSVM(slack="squared", solver=solver, selection="second-order").fit(X)
+
+
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_do_not_matter(n_jobs):
     parameters = {"slack": "squared", "C": 50.0, "gamma": 0.3, "solver": "maxminover"}

@@ -97,6 +97,11 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             require_number("max_time", self.max_time, above=0)
         require_choice("solver", self.solver, self._solvers)
         require_choice("selection", self.selection, ("auto", *SELECTIONS))
+        if self.selection != "auto" and self.solver not in ("auto", *SOLVERS):
+            raise ValueError(
+                f"selection={self.selection!r} is a rule of the solvers 'smo' and 'block'; solver={self.solver!r} has "
+                "its own; selection must be 'auto'."
+            )
         require_number("planning_ahead", self.planning_ahead, at_least=0, integer=True)
         require_choice("dtype", self.dtype, ("float32", "float64"))
         thread_count(self.n_jobs)

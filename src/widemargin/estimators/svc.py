@@ -273,11 +273,6 @@ class SVC(PairwiseClassifier):
                 "solver='mdm' solves minimum norm problems only, and the bounds that loss='hinge' sets to the "
                 f"coefficients make none; pass loss='squared_hinge' or C=inf, or another solver: {others}."
             )
-        if self.selection != "auto":
-            raise ValueError(
-                f"selection={self.selection!r} is a rule of the solvers 'smo' and 'block'; solver='mdm' has its own; "
-                "selection must be 'auto'."
-            )
 
     def _bounds(self, weights: Vector) -> Vector:
         """Return C times the weights; 0, not NaN, where a hard margin leaves an example out."""
