@@ -9,9 +9,10 @@ a'Ka = a'(y - G) the objective is a'(y + G) / 2: one pass over K(rows, support v
 more than two classes is a set of such problems, one per pair; its objective is their sum, its violation the largest.
 A hard margin has C = inf; squared slack has it too, and 1 / (2 C) on the diagonal of K.
 
-Regression has two variables a row, a+ in [0, C] with gradient y - eps - K beta and a- in [-C, 0] with y + eps - K beta,
-beta = a+ + a-; at least one of the two is 0. The one-class machine and, with a kernel of constant k(x, x), the smallest
-enclosing ball maximise -a'Ka / 2 over sum(a) = 1, 0 <= a <= 1 / (nu n).
+Regression maximises y'a - eps sum|a| - a'Ka / 2 over sum(a) = 0, -C <= a <= C: with G = y - K a its slope is G - eps
+for a variable above 0 and G + eps for one below; for one at 0 it is the former upwards and the latter downwards. The
+one-class machine and, with a kernel of constant k(x, x), the smallest enclosing ball maximise -a'Ka / 2 over
+sum(a) = 1, 0 <= a <= 1 / (nu n).
 """
 
 from collections.abc import Iterator
@@ -142,16 +143,14 @@ def certify_regression(
     machine: Machine, X: FloatArray, y: npt.NDArray[Any], *, C: float, epsilon: float, gamma: float
 ) -> Certificate:
     """Judge a regression machine on its training data."""
-    targets, beta = np.asarray(y, dtype=np.float64), _everywhere(machine, len(X))
-    slope = targets - _product(machine, X, beta, gamma)
-    alpha = np.concatenate([np.maximum(0.0, beta), np.minimum(0.0, beta)])
-    gradient = np.concatenate([slope - epsilon, slope + epsilon])
-    zeros, bounds = np.zeros(len(X)), np.full(len(X), C)
-    lower, upper = np.concatenate([zeros, -bounds]), np.concatenate([bounds, zeros])
+    targets, alpha = np.asarray(y, dtype=np.float64), _everywhere(machine, len(X))
+    gradient, rounding = targets - _product(machine, X, alpha, gamma), _rounding(machine, C)
+    upwards = gradient + np.where(alpha < -rounding, epsilon, -epsilon)
+    downwards = gradient + np.where(alpha > rounding, -epsilon, epsilon)
     return Certificate(
-        objective=float(beta @ (targets + slope)) / 2 - epsilon * float(np.abs(beta).sum()),
-        violation=_violation(gradient, alpha, lower, upper, _rounding(machine, C)),
-        imbalance=abs(float(beta.sum())),
+        objective=float(alpha @ (targets + gradient)) / 2 - epsilon * float(np.abs(alpha).sum()),
+        violation=_largest_difference(upwards[alpha < C - rounding], downwards[alpha > rounding - C]),
+        imbalance=abs(float(alpha.sum())),
         n_support=len(machine.support),
     )
 
@@ -199,9 +198,12 @@ def _rounding(machine: Machine, bound: float) -> float:
 
 
 def _violation(gradient: FloatArray, alpha: FloatArray, lower: FloatArray, upper: FloatArray, rounding: float) -> float:
-    may_grow = gradient[alpha < upper - rounding]
-    may_shrink = gradient[alpha > lower + rounding]
-    return max(0.0, float(may_grow.max(initial=-np.inf) - may_shrink.min(initial=np.inf)))
+    return _largest_difference(gradient[alpha < upper - rounding], gradient[alpha > lower + rounding])
+
+
+def _largest_difference(upwards: FloatArray, downwards: FloatArray) -> float:
+    """Return by how much the steepest way up exceeds the flattest way down, of the variables that may go there."""
+    return max(0.0, float(upwards.max(initial=-np.inf) - downwards.min(initial=np.inf)))
 
 
 def kernel_error(

@@ -77,9 +77,10 @@ struct Task {
   std::optional<Vector<double>> alpha, gradient;
   std::array<double, 2> total;
   std::optional<Vector<std::uint8_t>> group;
+  std::optional<Vector<double>> kink;
 
   DualProblem problem() const {
-    return {view(linear), view(lower), view(upper), total, group ? view(*group) : std::span<const std::uint8_t>{}};
+    return {view(linear), view(lower), view(upper), total, group ? view(*group) : std::span<const std::uint8_t>{}, kink ? view(*kink) : std::span<const double>{}};
   }
 };
 
@@ -120,6 +121,8 @@ void check_task(const Task& task, const RowSource& rows) {
   const std::size_t n = task.ids.shape(0);
   if (task.linear.shape(0) != n || task.lower.shape(0) != n || task.upper.shape(0) != n) throw std::invalid_argument("ids, linear, lower and upper differ in length");
   if (task.group && task.group->shape(0) != n) throw std::invalid_argument("the groups differ in length from the problem");
+  if (task.kink && task.kink->shape(0) != n) throw std::invalid_argument("the kinks differ in length from the problem");
+  if (task.kink && task.group) throw std::invalid_argument("a problem with kinks has one constant sum, and no groups");
   if ((task.alpha && task.alpha->shape(0) != n) || (task.gradient && task.gradient->shape(0) != n)) throw std::invalid_argument("the start differs in length from the problem");
   for (std::size_t p = 0; p < n; ++p) {
     if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
@@ -127,6 +130,8 @@ void check_task(const Task& task, const RowSource& rows) {
       throw std::invalid_argument("linear, start and start_gradient must hold finite numbers; variable " + std::to_string(p) + " does not");
     if (task.group && task.group->data()[p] > 1) throw std::invalid_argument("a variable is in neither of the two groups");
     if (!(task.lower.data()[p] <= task.upper.data()[p])) throw std::invalid_argument("a lower bound exceeds its upper bound");
+    if (task.kink && !(task.kink->data()[p] >= 0 && std::isfinite(task.kink->data()[p]) && task.lower.data()[p] <= 0 && task.upper.data()[p] >= 0))
+      throw std::invalid_argument("a kink must be a finite number of at least 0 in a box that contains 0; that of variable " + std::to_string(p) + " is not");
   }
 }
 
@@ -348,11 +353,12 @@ NB_MODULE(_core, m) {
   nb::class_<Task>(m, "Task").def(
       "__init__",
       [](Task* self, Vector<Id> ids, Vector<double> linear, Vector<double> lower, Vector<double> upper, std::optional<Vector<double>> alpha,
-         std::optional<Vector<double>> gradient, std::pair<double, double> total, std::optional<Vector<std::uint8_t>> group) {
-        new (self) Task{ids, linear, lower, upper, alpha, gradient, {total.first, total.second}, group};
+         std::optional<Vector<double>> gradient, std::pair<double, double> total, std::optional<Vector<std::uint8_t>> group,
+         std::optional<Vector<double>> kink) {
+        new (self) Task{ids, linear, lower, upper, alpha, gradient, {total.first, total.second}, group, kink};
       },
       "ids"_a, "linear"_a, "lower"_a, "upper"_a, "alpha"_a = nb::none(), "gradient"_a = nb::none(), "total"_a = std::pair<double, double>{0, 0},
-      "group"_a = nb::none());
+      "group"_a = nb::none(), "kink"_a = nb::none());
   nb::class_<Solved>(m, "Solved")
       .def_ro("alpha", &Solved::alpha, nb::rv_policy::automatic)
       .def_ro("gradient", &Solved::gradient, nb::rv_policy::automatic)

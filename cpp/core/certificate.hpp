@@ -20,6 +20,11 @@ inline double middle_of_bounded(const DualState& state, std::size_t g) {
     if (state.group_of(p) != g) continue;
     if (state.room_up[p] > state.room_down[p]) up = std::max(up, state.gradient[p]);
     if (state.room_down[p] > state.room_up[p]) down = std::min(down, state.gradient[p]);
+    if (!state.at_kink(p)) continue;
+    if (state.above(p))
+      down = std::min(down, state.gradient_beyond(p));
+    else
+      up = std::max(up, state.gradient_beyond(p));
   }
   if (std::isfinite(up) && std::isfinite(down)) return 0.5 * (up + down);
   return std::isfinite(up) ? up : std::isfinite(down) ? down : 0.0;
@@ -42,8 +47,9 @@ inline double intercept_of(const DualState& state, std::size_t g) {
   return count > 0 ? sum / count : middle_of_bounded(state, g);
 }
 
-// `ridge(p)` is the part D_p of the diagonal that belongs to the loss. With b the intercept and t = G + D a - b, the primal value is
-//   a'(K - D)a/2 + sum_p max { t_p z - D_p z^2 / 2 : L_p <= z <= U_p } + b sum(a).
+// `ridge(p)` is the part D_p of the diagonal that belongs to the loss. With b the intercept, G the gradient of the smooth part of f and
+// t = G + D a - b, the primal value is
+//   a'(K - D)a/2 + sum_p max { t_p z - kink_p |z| - D_p z^2 / 2 : L_p <= z <= U_p } + b sum(a).
 template <class Ridge>
 Certificate certify(const DualState& state, const Ridge& ridge) {
   Certificate result;
@@ -54,9 +60,11 @@ Certificate certify(const DualState& state, const Ridge& ridge) {
     const double a = state.alpha[p], b = result.intercept[state.group_of(p)], D = ridge(p);
     linear_alpha += state.linear[p] * a;
     gradient_alpha += state.gradient[p] * a;
-    const double t = state.gradient[p] + D * a - b;
-    double z = t > 0 ? state.upper[p] : state.lower[p];
-    if (D > 0) z = std::clamp(t / D, state.lower[p], state.upper[p]);
+    const double lower = state.whole_lower(p), upper = state.whole_upper(p), kink = state.kink(p);
+    const double tilt = state.smooth_gradient(p) + D * a - b;
+    const double t = kink == 0 ? tilt : tilt > kink ? tilt - kink : tilt < -kink ? tilt + kink : 0.0;
+    double z = t > 0 ? upper : lower;
+    if (D > 0) z = std::clamp(t / D, lower, upper);
     result.duality_gap += (t != 0 ? t * z - 0.5 * D * z * z : 0.0) - a * (state.gradient[p] + D * a) + 0.5 * D * a * a + b * a;
   }
   // f(a) = y'a - a'Ka/2 with Ka = y - G

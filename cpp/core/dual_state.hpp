@@ -1,10 +1,14 @@
 // The state of a solve: signed variables, gradient, and what the box leaves them, in the order of the active set.
+//
+// Where f has a kink at 0, a variable is on one of its two sides. Box, linear term and gradient are those of that side, so that solvers see
+// smooth functions only; a variable at 0 may change sides (cross).
 #pragma once
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -23,10 +27,13 @@ struct DualState {
   // What the box leaves to variables: U - a and a - L; 0 means at the bound.
   struct Rooms {
     std::vector<double> up, down;
+    std::vector<simd::Flag> rises, falls;  // whether there is any
   };
 
+  DualProblem problem;
   std::vector<double> alpha, gradient, linear, lower, upper;
   std::vector<double> room_up, room_down;
+  std::vector<simd::Flag> rises, falls;
   std::vector<std::uint8_t> group;         // empty: one sum is constant; else steps stay within a group
   std::array<Rooms, 2> rooms_of_group;     // with groups: the rooms of one, 0 for the other
   std::vector<Id> variable;                // position -> variable of the problem
@@ -34,7 +41,8 @@ struct DualState {
 
   DualState() = default;
   explicit DualState(const DualProblem& problem)
-      : alpha(problem.size(), 0.0),
+      : problem(problem),
+        alpha(problem.size(), 0.0),
         gradient(problem.linear.begin(), problem.linear.end()),
         linear(problem.linear.begin(), problem.linear.end()),
         lower(problem.lower.begin(), problem.lower.end()),
@@ -44,19 +52,29 @@ struct DualState {
     for (std::size_t p = 0; p < size(); ++p) variable[p] = static_cast<Id>(p);
     resize_rooms();
     active = size();
+    if (!kinked()) return;
+    const double middle = std::accumulate(linear.begin(), linear.end(), 0.0) / static_cast<double>(std::max<std::size_t>(size(), 1));
+    for (std::size_t p = 0; p < size(); ++p) take_side(p, linear[p] > middle);
   }
 
   std::size_t size() const { return alpha.size(); }
+  bool kinked() const { return !problem.kink.empty(); }
   bool grouped() const { return !group.empty(); }
   std::size_t groups() const { return grouped() ? 2 : 1; }
   std::size_t group_of(std::size_t p) const { return grouped() ? group[p] : 0; }
   const std::vector<double>& room_up_of(std::size_t g) const { return grouped() ? rooms_of_group[g].up : room_up; }
   const std::vector<double>& room_down_of(std::size_t g) const { return grouped() ? rooms_of_group[g].down : room_down; }
+  const std::vector<simd::Flag>& rises_of(std::size_t g) const { return grouped() ? rooms_of_group[g].rises : rises; }
+  const std::vector<simd::Flag>& falls_of(std::size_t g) const { return grouped() ? rooms_of_group[g].falls : falls; }
 
   // After alpha, lower, upper or group were replaced as a whole.
   void resize_rooms() {
-    room_up.resize(size()), room_down.resize(size());
-    for (Rooms& rooms : rooms_of_group) rooms.up.assign(grouped() ? size() : 0, 0.0), rooms.down.assign(grouped() ? size() : 0, 0.0);
+    room_up.resize(size()), room_down.resize(size()), rises.resize(size()), falls.resize(size());
+    const std::size_t of_group = grouped() ? size() : 0;
+    for (Rooms& rooms : rooms_of_group) {
+      rooms.up.assign(of_group, 0.0), rooms.down.assign(of_group, 0.0);
+      rooms.rises.assign(of_group, 0), rooms.falls.assign(of_group, 0);
+    }
     for (std::size_t p = 0; p < size(); ++p) set_room(p);
   }
 
@@ -69,7 +87,70 @@ struct DualState {
     room_up[p] = upper[p] - alpha[p];
     room_down[p] = alpha[p] - lower[p];
     assert(room_up[p] >= 0 && room_down[p] >= 0);
-    if (grouped()) rooms_of_group[group[p]].up[p] = room_up[p], rooms_of_group[group[p]].down[p] = room_down[p];
+    rises[p] = room_up[p] > 0 ? -1 : 0;
+    falls[p] = room_down[p] > 0 ? -1 : 0;
+    if (!grouped()) return;
+    Rooms& rooms = rooms_of_group[group[p]];
+    rooms.up[p] = room_up[p], rooms.down[p] = room_down[p], rooms.rises[p] = rises[p], rooms.falls[p] = falls[p];
+  }
+
+  // The box and the gradient on both sides together: those of the smooth part of f.
+  double whole_lower(std::size_t p) const { return kinked() ? problem.lower[index(p)] : lower[p]; }
+  double whole_upper(std::size_t p) const { return kinked() ? problem.upper[index(p)] : upper[p]; }
+  double kink(std::size_t p) const { return kinked() ? problem.kink[index(p)] : 0.0; }
+  double smooth_gradient(std::size_t p) const { return kinked() ? gradient[p] + (problem.linear[index(p)] - linear[p]) : gradient[p]; }
+
+  // A side that consists of 0 alone is no place to be: above() could not tell it from the other. A kink of 0 has no sides.
+  bool above(std::size_t p) const { return upper[p] > 0; }
+  void take_side(std::size_t p, bool above) {
+    const std::size_t v = index(p);
+    if (problem.kink[v] == 0) return;
+    if (problem.lower[v] == 0 || problem.upper[v] == 0) above = problem.upper[v] > 0;
+    const double side = problem.linear[v] + (above ? -problem.kink[v] : problem.kink[v]);
+    gradient[p] += side - linear[p];
+    linear[p] = side;
+    lower[p] = above ? 0.0 : problem.lower[v];
+    upper[p] = above ? problem.upper[v] : 0.0;
+    set_room(p);
+  }
+
+  // The value of a variable, on whichever side of its kink.
+  void put(std::size_t p, double value) {
+    alpha[p] = value;
+    if (kinked() && value != 0) take_side(p, value > 0);
+    set_room(p);
+  }
+
+  // A variable that could leave the kink on the other side too: what its gradient would be there.
+  bool at_kink(std::size_t p) const {
+    if (!kinked() || alpha[p] != 0 || problem.kink[index(p)] == 0) return false;
+    return above(p) ? problem.lower[index(p)] < 0 : problem.upper[index(p)] > 0;
+  }
+  double gradient_beyond(std::size_t p) const { return gradient[p] + (above(p) ? 2 : -2) * problem.kink[index(p)]; }
+
+  // Active variables at a kink take the side on which they violate, if any. True if one changed sides. Afterwards the violation of the sides
+  // taken is that of all: both its ends lie beyond the middle that decides.
+  bool cross() {
+    if (!kinked()) return false;
+    const simd::Lead taken = lead();
+    double up = taken.up, down = taken.down;
+    for (std::size_t p = 0; p < active; ++p) {
+      if (!at_kink(p)) continue;
+      if (above(p))
+        down = std::min(down, gradient_beyond(p));
+      else
+        up = std::max(up, gradient_beyond(p));
+    }
+    const double middle = std::isinf(up) ? down : std::isinf(down) ? up : 0.5 * (up + down);
+    bool crossed = false;
+    for (std::size_t p = 0; p < active; ++p) {
+      if (!at_kink(p)) continue;
+      const bool was_above = above(p);
+      if (was_above ? gradient_beyond(p) >= middle : gradient_beyond(p) <= middle) continue;
+      take_side(p, !was_above);
+      crossed = true;
+    }
+    return crossed;
   }
 
   // The unit in the last place of a variable: of its bounds, or of itself where they are infinite.
@@ -96,7 +177,7 @@ struct DualState {
 
   // The two ends of one group's violation among the first `count` variables.
   simd::Lead lead_of_group(std::size_t g, std::size_t count) const {
-    return simd::lead(gradient.data(), room_up_of(g).data(), room_down_of(g).data(), count);
+    return simd::ops<double>().lead(gradient.data(), rises_of(g).data(), falls_of(g).data(), count);
   }
   // Those of the group that violates most.
   simd::Lead lead(std::size_t count) const {
@@ -115,19 +196,21 @@ struct DualState {
   // Position p takes what stood at order[p].
   void permute(std::span<const Id> order) {
     std::vector<double> moved(size());
-    for (std::vector<double>* values : {&alpha, &gradient, &linear, &lower, &upper, &room_up, &room_down}) {
+    for (std::vector<double>* values : {&alpha, &gradient, &linear, &lower, &upper}) {
       for (std::size_t p = 0; p < size(); ++p) moved[p] = (*values)[static_cast<std::size_t>(order[p])];
       values->swap(moved);
     }
     std::vector<Id> ids(size());
     for (std::size_t p = 0; p < size(); ++p) ids[p] = variable[static_cast<std::size_t>(order[p])];
     variable.swap(ids);
-    if (!grouped()) return;
-    std::vector<std::uint8_t> groups(size());
-    for (std::size_t p = 0; p < size(); ++p) groups[p] = group[static_cast<std::size_t>(order[p])];
+    std::vector<std::uint8_t> groups(group.size());
+    for (std::size_t p = 0; p < groups.size(); ++p) groups[p] = group[static_cast<std::size_t>(order[p])];
     group.swap(groups);
     resize_rooms();
   }
+
+ private:
+  std::size_t index(std::size_t p) const { return static_cast<std::size_t>(variable[p]); }
 };
 
 }  // namespace widemargin

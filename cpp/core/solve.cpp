@@ -20,6 +20,8 @@ namespace {
 // However small the cache: what a working block needs to be worth its name.
 constexpr std::size_t least_rows = 64;
 constexpr std::size_t cheap_in_double = 20'000'000;  // kernel values
+// Rows of a few thousand columns; touching more memory would cost more than computing some of them again.
+constexpr std::size_t enough_for_focus = std::size_t{128} << 20;
 
 class Solve {
  public:
@@ -43,12 +45,14 @@ class Solve {
     if (reason_ == Reason::stalled) recompute_for_good();
     Solution solution;
     state_.tidy_up();
+    state_.active = state_.size();
+    state_.cross();
     const Certificate certificate = certify(state_, [this](std::size_t p) { return source_.ridge(ids_[static_cast<std::size_t>(state_.variable[p])]); });
     solution.alpha.resize(state_.size()), solution.gradient.resize(state_.size());
     for (std::size_t p = 0; p < state_.size(); ++p) {
       const std::size_t v = static_cast<std::size_t>(state_.variable[p]);
       solution.alpha[v] = state_.alpha[p];
-      solution.gradient[v] = state_.gradient[p];
+      solution.gradient[v] = state_.smooth_gradient(p);
     }
     solution.outcome = {reason_,     certificate.kkt_violation, certificate.duality_gap, certificate.objective, certificate.intercept,
                         iterations_, evaluations_,              operations_,              0.0,
@@ -65,7 +69,7 @@ class Solve {
     for (std::size_t g = 0; g < state_.groups(); ++g) {
       std::vector<double> point, lower, upper;
       for (std::size_t p = 0; p < alpha.size(); ++p)
-        if (state_.group_of(p) == g) point.push_back(alpha[p]), lower.push_back(state_.lower[p]), upper.push_back(state_.upper[p]);
+        if (state_.group_of(p) == g) point.push_back(alpha[p]), lower.push_back(state_.whole_lower(p)), upper.push_back(state_.whole_upper(p));
       if (!project(point, lower, upper, total_[g])) throw std::invalid_argument("the box admits no point whose variables sum to the constant asked for");
       for (std::size_t p = 0, k = 0; p < alpha.size(); ++p)
         if (state_.group_of(p) == g) same = same && alpha[p] == point[k], alpha[p] = point[k++];
@@ -74,11 +78,11 @@ class Solve {
     for (std::size_t p = 0; p < alpha.size(); ++p) {
       if (alpha[p] == 0) continue;
       zero = false;
-      state_.set_alpha(p, alpha[p]);
+      state_.put(p, alpha[p]);
     }
     if (zero && !same) return;
     if (same)
-      std::copy(from.gradient.begin(), from.gradient.end(), state_.gradient.begin());
+      for (std::size_t p = 0; p < alpha.size(); ++p) state_.gradient[p] = from.gradient[p] + (state_.linear[p] - state_.problem.linear[p]);
     else
       recompute_gradient();
   }
@@ -150,6 +154,7 @@ class Solve {
     std::vector<Id> ids(ids_.size());
     for (std::size_t p = 0; p < ids.size(); ++p) ids[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
     state_.active = state_.size();
+    if (narrowing() == smo::Narrowing::focus) bytes = std::min(bytes, enough_for_focus);
     return CachedRows<T>(source_, std::move(ids), bytes, least_rows, rows_are_cheap(), pool_, team_, patience_);
   }
 
@@ -182,17 +187,17 @@ class Solve {
   template <class T, class Selector, class Stepper>
   Reason run_with(CachedRows<T>& rows, const Selector& select, const Stepper& step) {
     StopRule stop = stop_;
-    stop.tolerance *= 0.98;  // the recomputed violation differs by rounding
+    stop.tolerance *= 0.95;  // the recomputed violation differs by rounding
     stop.max_iterations -= iterations_;
     if (starts_with_blocks(rows)) {
       block::Tuning tuning;
       tuning.leap_wait = leap_wait_;
-      smo::Housekeeping keeper(options_.shrinking, 0, stop_.tolerance, tuning.rounds_per_shrink);
+      smo::Housekeeping keeper(options_.shrinking ? smo::Narrowing::shrinking : smo::Narrowing::none, 0, stop_.tolerance, tuning.rounds_per_shrink, 1);
       block::BlockSolver<T, Selector, Stepper> solver(select, step, tuning);
       if (const auto ended = solver.run(state_, rows, stop, patience_, keeper, iterations_, options_.solver == Solver::automatic)) return *ended;
       stop.max_iterations = stop_.max_iterations - iterations_;
     }
-    smo::Housekeeping keeper(options_.shrinking, leap_wait_, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000));
+    smo::Housekeeping keeper(narrowing(), leap_wait_, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000), smo::steps_per_crossing);
     return smo::run(state_, rows, stop, patience_, select, step, keeper, iterations_);
   }
 
@@ -201,8 +206,14 @@ class Solve {
   template <class T>
   bool starts_with_blocks(const CachedRows<T>& rows) const {
     if (options_.solver != Solver::automatic) return options_.solver == Solver::block;
-    if (rows_are_cheap()) return false;
+    if (rows_are_cheap() || narrowing() == smo::Narrowing::focus) return false;
     return !rows.holds_everything() || (state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32);
+  }
+
+  smo::Narrowing narrowing() const {
+    if (!options_.shrinking) return smo::Narrowing::none;
+    const bool focus = options_.solver == Solver::automatic && source_.quick() && state_.size() >= 2048;
+    return focus ? smo::Narrowing::focus : smo::Narrowing::shrinking;
   }
 
   bool geometric() const { return options_.solver == Solver::mdm || options_.solver == Solver::accelerated_mdm; }

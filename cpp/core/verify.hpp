@@ -30,7 +30,9 @@ class Verifier {
     using T = typename Rows::Value;
     const std::size_t was_active = state.active;
     recompute(state, rows);
+    state.cross();
     if (!std::is_same_v<T, double> && (state.size() <= small || violation_of(state.lead()) <= 2 * tolerance_)) sharpen(state, rows);
+    state.cross();
     const double violation = violation_of(state.lead());
     if (violation <= tolerance_) return Verdict::certified;
     // Variables that were shrunk too early say nothing about precision.
@@ -70,8 +72,10 @@ class Verifier {
       std::vector<Id> positions, ids;
       for (std::size_t p = 0; p < state.size(); ++p) {
         const simd::Lead& lead = leads[state.group_of(p)];
-        const bool decides = std::isinf(margin) || (state.room_up[p] > 0 && state.gradient[p] > lead.up - margin) ||
-                             (state.room_down[p] > 0 && state.gradient[p] < lead.down + margin);
+        const auto decides_at = [&](double gradient, bool up, bool down) { return (up && gradient > lead.up - margin) || (down && gradient < lead.down + margin); };
+        const bool up = state.room_up[p] > 0, down = state.room_down[p] > 0;
+        const bool decides = std::isinf(margin) || decides_at(state.gradient[p], up, down) ||
+                             (state.at_kink(p) && decides_at(state.gradient_beyond(p), !up, !down));
         if (!decides || exact[p] != 0) continue;
         exact[p] = 1;
         positions.push_back(static_cast<Id>(p));

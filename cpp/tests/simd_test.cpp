@@ -126,26 +126,30 @@ class Comparison {
       const double where = uniform(random_);
       up[c] = where > 0.6 ? 0 : 1 + where, down[c] = where < -0.6 ? 0 : 1 - where;
     }
+    std::vector<simd::Flag> rises(n_), falls(n_);
+    for (std::size_t c = 0; c < n_; ++c) rises[c] = up[c] > 0 ? -1 : 0, falls[c] = down[c] > 0 ? -1 : 0;
     std::vector<double> ours_G = G, base_G = G;
-    const simd::Lead ours = ours_.move(ours_G.data(), Ki.data(), Ki.data(), 0.3, up.data(), down.data(), n_);
-    const simd::Lead base = base_.move(base_G.data(), Ki.data(), Ki.data(), 0.3, up.data(), down.data(), n_);
-    check(ours.up == base.up && ours.up_at == base.up_at && ours.down == base.down && ours.down_at == base.down_at, name_, "lead", n_);
-    ours_.move(ours_G.data(), Ki.data(), Kj.data(), 0.3, up.data(), down.data(), n_);
-    base_.move(base_G.data(), Ki.data(), Kj.data(), 0.3, up.data(), down.data(), n_);
+    const simd::Lead ours = ours_.move(ours_G.data(), Ki.data(), Ki.data(), 0.3, rises.data(), falls.data(), n_);
+    const simd::Lead base = base_.move(base_G.data(), Ki.data(), Ki.data(), 0.3, rises.data(), falls.data(), n_);
+    const auto same = [](const simd::Lead& a, const simd::Lead& b) { return a.up == b.up && a.up_at == b.up_at && a.down == b.down && a.down_at == b.down_at; };
+    check(same(ours, base), name_, "lead of a move", n_);
+    check(same(ours_.lead(G.data(), rises.data(), falls.data(), n_), base_.lead(G.data(), rises.data(), falls.data(), n_)), name_, "lead", n_);
+    ours_.move(ours_G.data(), Ki.data(), Kj.data(), 0.3, rises.data(), falls.data(), n_);
+    base_.move(base_G.data(), Ki.data(), Kj.data(), 0.3, rises.data(), falls.data(), n_);
     check(close(ours_G, base_G, 1e-14), name_, "move", n_);
     const simd::Pivot pivot{1.1, 1.2, 0.4, 0.8};
-    partner(ours_.best_newton_partner, base_.best_newton_partner, "best_newton_partner", base_G, Ki, diagonal, down, pivot);
+    partner(ours_.best_newton_partner, base_.best_newton_partner, "best_newton_partner", base_G, Ki, diagonal, falls, pivot);
     partner(ours_.best_ascending_partner, base_.best_ascending_partner, "best_ascending_partner", base_G, Ki, diagonal, down, pivot);
     const simd::Pivot low{-1.1, 1.2, 0.4, 0.8};
     partner(ours_.best_descending_partner, base_.best_descending_partner, "best_descending_partner", base_G, Ki, diagonal, up, low);
     const simd::Pivot nobody{-9, 1.2, 0.4, 0.8};
-    const simd::Partner none = ours_.best_newton_partner(base_G.data(), Ki.data(), diagonal.data(), down.data(), n_, nobody);
+    const simd::Partner none = ours_.best_newton_partner(base_G.data(), Ki.data(), diagonal.data(), falls.data(), n_, nobody);
     check(none.gain == -1 && none.at == -1, name_, "no partner", n_);
   }
 
-  template <class Search>
+  template <class Search, class Room>
   void partner(Search ours, Search base, const char* what, const std::vector<double>& G, const std::vector<T>& Ki, const std::vector<T>& diagonal,
-               const std::vector<double>& room, const simd::Pivot& pivot) {
+               const std::vector<Room>& room, const simd::Pivot& pivot) {
     const simd::Partner a = ours(G.data(), Ki.data(), diagonal.data(), room.data(), n_, pivot);
     const simd::Partner b = base(G.data(), Ki.data(), diagonal.data(), room.data(), n_, pivot);
     check((a.at < 0) == (b.at < 0) && std::fabs(a.gain - b.gain) <= 1e-5 * (1 + std::fabs(b.gain)), name_, what, n_);

@@ -50,6 +50,7 @@ class Task:
         gradient: NDArray[np.float64] | None = None,
         total: tuple[float, float] = (0.0, 0.0),
         group: NDArray[np.uint8] | None = None,
+        kink: NDArray[np.float64] | None = None,
     ) -> None: ...
 
 class Solved:

@@ -18,12 +18,13 @@ from widemargin.machines.dual import (
     project,
     solve,
 )
-from widemargin.testing import Case, certificate, check_solution, chess_board_case, contracts, small_cases
+from widemargin.testing import Case, certificate, check_solution, chess_board_case, contracts, kinked_cases, small_cases
 from widemargin.testing import project as project_slowly
 from widemargin.testing.protocols import Matrix, Problem, Vector
 
-CASES = list(small_cases())
+CASES = [*kinked_cases(), *small_cases()]
 ALL = [dict(combination) for combination in COMBINATIONS]
+AND_AUTO = [*ALL, {"solver": "auto"}]
 
 
 def _name(combination: dict[str, Any]) -> str:
@@ -48,7 +49,7 @@ class Solver:
         start_gradient: Vector | None = None,
     ) -> Solution:
         return solve(
-            DualProblem(problem.linear, problem.lower, problem.upper),
+            DualProblem(problem.linear, problem.lower, problem.upper, kink=problem.kink),
             row_source(K, kernel="precomputed"),
             stop=StopRule(tolerance=tolerance, max_iterations=max_iterations, max_seconds=max_seconds),
             options=self.options,
@@ -73,14 +74,14 @@ def test_the_table_lists_every_combination_once() -> None:
     assert expected <= set(found)
 
 
-@pytest.mark.parametrize("combination", ALL, ids=_name)
+@pytest.mark.parametrize("combination", AND_AUTO, ids=_name)
 def test_every_combination_keeps_the_contract(combination: dict[str, Any]) -> None:
     solver = Solver(**combination)
     for case, clause in product(CASES, contracts.SOLVER_CLAUSES):
         clause(solver, case, 1e-3)
 
 
-@pytest.mark.parametrize("combination", ALL, ids=_name)
+@pytest.mark.parametrize("combination", AND_AUTO, ids=_name)
 def test_every_combination_reaches_a_tight_tolerance(combination: dict[str, Any]) -> None:
     solver = Solver(**combination)
     for case in CASES:
@@ -145,7 +146,8 @@ def test_rows_from_inputs_and_callables_lead_to_the_same_optimum(case: Case, ker
         # The callable looks its rows up, so that it can serve any kernel.
         indices = np.arange(case.linear.size, dtype=np.float64)[:, None]
         rows = row_source(indices, kernel=lambda A, B: case.gram[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))])
-    solution = solve(DualProblem(case.linear, case.lower, case.upper), rows, stop=StopRule(tolerance=1e-4))
+    problem = DualProblem(case.linear, case.lower, case.upper, kink=case.kink)
+    solution = solve(problem, rows, stop=StopRule(tolerance=1e-4))
     found = certificate(case, case.gram, solution.alpha)
     # The rows that the solver saw differ from the oracle's by the rounding of a float64 product.
     assert found.kkt_violation <= 1.01e-4
@@ -233,10 +235,17 @@ def test_projection_refuses_an_impossible_total() -> None:
         ({"upper": np.array([1.0, 0.0, 1.0, 1.0])}, "upper"),
         ({"lower": np.array([2.0, -1.0, -1.0])}, "lower|upper"),
         ({"linear": np.array([1.0, np.nan, 1.0])}, "linear"),
+        ({"kink": np.array([1.0, -0.5, 1.0])}, "kink"),
+        ({"kink": np.array([1.0, np.nan, 1.0])}, "kink"),
+        ({"kink": np.array([1.0, np.inf, 1.0])}, "kink"),
+        ({"kink": np.ones(2)}, "kink"),
+        ({"kink": np.zeros(3), "lower": np.array([-1.0, 0.5, -1.0])}, "kink.*box"),
+        ({"kink": np.zeros(3), "upper": np.array([-0.5, 1.0, 1.0])}, "kink.*box"),
+        ({"kink": np.ones(3), "group": np.array([0, 0, 1])}, "kink.*groups"),
     ],
 )
-def test_malformed_problems_are_refused(changes: dict[str, Vector], words: str) -> None:
-    parts = {"linear": np.ones(3), "lower": -np.ones(3), "upper": np.ones(3)}
+def test_malformed_problems_are_refused(changes: dict[str, Any], words: str) -> None:
+    parts: dict[str, Any] = {"linear": np.ones(3), "lower": -np.ones(3), "upper": np.ones(3)}
     with pytest.raises(ValueError, match=words):
         solve(DualProblem(**{**parts, **changes}), row_source(np.eye(3), kernel="precomputed"))
 

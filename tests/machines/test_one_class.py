@@ -192,7 +192,8 @@ def test_a_sample_gives_a_good_and_sparse_start(nu: float, monkeypatch: pytest.M
     assert shared > 0.3 + nu
     blind = settled(np.zeros(3000), np.arange(3000.0), np.ones(3000), machine.total)
     alone = solve(machine.problem(), rows, stop=StopRule(1e-3), start=blind)
-    assert solution.outcome.objective == pytest.approx(alone.outcome.objective, rel=1e-6)
+    allowed = max(solution.outcome.duality_gap, alone.outcome.duality_gap)
+    assert abs(solution.outcome.objective - alone.outcome.objective) <= allowed
 
 
 def test_steps_and_kernel_values_of_the_sample_count() -> None:

@@ -18,10 +18,12 @@ from widemargin.machines.regression import (
     solve_tube,
     tube,
 )
-from widemargin.testing import kernel_matrix, solve_exactly
+from widemargin.testing import kernel_matrix, mirror, objective, solve_exactly
 
 N, GAMMA, EPSILON, NU, TOLERANCE = 40, 0.5, 0.15, 0.4, 1e-6
 MACHINES = ("epsilon_insensitive", "squared_epsilon_insensitive", "nu")
+#: How many variables each machine has for its N examples.
+VARIABLES = dict(zip(MACHINES, (N, N, 2 * N), strict=True))
 
 
 def _data(n: int = N) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,19 +64,27 @@ def _primal(machine: str, found: Regression) -> float:
     return float(0.5 * found.coefficients @ GRAM @ found.coefficients + BOUNDS @ loss)
 
 
+def _sides(machine: str, found: Regression) -> tuple[np.ndarray, np.ndarray]:
+    """The two variables of every example in the problems of the papers, one for each side of the tube."""
+    if machine == "nu":
+        upper, lower = found.variables.reshape(2, N)
+        return upper, lower
+    return np.maximum(0.0, found.variables), np.minimum(0.0, found.variables)
+
+
 def _dual(machine: str, found: Regression) -> float:
     beta, width = found.coefficients, 0.0 if machine == "nu" else EPSILON
     value = Y @ beta - width * np.abs(found.variables).sum() - 0.5 * beta @ GRAM @ beta
     if machine.startswith("squared"):
         used = BOUNDS > 0
-        value -= (found.variables.reshape(2, N)[:, used] ** 2 / (4.0 * BOUNDS[used])).sum()
+        value -= sum((side[used] ** 2 / (4.0 * BOUNDS[used])).sum() for side in _sides(machine, found))
     return float(value)
 
 
 def _violation(machine: str, found: Regression) -> float:
     """The optimality conditions of the dual, written out for the two sides of the tube."""
     used = BOUNDS > 0
-    upper, lower = (side[used] for side in found.variables.reshape(2, N))
+    upper, lower = (side[used] for side in _sides(machine, found))
     width = 0.0 if machine == "nu" else EPSILON
     residuals = (Y - GRAM @ found.coefficients)[used]
     rates = [residuals - width, residuals + width]
@@ -90,7 +100,8 @@ def _violation(machine: str, found: Regression) -> float:
 
 
 def _check(machine: str, found: Regression, tolerance: float = TOLERANCE) -> None:
-    upper, lower = found.variables.reshape(2, N)
+    assert found.variables.shape == (VARIABLES[machine],)
+    upper, lower = _sides(machine, found)
     cap = np.inf if machine.startswith("squared") else BOUNDS
     assert (upper >= 0.0).all()
     assert (lower <= 0.0).all()
@@ -135,8 +146,9 @@ def test_every_combination_reaches_the_certified_optimum(
 @pytest.mark.parametrize("machine", MACHINES)
 def test_any_start_leads_to_the_same_optimum(machine: str, solver: str, best: dict[str, float]) -> None:
     starts = {
-        "random": np.random.default_rng(0).normal(size=2 * N, scale=3.0),
-        "nothing": np.zeros(2 * N),
+        "random": np.random.default_rng(0).normal(size=VARIABLES[machine], scale=3.0),
+        "nothing": np.zeros(VARIABLES[machine]),
+        "the other sign": -_train(machine).variables,
         "the solution": _train(machine).variables,
     }
     for name, start in starts.items():
@@ -171,16 +183,15 @@ def test_rows_of_any_kind(machine: str, source: str, best: dict[str, float]) -> 
 
 def test_the_dual_problem_agrees_with_the_exact_solver(best: dict[str, float]) -> None:
     used = BOUNDS > 0
-    K = np.tile(GRAM[np.ix_(used, used)], (2, 2))
+    K = GRAM[np.ix_(used, used)]
     for machine, bounds, ridge in (
-        ("epsilon_insensitive", BOUNDS[used], 0.0),
+        ("epsilon_insensitive", BOUNDS[used], np.zeros(used.sum())),
         # 1e4 stands for infinity: no variable comes near it.
-        ("squared_epsilon_insensitive", np.full(used.sum(), 1e4), np.tile(0.5 / BOUNDS[used], 2)),
+        ("squared_epsilon_insensitive", np.full(used.sum(), 1e4), 0.5 / BOUNDS[used]),
     ):
-        problem, kernel = tube(Y[used], EPSILON, bounds), K + np.diag(np.broadcast_to(ridge, len(K)))
+        problem, kernel = tube(Y[used], EPSILON, bounds), K + np.diag(ridge)
         alpha = solve_exactly(problem, kernel)
-        value = problem.linear @ alpha - 0.5 * alpha @ kernel @ alpha
-        assert value == pytest.approx(best[machine], rel=1e-8)
+        assert objective(problem, alpha, Y[used] - kernel @ alpha) == pytest.approx(best[machine], rel=1e-8)
 
 
 def test_the_squared_loss_agrees_with_a_descent_on_the_primal() -> None:
@@ -267,17 +278,25 @@ def test_equal_targets_are_fitted_before_the_first_step() -> None:
 
 
 def test_problems_are_as_the_papers_have_them() -> None:
+    # [Glasmachers2008, section 2.3] has two variables an example.
+    twins, _ = mirror(tube(Y, 0.3, BOUNDS), GRAM)
+    np.testing.assert_array_equal(twins.linear, np.concatenate([Y - 0.3, Y + 0.3]))
+    np.testing.assert_array_equal(twins.lower, np.concatenate([np.zeros(N), -BOUNDS]))
+    np.testing.assert_array_equal(twins.upper, np.concatenate([BOUNDS, np.zeros(N)]))
     problem = nu_tube(Y, 0.3, BOUNDS)
     assert isinstance(problem, DualProblem)
     assert problem.total == (0.15 * BOUNDS.sum(), -0.15 * BOUNDS.sum())
     np.testing.assert_array_equal(problem.linear, np.tile(Y, 2))
     np.testing.assert_array_equal(problem.upper - problem.lower, np.tile(BOUNDS, 2))
+    assert problem.kink is None
 
 
 def test_starts_follow_their_bounds() -> None:
     variables = np.array([1.0, 0.5, 0.0, 0.0, 0.0, -2.0])
     scaled = rescaled_start(variables, np.array([1.0, 2.0, 2.0]), np.array([3.0, 2.0, 1.0]))
     np.testing.assert_array_equal(scaled, [3.0, 0.5, 0.0, 0.0, 0.0, -1.0])
+    scaled = rescaled_start(variables[:3] + variables[3:], np.array([1.0, 2.0, 2.0]), np.array([3.0, 2.0, 1.0]))
+    np.testing.assert_array_equal(scaled, [3.0, 0.5, -1.0])
 
 
 def test_an_unknown_loss_is_refused() -> None:

@@ -56,7 +56,7 @@ class BlockSolver {
       gather(state, rows, positions);
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
                                 std::min<std::int64_t>(most - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
-      smo::PartOfLarger keeper_inside(tuning_.leap_wait);
+      smo::PartOfLarger keeper_inside(tuning_.leap_wait, inner_stop.tolerance);
       const Reason ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
       if (!scatter(state, rows, positions)) return ended == Reason::converged ? Reason::stalled : ended;
       const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);
@@ -100,7 +100,23 @@ class BlockSolver {
       inner_.lower[r] = state.lower[p], inner_.upper[r] = state.upper[p];
       if (state.grouped()) inner_.group[r] = state.group[p];
     }
+    if (state.kinked()) take_kinks(state, positions);
     inner_.resize_rooms();
+  }
+
+  // The block's variables may cross their kinks, too.
+  void take_kinks(const DualState& state, const std::vector<Id>& positions) {
+    const std::size_t m = positions.size();
+    for (std::vector<double>* values : {&kink_linear_, &kink_lower_, &kink_upper_, &kink_}) values->resize(m);
+    inner_.linear.resize(m), inner_.variable.resize(m);
+    for (std::size_t r = 0; r < m; ++r) {
+      const std::size_t p = static_cast<std::size_t>(positions[r]);
+      inner_.variable[r] = static_cast<Id>(r);
+      inner_.linear[r] = state.linear[p];
+      kink_linear_[r] = state.linear[p] + (state.smooth_gradient(p) - state.gradient[p]);
+      kink_lower_[r] = state.whole_lower(p), kink_upper_[r] = state.whole_upper(p), kink_[r] = state.kink(p);
+    }
+    inner_.problem = {kink_linear_, kink_lower_, kink_upper_, {}, {}, kink_};
   }
 
   // Takes the block's solution over and updates the gradient; false if nothing moved.
@@ -116,7 +132,7 @@ class BlockSolver {
     }
     row_pointers_.resize(changed.size());
     rows.rows(changed, row_pointers_.data());
-    for (std::size_t k = 0; k < changed.size(); ++k) state.set_alpha(static_cast<std::size_t>(changed[k]), target[k]);
+    for (std::size_t k = 0; k < changed.size(); ++k) state.put(static_cast<std::size_t>(changed[k]), target[k]);
     rows.subtract(state.gradient.data(), row_pointers_, by, state.active);
     return !changed.empty();
   }
@@ -128,6 +144,7 @@ class BlockSolver {
   std::vector<T> fresh_values_;
   DenseRows<T> kernel_;
   DualState inner_;
+  std::vector<double> kink_linear_, kink_lower_, kink_upper_, kink_;
 };
 
 }  // namespace widemargin::block

@@ -48,10 +48,13 @@ class MaxMinOver {
   MaxMinOverResult run(std::vector<double> alpha, const MaxMinOverRule& rule) {
     const std::size_t n = alpha.size();
     MaxMinOverResult result;
-    std::vector<double> G(n), anywhere(n, 1.0);  // G = -s: its largest value is the smallest s
+    std::vector<double> G(n);  // -s: its largest value is the smallest s
+    const std::vector<simd::Flag> all(n, -1);
+    std::vector<simd::Flag> used(n);
+    for (std::size_t i = 0; i < n; ++i) used[i] = alpha[i] > 0 ? -1 : 0;
     recompute(alpha, G);
     while (true) {
-      const simd::Lead lead = simd::lead(G.data(), anywhere.data(), alpha.data(), n);
+      const simd::Lead lead = simd::ops<float>().lead(G.data(), all.data(), used.data(), n);
       if (result.iterations % rule.recompute_every == 0 && lead.down_at >= 0) {
         if (result.iterations > 0) recompute(alpha, G);
         result.gap = gap_of(alpha, G);
@@ -68,9 +71,11 @@ class MaxMinOver {
       }
       const std::size_t i_min = static_cast<std::size_t>(lead.up_at);
       add(alpha, G, i_min, 2);
+      used[i_min] = -1;
       if (lead.down_at >= 0) {
         const std::size_t i_max = static_cast<std::size_t>(lead.down_at);
         add(alpha, G, i_max, -std::min(1.0, alpha[i_max]));
+        used[i_max] = alpha[i_max] > 0 ? -1 : 0;
       }
       ++result.iterations;
     }

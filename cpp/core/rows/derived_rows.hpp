@@ -30,6 +30,7 @@ class DerivedRows final : public RowSource {
   }
   double ridge(Id id) const override { return ridge_.empty() ? 0.0 : ridge_[static_cast<std::size_t>(id)]; }
   bool cheap() const override { return source_.cheap() && !repeats_; }
+  bool quick() const override { return source_.quick(); }
   std::size_t column_bytes(std::size_t value_size) const override { return source_.column_bytes(value_size) + 2 * sizeof(Id); }
 
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {

@@ -24,6 +24,7 @@ class KernelRows final : public RowSource {
   }
 
   bool cheap() const override { return geometry_.layout == Layout::bits && simd::counts_bits_fast() && geometry_.words() <= 8; }
+  bool quick() const override { return geometry_.layout == Layout::distances && geometry_.dimension <= 8; }
 
   std::size_t column_bytes(std::size_t value_size) const override {
     if (geometry_.layout == Layout::bits) return geometry_.words() * sizeof(std::uint32_t);

@@ -29,6 +29,8 @@ class RowSource {
 
   // Whether a value costs no more to compute than to fetch from memory.
   virtual bool cheap() const { return false; }
+  // Whether a value costs no more to compute than a solver spends on it.
+  virtual bool quick() const { return false; }
 
   // Bytes of a prepared column, if it is kept ready.
   virtual std::size_t column_bytes(std::size_t value_size) const = 0;

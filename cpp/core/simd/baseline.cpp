@@ -8,17 +8,17 @@
 
 namespace widemargin::simd {
 
-Lead lead(const double* G, const double* room_up, const double* room_down, std::size_t n) {
+namespace baseline {
+namespace {
+
+Lead lead(const double* G, const Flag* rises, const Flag* falls, std::size_t n) {
   Lead found{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
   for (std::size_t c = 0; c < n; ++c) {
-    if (room_up[c] > 0 && G[c] > found.up) found.up = G[c], found.up_at = static_cast<std::int64_t>(c);
-    if (room_down[c] > 0 && G[c] < found.down) found.down = G[c], found.down_at = static_cast<std::int64_t>(c);
+    if (rises[c] != 0 && G[c] > found.up) found.up = G[c], found.up_at = static_cast<std::int64_t>(c);
+    if (falls[c] != 0 && G[c] < found.down) found.down = G[c], found.down_at = static_cast<std::int64_t>(c);
   }
   return found;
 }
-
-namespace baseline {
-namespace {
 
 template <class T>
 void gaussian(const T* squared, T* out, std::size_t n, T gamma) {
@@ -101,17 +101,17 @@ T smallest(const T* values, std::size_t n) {
 }
 
 template <class T>
-Lead move(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, std::size_t n) {
+Lead move(double* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n) {
   for (std::size_t c = 0; c < n; ++c) G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]));
-  return lead(G, room_up, room_down, n);
+  return lead(G, rises, falls, n);
 }
 
 template <class T>
-Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, const double* room_down, std::size_t n, Pivot i) {
+Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, const Flag* falls, std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = i.gradient - G[c];
-    if (!(room_down[c] > 0 && slope > 0)) continue;
+    if (!(falls[c] != 0 && slope > 0)) continue;
     const double curvature = std::max(i.diagonal + diagonal[c] - 2.0 * Ki[c], least_curvature);
     const double gain = slope * slope / curvature;
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
@@ -174,6 +174,7 @@ const Ops<T>& table() {
                               .gaussian_from_bits = gaussian_from_bits<T>,
                               .power = power<T>,
                               .smallest = smallest<T>,
+                              .lead = lead,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,

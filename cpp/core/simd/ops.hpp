@@ -10,11 +10,13 @@
 
 namespace widemargin::simd {
 
+using Flag = std::int8_t;  // all bits set: yes; 0: no
+
 // The two ends of the KKT violation: the largest gradient that may still go up, the smallest that may still go down.
 struct Lead {
-  double up;              // max { G_n : room_up_n > 0 }, -inf if there is none
+  double up;              // max { G_n : n may rise }, -inf if there is none
   std::int64_t up_at;     // its first position, -1 if there is none
-  double down;            // min { G_n : room_down_n > 0 }, +inf if there is none
+  double down;            // min { G_n : n may fall }, +inf if there is none
   std::int64_t down_at;
 };
 
@@ -31,7 +33,7 @@ struct Pivot {
   double room_down;       // a_i - L_i
 };
 
-// T is the storage type of kernel values; gradients and rooms are always double.
+// T is the storage type of kernel values; gradients and rooms are always double. Where it only matters whether there is room, a flag says so.
 template <class T>
 struct Ops {
   // out = exp(-gamma * max(squared, 0)) for squared distances
@@ -60,10 +62,11 @@ struct Ops {
   void (*power)(T* values, std::size_t n, T power);
   T (*smallest)(const T* values, std::size_t n);
 
+  Lead (*lead)(const double* G, const Flag* rises, const Flag* falls, std::size_t n);
   // G <- G - mu (K_i - K_j), and the new lead [Glasmachers2008, Algorithm 4.2, steps 3 and 4]
-  Lead (*move)(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, std::size_t n);
+  Lead (*move)(double* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n);
   // max over j in I_down with G_j < G_i of the Newton gain (G_i - G_j)^2 / (K_ii + K_jj - 2 K_ij) [Glasmachers2008, eq. 4.6, 4.7]
-  Partner (*best_newton_partner)(const double* G, const T* Ki, const T* diagonal, const double* room_down, std::size_t n, Pivot i);
+  Partner (*best_newton_partner)(const double* G, const T* Ki, const T* diagonal, const Flag* falls, std::size_t n, Pivot i);
   // the same with the gain of the truncated step, over all j that form a violating pair with i as the ascending variable
   Partner (*best_ascending_partner)(const double* G, const T* Ki, const T* diagonal, const double* room_down, std::size_t n, Pivot i);
   // ... and with i as the descending variable
@@ -76,8 +79,6 @@ inline constexpr std::size_t sparse_lanes = 16;
 inline constexpr std::size_t gaussian_table = 128;
 // Directions of (nearly) no curvature (duplicates, indefinite kernels) are treated as having this one.
 inline constexpr double least_curvature = 1e-12;
-
-Lead lead(const double* G, const double* room_up, const double* room_down, std::size_t n);
 
 template <class T>
 const Ops<T>& ops();          // the implementation in use

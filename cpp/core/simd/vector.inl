@@ -50,6 +50,22 @@ inline V min_of(V a, V b) {
 using Doubles = Vec<double, wide>;
 using Positions = Vec<int64_t, wide>;
 
+// `values` where a flag is set, `others` elsewhere
+inline Doubles choose(const Flag* flags, Doubles values, Doubles others) {
+#if WIDEMARGIN_SIMD_BYTES == 64
+  return (Doubles)_mm512_mask_mov_pd((__m512d)others, static_cast<__mmask8>(_mm_movepi8_mask(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(flags)))), (__m512d)values);
+#else
+  const __m256i mask = _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(load<int32_t>(flags)));
+  return (Doubles)_mm256_blendv_pd((__m256d)others, (__m256d)values, _mm256_castsi256_pd(mask));
+#endif
+}
+#if WIDEMARGIN_SIMD_BYTES == 64
+inline bool any_greater(Doubles a, Doubles b) { return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ) != 0; }
+inline bool any_equal(Doubles a, Doubles b) { return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_EQ_OQ) != 0; }
+#else
+inline bool any_greater(Doubles a, Doubles b) { return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_GT_OQ)) != 0; }
+inline bool any_equal(Doubles a, Doubles b) { return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_EQ_OQ)) != 0; }
+#endif
 inline Doubles load_as_double(const double* p) { return load<Doubles>(p); }
 inline Doubles load_as_double(const float* p) {
 #if WIDEMARGIN_SIMD_BYTES == 64
@@ -392,9 +408,10 @@ T smallest(const T* values, size_t n) {
   return found;
 }
 
-// The positions of the two ends are looked for in the stretch that holds them, afterwards: following them on the way would double the work.
-template <class T>
-Lead move(double* G, const T* Ki, const T* Kj, double mu, const double* room_up, const double* room_down, size_t n) {
+// The two ends of what `value` and `vector` return for one position or `wide` of them. Their positions are looked for in the stretch that
+// holds them, afterwards: following them on the way would double the work.
+template <class Value, class Vector>
+inline Lead ends(const double* G, const Flag* rises, const Flag* falls, size_t n, const Value& value, const Vector& vector) {
   constexpr size_t stretch = 256;
   Lead found{-infinity, -1, infinity, -1};
   size_t up_stretch = n, down_stretch = n;
@@ -404,32 +421,51 @@ Lead move(double* G, const T* Ki, const T* Kj, double mu, const double* room_up,
     Doubles up = none, down = -none;
     size_t c = first;
     for (; c + wide <= last; c += wide) {
-      const Doubles g = load<Doubles>(G + c) - mu * (load_as_double(Ki + c) - load_as_double(Kj + c));
-      store(G + c, g);
-      up = max_of(load<Doubles>(room_up + c) > 0 ? g : none, up);
-      down = min_of(load<Doubles>(room_down + c) > 0 ? g : -none, down);
+      const Doubles g = vector(c);
+      up = max_of(choose(rises + c, g, none), up);
+      down = min_of(choose(falls + c, g, -none), down);
     }
-    double most = -infinity, least = infinity;
-    for (size_t l = 0; l < wide; ++l) {
-      if (up[l] > most) most = up[l];
-      if (down[l] < least) least = down[l];
+    if (any_greater(up, splat<Doubles>(found.up))) {
+      for (size_t l = 0; l < wide; ++l)
+        if (up[l] > found.up) found.up = up[l];
+      up_stretch = first;
+    }
+    if (any_greater(splat<Doubles>(found.down), down)) {
+      for (size_t l = 0; l < wide; ++l)
+        if (down[l] < found.down) found.down = down[l];
+      down_stretch = first;
     }
     for (; c < last; ++c) {
-      G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]));
-      if (room_up[c] > 0 && G[c] > most) most = G[c];
-      if (room_down[c] > 0 && G[c] < least) least = G[c];
+      const double g = value(c);
+      if (rises[c] != 0 && g > found.up) found.up = g, up_stretch = first;
+      if (falls[c] != 0 && g < found.down) found.down = g, down_stretch = first;
     }
-    if (most > found.up) found.up = most, up_stretch = first;
-    if (least < found.down) found.down = least, down_stretch = first;
   }
-  const auto position = [&](const double* room, double value, size_t from) -> int64_t {
-    for (size_t c = from; c < n; ++c)
-      if (room[c] > 0 && G[c] == value) return static_cast<int64_t>(c);
+  const auto position = [&](const Flag* may, double end, size_t from) -> int64_t {
+    size_t c = from;
+    while (c + wide <= n && !any_equal(choose(may + c, load<Doubles>(G + c), splat<Doubles>(__builtin_nan(""))), splat<Doubles>(end))) c += wide;
+    for (; c < n; ++c)
+      if (may[c] != 0 && G[c] == end) return static_cast<int64_t>(c);
     return -1;
   };
-  found.up_at = position(room_up, found.up, up_stretch);
-  found.down_at = position(room_down, found.down, down_stretch);
+  found.up_at = position(rises, found.up, up_stretch);
+  found.down_at = position(falls, found.down, down_stretch);
   return found;
+}
+
+inline Lead lead(const double* G, const Flag* rises, const Flag* falls, size_t n) {
+  return ends(G, rises, falls, n, [&](size_t c) { return G[c]; }, [&](size_t c) { return load<Doubles>(G + c); });
+}
+
+template <class T>
+Lead move(double* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, size_t n) {
+  return ends(
+      G, rises, falls, n, [&](size_t c) { return G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c])); },
+      [&](size_t c) {
+        const Doubles g = load<Doubles>(G + c) - mu * (load_as_double(Ki + c) - load_as_double(Kj + c));
+        store(G + c, g);
+        return g;
+      });
 }
 
 // Gains only rank candidates, so they are computed in the storage type of the kernel: a float division is several times as fast.
@@ -459,7 +495,7 @@ inline T scalar_curvature(const T* Ki, const T* diagonal, size_t c, double Kii) 
 }
 
 template <class T>
-Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, const double* room_down, size_t n, Pivot i) {
+Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, const Flag* falls, size_t n, Pivot i) {
   using B = GainBest<T>;
   using V = typename B::V;
   B best;
@@ -469,7 +505,7 @@ Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, con
   const Doubles none = splat<Doubles>(-1.0);
   size_t c = 0;
   for (; c + wide <= n; c += wide) {
-    const Doubles slope = load<Doubles>(room_down + c) > 0 ? i.gradient - load<Doubles>(G + c) : none;
+    const Doubles slope = choose(falls + c, i.gradient - load<Doubles>(G + c), none);
     const V s = __builtin_convertvector(slope, V);
     const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load<V>(Ki + c), splat<V>(T(least_curvature)));
     best.offer(s > 0 ? s * s / q : splat<V>(T(-1)), position);
@@ -478,7 +514,7 @@ Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, con
   Partner found = best.reduced();
   for (; c < n; ++c) {
     const T s = static_cast<T>(i.gradient - G[c]);
-    if (!(room_down[c] > 0 && s > 0)) continue;
+    if (!(falls[c] != 0 && s > 0)) continue;
     const double gain = static_cast<double>(s * s / scalar_curvature(Ki, diagonal, c, i.diagonal));
     if (gain > found.gain) found = {gain, static_cast<int64_t>(c)};
   }
@@ -567,6 +603,7 @@ const Ops<T>& table() {
                               .gaussian_from_bits = gaussian_from_bits<T>,
                               .power = power<T>,
                               .smallest = smallest<T>,
+                              .lead = lead,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,

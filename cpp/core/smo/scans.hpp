@@ -33,12 +33,12 @@ void scan(std::size_t active, Rows& rows, Pass&& pass, Combine&& combine) {
 template <class Rows>
 simd::Lead move_gradient(DualState& state, Rows& rows, const typename Rows::Value* Ki, const typename Rows::Value* Kj, double mu) {
   const auto move = simd::ops<typename Rows::Value>().move;
-  const std::vector<double>&room_up = state.room_up_of(0), &room_down = state.room_down_of(0);
+  const std::vector<simd::Flag>&rises = state.rises_of(0), &falls = state.falls_of(0);
   simd::Lead lead{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
   scan<simd::Lead>(
       state.active, rows,
       [&](std::size_t first, std::size_t last) {
-        return move(state.gradient.data() + first, Ki + first, Kj + first, mu, room_up.data() + first, room_down.data() + first, last - first);
+        return move(state.gradient.data() + first, Ki + first, Kj + first, mu, rises.data() + first, falls.data() + first, last - first);
       },
       [&](const simd::Lead& part, std::int64_t offset) {
         if (part.up > lead.up) lead.up = part.up, lead.up_at = part.up_at + offset;
@@ -49,10 +49,10 @@ simd::Lead move_gradient(DualState& state, Rows& rows, const typename Rows::Valu
   return violation_of(other) > violation_of(lead) ? other : lead;
 }
 
-// The best partner for the variable at position i; `search` is one of the pair searches of simd::Ops, `room` what it asks for (of the
-// variables of i's group).
-template <class Rows, class Search>
-simd::Partner best_partner(const DualState& state, Rows& rows, Search search, std::size_t i, const std::vector<double>& room) {
+// The best partner for the variable at position i; `search` is one of the pair searches of simd::Ops, `room` the rooms or flags it asks
+// for (of the variables of i's group).
+template <class Rows, class Search, class Room>
+simd::Partner best_partner(const DualState& state, Rows& rows, Search search, std::size_t i, const std::vector<Room>& room) {
   const typename Rows::Value* row = rows.row(i);
   const simd::Pivot pivot{state.gradient[i], static_cast<double>(rows.diagonal()[i]), state.room_up[i], state.room_down[i]};
   simd::Partner best{-1, -1};

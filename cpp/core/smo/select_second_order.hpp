@@ -20,8 +20,10 @@ struct SelectSecondOrder {
   static WorkingSet best_pair(const DualState& state, Rows& rows, const simd::Lead& lead, bool exact) {
     using T = typename Rows::Value;
     const std::size_t i = static_cast<std::size_t>(lead.up_at);
-    const auto search = exact ? simd::ops<T>().best_ascending_partner : simd::ops<T>().best_newton_partner;
-    const simd::Partner best = best_partner(state, rows, search, i, state.room_down_of(state.group_of(i)));
+    const simd::Ops<T>& ops = simd::ops<T>();
+    const std::size_t group = state.group_of(i);
+    const simd::Partner best = exact ? best_partner(state, rows, ops.best_ascending_partner, i, state.room_down_of(group))
+                                     : best_partner(state, rows, ops.best_newton_partner, i, state.falls_of(group));
     return with_curvature(rows, i, static_cast<std::size_t>(best.at >= 0 ? best.at : lead.down_at));
   }
 };

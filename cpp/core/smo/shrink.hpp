@@ -10,13 +10,10 @@ namespace widemargin::smo {
 
 class Shrinking {
  public:
-  explicit Shrinking(bool on) : on_(on) {}
-
   // True if positions changed. A variable leaves if it could not be part of a violating pair even if the violation were half as large
   // again on its side; and nothing moves unless enough would leave to pay for the reordering.
   template <class Rows>
   bool operator()(DualState& state, Rows& rows, const simd::Lead& lead) const {
-    if (!on_) return false;
     const double slack = 0.5 * violation_of(lead);
     const std::array<simd::Lead, 2> leads = state.grouped() ? state.leads(state.active) : std::array<simd::Lead, 2>{lead, {}};
     std::vector<Id> order, leaving;
@@ -36,12 +33,11 @@ class Shrinking {
   static bool stays(const DualState& state, std::size_t p, const simd::Lead& lead, double slack) {
     const bool up = state.room_up[p] > 0, down = state.room_down[p] > 0;
     if (up && down) return true;
-    if (up) return state.gradient[p] >= lead.down - slack;
-    if (down) return state.gradient[p] <= lead.up + slack;
-    return false;  // a box of one point
+    if (up && state.gradient[p] >= lead.down - slack) return true;
+    if (down && state.gradient[p] <= lead.up + slack) return true;
+    if (!state.at_kink(p)) return false;
+    return up ? state.gradient_beyond(p) <= lead.up + slack : state.gradient_beyond(p) >= lead.down - slack;
   }
-
-  bool on_;
 };
 
 }  // namespace widemargin::smo

@@ -10,6 +10,7 @@
 
 #include "core/concepts.hpp"
 #include "core/outcome.hpp"
+#include "core/smo/focus.hpp"
 #include "core/smo/newton_on_free.hpp"
 #include "core/smo/scans.hpp"
 #include "core/smo/shrink.hpp"
@@ -43,47 +44,70 @@ class Leaps {
   NewtonOnFree newton_;
 };
 
+constexpr std::size_t steps_per_crossing = 64;
+
 // For a problem that is part of a larger one: no shrinking, and the running gradient is good enough.
 class PartOfLarger {
  public:
-  explicit PartOfLarger(std::int64_t leap_wait) : leaps_(leap_wait) {}
+  PartOfLarger(std::int64_t leap_wait, double tolerance) : leaps_(leap_wait), tolerance_(tolerance) {}
 
   template <class Rows>
   bool tidy(DualState& state, Rows& rows, const simd::Lead& lead) {
-    return leaps_.after_step(state, rows, lead);
+    const bool leapt = leaps_.after_step(state, rows, lead);
+    return (++steps_ % steps_per_crossing == 0 && state.cross()) || leapt;
   }
   template <class Rows>
-  Verdict verify(DualState&, Rows&) {
-    return Verdict::certified;
+  Verdict verify(DualState& state, Rows&) {
+    return state.cross() && violation_of(state.lead()) > tolerance_ ? Verdict::go_on : Verdict::certified;
   }
 
  private:
   Leaps leaps_;
+  double tolerance_;
+  std::size_t steps_ = 0;
 };
+
+// How fewer variables are worked on than there are.
+enum class Narrowing { none, shrinking, focus };  // the last where it pays, else shrinking
 
 class Housekeeping {
  public:
-  Housekeeping(bool shrinking, std::int64_t leap_wait, double tolerance, std::size_t every)
-      : shrink_(shrinking), leaps_(leap_wait), verify_(tolerance), every_(every), left_(every) {}
+  // Narrows the problem after `every` steps; lets variables change sides after `steps_per_crossing`.
+  Housekeeping(Narrowing narrowing, std::int64_t leap_wait, double tolerance, std::size_t every, std::size_t steps_per_crossing)
+      : narrowing_(narrowing), leaps_(leap_wait), verify_(tolerance), tolerance_(tolerance), every_(every), left_(every), steps_per_crossing_(steps_per_crossing) {}
 
   // True if the state changed under the solver's feet.
   template <class Rows>
   bool tidy(DualState& state, Rows& rows, const simd::Lead& lead) {
-    const bool leapt = leaps_.after_step(state, rows, lead);
-    if (--left_ > 0) return leapt;
+    bool changed = leaps_.after_step(state, rows, lead);
+    if (++steps_ % steps_per_crossing_ == 0) changed = state.cross() || changed;
+    if (--left_ > 0 && !focus_.done(lead)) return changed;
     left_ = every_;
-    return shrink_(state, rows, leapt ? state.lead() : lead) || leapt;
+    return narrow(state, rows, changed ? state.lead() : lead) || changed;
   }
   template <class Rows>
   Verdict verify(DualState& state, Rows& rows) {
+    focus_.widen(state, rows);
+    state.cross();
+    if (violation_of(state.lead()) > tolerance_) return Verdict::go_on;
     return verify_(state, rows);
   }
 
  private:
+  template <class Rows>
+  bool narrow(DualState& state, Rows& rows, const simd::Lead& lead) {
+    if (narrowing_ == Narrowing::none) return false;
+    if (narrowing_ == Narrowing::focus && focus_(state, rows, lead)) return true;
+    return !focus_.engaged() && shrink_(state, rows, lead);
+  }
+
+  Narrowing narrowing_;
   Shrinking shrink_;
+  Focus focus_;
   Leaps leaps_;
   Verifier verify_;
-  std::size_t every_, left_;
+  double tolerance_;
+  std::size_t every_, left_, steps_per_crossing_, steps_ = 0;
 };
 
 // Adds its steps to `iterations` as it goes: the count is right however it ends.

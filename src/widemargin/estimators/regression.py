@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -29,6 +29,7 @@ class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
 
     C: float
     warm_start: bool
+    _variables_per_row: ClassVar[int] = 1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows of `X`.
@@ -58,7 +59,7 @@ class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
             y,
             bounds,
             stop=self._stop_rule(n, time.perf_counter() - began),
-            options=self._solver_options(2 * n),
+            options=self._solver_options(self._variables_per_row * n),
             start=self._start(bounds),
         )
         if self.warm_start:
@@ -130,17 +131,16 @@ class SVR(KernelRegressor):
     .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \ell(|y_n - f(x_n)|), \quad f(x) = \langle w, \phi(x)\rangle + b,
 
     where the loss is :math:`\ell(r) = \max(0, r - \epsilon)`, or its square, by solving the dual (maximise
-    :math:`(y - \epsilon)'a^+ + (y + \epsilon)'a^- - \beta'K\beta/2` with :math:`\beta = a^+ + a^-` over
-    :math:`\sum \beta = 0`, :math:`0 \le a^+_n \le C_n`, :math:`-C_n \le a^-_n \le 0`) [Glasmachers2008, section 2.3]
-    until no pair of variables violates the optimality conditions by more than `tol`, measured on a gradient recomputed
-    in float64. The squared loss has no :math:`C_n` in its bounds but :math:`\sum_n a_n^2 / (4 C_n)` taken off its
-    objective [Glasmachers2008, section 2.2]. :math:`C_n` is `C` times sample weight.
+    :math:`y'a - \epsilon \sum_n |a_n| - a'Ka/2` over :math:`\sum_n a_n = 0`, :math:`|a_n| \le C_n`) [Glasmachers2008,
+    section 2.3, there with two variables a row, one for each sign] until no pair of variables violates the optimality
+    conditions by more than `tol`, measured on a gradient recomputed in float64. The squared loss has no :math:`C_n` in
+    its bounds but :math:`\sum_n a_n^2 / (4 C_n)` taken off its objective [Glasmachers2008, section 2.2]. :math:`C_n` is
+    `C` times sample weight.
 
     With y, epsilon, tol and, for the loss that is not squared, C multiplied by s, the function is multiplied by s.
 
     Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
-    operations; rows kept are 2 n numbers long, since every example has two variables. Prediction costs n_SV d
-    operations a row.
+    operations; rows kept are n numbers long. Prediction costs n_SV d operations a row.
 
     Parameters
     ----------
@@ -291,7 +291,8 @@ class NuSVR(KernelRegressor):
     fraction `nu` of the weight of the examples lies outside the tube, and at least that fraction are support vectors.
     :class:`SVR` with ``epsilon=model.epsilon_`` finds the same function.
 
-    Costs are those of :class:`SVR`: between n_SV n d and n^2 d operations, and n_SV d for the prediction of a row.
+    Costs are those of :class:`SVR`: between n_SV n d and n^2 d operations, and n_SV d for the prediction of a row; but
+    kernel rows kept are 2 n numbers long, since every example has two variables.
 
     Parameters
     ----------
@@ -330,6 +331,7 @@ class NuSVR(KernelRegressor):
     """
 
     epsilon_: float
+    _variables_per_row: ClassVar[int] = 2
 
     def __init__(
         self,

@@ -2,7 +2,12 @@
 
 maximise f(a) = y'a - a'Ka/2 subject to sum(a) = const, L <= a <= U   [Glasmachers2008, eq. 4.1]
 
-The variables are signed and K carries no labels; the gradient is G = y - Ka.
+The variables are signed and K carries no labels; the gradient is G = y - Ka. Regression takes a kink off the objective,
+
+maximise f(a) = y'a - kink'|a| - a'Ka/2,
+
+where every box contains 0: the slope of f falls by 2 kink_n where a_n passes 0. G stays the gradient of the smooth
+part, y - Ka.
 """
 
 from __future__ import annotations
@@ -42,7 +47,8 @@ class DualProblem:
     """Linear term, box and constant sum of eq. 4.1; the kernel comes separately, as a row source.
 
     With `group` (0 or 1 for each variable) the variables of each group have a constant sum of their own, `total[0]` and
-    `total[1]`; without it all of them together sum to `total[0]`.
+    `total[1]`; without it all of them together sum to `total[0]`. With `kink` (at least 0 for each variable) the
+    objective loses kink'|a|; every box then contains 0, and there are no groups.
     """
 
     linear: Vector
@@ -50,12 +56,15 @@ class DualProblem:
     upper: Vector
     total: tuple[float, float] = (0.0, 0.0)
     group: NDArray[np.uint8] | None = None
+    kink: Vector | None = None
 
     def __post_init__(self) -> None:
         for name in ("linear", "lower", "upper"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         if self.group is not None:
             object.__setattr__(self, "group", np.ascontiguousarray(self.group, dtype=np.uint8))
+        if self.kink is not None:
+            object.__setattr__(self, "kink", np.ascontiguousarray(self.kink, dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -124,8 +133,8 @@ class Outcome:
 class Solution:
     """A point, its gradient y - Ka (recomputed in float64), the intercept, and how it was reached.
 
-    `intercept` is the price of the constant sum: the gradient of the variables inside their boxes. The second group of
-    variables, if there is one, has `second_intercept`.
+    `intercept` is the price of the constant sum: the slope of the objective along variables inside their boxes (and not
+    at a kink). The second group of variables, if there is one, has `second_intercept`.
     """
 
     alpha: Vector
@@ -164,6 +173,7 @@ def solve_all(
             None if sub.start_gradient is None else np.ascontiguousarray(sub.start_gradient, dtype=np.float64),
             sub.problem.total,
             sub.problem.group,
+            sub.problem.kink,
         )
         for sub in subproblems
     ]
@@ -190,6 +200,8 @@ def _require_minimum_norm(problem: DualProblem, solver: str) -> None:
     reason = None
     if problem.group is not None:
         reason = "this problem has two constant sums"
+    elif problem.kink is not None:
+        reason = "the objective of this problem has kinks"
     elif problem.linear.any():
         reason = "the linear term of this problem is not 0"
     elif problem.lower.any() or not (problem.upper >= problem.total[0]).all() or problem.total[0] <= 0:
@@ -231,7 +243,7 @@ def solve(
     Parameters
     ----------
     problem : DualProblem
-        Linear term and box of n variables.
+        Linear term and box of n variables, and kinks if there are any.
     rows : RowSource
         Kernel rows of the n examples, from :func:`widemargin.kernels.row_source`.
     stop : StopRule, optional
@@ -240,7 +252,7 @@ def solve(
         Any point; it is projected onto the box and the constant sum first. Without it a solve starts from 0, or from
         the feasible point nearest to it.
     start_gradient : ndarray of shape (n,), optional
-        y - K start, if known and `start` is feasible; saves its computation.
+        y - K start, if known and `start` is feasible; saves its computation. Kinks are no part of it.
 
     Returns
     -------

@@ -14,12 +14,22 @@ from widemargin.testing.checks import (
 from widemargin.testing.contracts import kernel_contract, solver_contract
 from widemargin.testing.oracles import (
     kernel_matrix,
+    mirror,
     predict_one_versus_one,
     project,
     solve_exactly,
+    unmirror,
     vote_one_versus_one,
 )
-from widemargin.testing.problems import Case, chess_board_case, classification_case, many_class_points, small_cases
+from widemargin.testing.problems import (
+    Case,
+    chess_board_case,
+    classification_case,
+    kinked_cases,
+    many_class_points,
+    regression_case,
+    small_cases,
+)
 
 __all__ = [
     "Case",
@@ -34,13 +44,17 @@ __all__ = [
     "intercept",
     "kernel_contract",
     "kernel_matrix",
+    "kinked_cases",
     "kkt_violation",
     "many_class_points",
+    "mirror",
     "objective",
     "predict_one_versus_one",
     "project",
+    "regression_case",
     "small_cases",
     "solve_exactly",
     "solver_contract",
+    "unmirror",
     "vote_one_versus_one",
 ]

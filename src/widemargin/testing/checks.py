@@ -1,10 +1,14 @@
 """Certificates of a dual solution, recomputed in float64, and one function that judges a solution by them.
 
-Everything follows from the problem and the gradient G = y - Ka:
+Everything follows from the problem and the gradient G = y - Ka. The objective has a slope S+ upwards and S- downwards;
+both are G, but where kink'|a| is taken off the objective, S+_n = G_n - kink_n if a_n >= 0, else G_n + kink_n, and
+S-_n = G_n - kink_n if a_n > 0, else G_n + kink_n.
 
-* KKT violation: max{G_n : a_n < U_n} - min{G_n : a_n > L_n}, and 0 where that is negative;
-* intercept b: the mean of G over the variables inside their box, else the middle between those two extremes;
-* duality gap at (a, b): sum_n max(U_n (G_n - b), L_n (G_n - b)) + b sum(a) - G'a, never negative, zero at an optimum.
+* KKT violation: max{S+_n : a_n < U_n} - min{S-_n : a_n > L_n}, and 0 where that is negative;
+* intercept b: the mean of S over the variables inside their box (and, with kinks, not at 0), else the middle between
+  those two extremes;
+* duality gap at (a, b): sum_n max(U_n T_n, L_n T_n) + b sum(a) - G'a + kink'|a|, where T is G - b, moved by kink
+  towards 0 and at most there; never negative, zero at an optimum.
 """
 
 from __future__ import annotations
@@ -38,9 +42,30 @@ class Certificate:
     infeasibility: float
 
 
+def slopes(problem: Problem, alpha: Vector, gradient: Vector) -> tuple[Vector, Vector]:
+    """Return the slopes of the objective upwards and downwards: what the gradient says, but for kinks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.testing import regression_case
+    >>> case = regression_case("two points", np.array([[0.0], [1.0]]), np.array([3.0, 5.0]), 10.0, 0.5)
+    >>> upwards, downwards = slopes(case, np.zeros(2), case.linear)
+    >>> upwards.tolist(), downwards.tolist()
+    ([2.5, 4.5], [3.5, 5.5])
+    """
+    if problem.kink is None:
+        return gradient, gradient
+    return (
+        gradient - np.where(alpha >= 0.0, problem.kink, -problem.kink),
+        gradient - np.where(alpha > 0.0, problem.kink, -problem.kink),
+    )
+
+
 def _extremes(problem: Problem, alpha: Vector, gradient: Vector) -> tuple[float, float]:
-    highest = float(np.max(gradient, where=alpha < problem.upper, initial=-np.inf))
-    lowest = float(np.min(gradient, where=alpha > problem.lower, initial=np.inf))
+    upwards, downwards = slopes(problem, alpha, gradient)
+    highest = float(np.max(upwards, where=alpha < problem.upper, initial=-np.inf))
+    lowest = float(np.min(downwards, where=alpha > problem.lower, initial=np.inf))
     return highest, lowest
 
 
@@ -62,25 +87,33 @@ def kkt_violation(problem: Problem, alpha: Vector, gradient: Vector) -> float:
 def intercept(problem: Problem, alpha: Vector, gradient: Vector) -> float:
     """Return the offset b of the machine f(x) = sum_n a_n k(x_n, x) + b."""
     free = (alpha > problem.lower) & (alpha < problem.upper)
+    if problem.kink is not None:
+        free &= (alpha != 0.0) | (problem.kink == 0.0)
     if free.any():
-        return float(gradient[free].mean())
+        return float(slopes(problem, alpha, gradient)[0][free].mean())
     ends = [end for end in _extremes(problem, alpha, gradient) if np.isfinite(end)]
     return float(np.mean(ends)) if ends else 0.0
 
 
 def objective(problem: Problem, alpha: Vector, gradient: Vector) -> float:
-    """Return the dual objective y'a - a'Ka / 2, written without K: a'Ka = (y - G)'a."""
-    return 0.5 * float((problem.linear + gradient) @ alpha)
+    """Return the dual objective y'a - kink'|a| - a'Ka / 2, written without K: a'Ka = (y - G)'a."""
+    return 0.5 * float((problem.linear + gradient) @ alpha) - _lost_to_kinks(problem, alpha)
+
+
+def _lost_to_kinks(problem: Problem, alpha: Vector) -> float:
+    return 0.0 if problem.kink is None else float(problem.kink @ np.abs(alpha))
 
 
 def duality_gap(problem: Problem, alpha: Vector, gradient: Vector, offset: float | None = None) -> float:
     """Return the gap between the dual objective and the primal one at offset b (by default :func:`intercept`)."""
     b = intercept(problem, alpha, gradient) if offset is None else offset
     margin = gradient - b
+    if problem.kink is not None:
+        margin = np.sign(margin) * np.maximum(0.0, np.abs(margin) - problem.kink)
     # An infinite bound costs nothing where the margin is zero; 0 * inf would say NaN.
     with np.errstate(invalid="ignore"):
         rise, fall = (np.where(margin == 0.0, 0.0, bound * margin) for bound in (problem.upper, problem.lower))
-    return float(np.maximum(rise, fall).sum() + b * alpha.sum() - gradient @ alpha)
+    return float(np.maximum(rise, fall).sum() + b * alpha.sum() - gradient @ alpha) + _lost_to_kinks(problem, alpha)
 
 
 def certificate(problem: Problem, K: Matrix, alpha: Vector, *, total: float = 0.0) -> Certificate:
@@ -125,6 +158,7 @@ def check_report(problem: Problem, K: Matrix, solution: Solution) -> Certificate
     """Raise AssertionError unless the reported numbers are those of the returned point, recomputed in float64."""
     recomputed = certificate(problem, K, solution.alpha)
     magnitude = np.abs(problem.linear) + np.abs(K) @ np.abs(solution.alpha)
+    magnitude += 0.0 if problem.kink is None else problem.kink
     rounding = 1e-10 * max(1.0, float(magnitude.max(initial=0.0)))
     error = float(np.abs(solution.gradient - recomputed.gradient).max(initial=0.0))
     assert error <= rounding, f"the returned gradient must equal y - K alpha, it is off by {error:.3e}."

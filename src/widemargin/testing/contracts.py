@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
@@ -95,9 +96,7 @@ def leaves_frozen_variables(solve: Solve, case: Case, tolerance: float) -> None:
     """Require that a variable whose box is [0, 0] stays exactly 0 and its gradient is that of a held-out row."""
     frozen = np.arange(case.linear.size) % 3 == 1
     lower, upper = np.where(frozen, 0.0, case.lower), np.where(frozen, 0.0, case.upper)
-    held = Case(
-        f"{case} with a third held out", case.linear, lower, upper, case.gram, case.points, case.kernel, case.gamma
-    )
+    held = replace(case, name=f"{case} with a third held out", lower=lower, upper=upper)
     start = np.where(frozen, 1.0, 0.0)
     for given in (None, start):
         solution = solve(held, held.gram, tolerance=tolerance, start=given)
@@ -108,7 +107,7 @@ def leaves_frozen_variables(solve: Solve, case: Case, tolerance: float) -> None:
 def solves_when_all_is_frozen(solve: Solve, case: Case, tolerance: float) -> None:
     """With every box [0, 0] the answer is 0, at once."""
     nothing = np.zeros_like(case.linear)
-    held = Case(f"{case} all held out", case.linear, nothing, nothing, case.gram, case.points, case.kernel, case.gamma)
+    held = replace(case, name=f"{case} all held out", lower=nothing, upper=nothing)
     solution = solve(held, held.gram, tolerance=tolerance)
     check_solution(held, held.gram, solution, tolerance)
     assert solution.outcome.iterations == 0, f"{held}: there is nothing to iterate over."
@@ -175,7 +174,8 @@ def solver_contract(solve: Solve, cases: Iterable[Case] | None = None, *, tolera
         ``solve(problem, K, *, tolerance, max_iterations, max_seconds, start, start_gradient)`` returning an object with
         `alpha`, `gradient` and `outcome`.
     cases : iterable of Case, optional
-        The problems; by default :func:`widemargin.testing.small_cases`.
+        The problems; by default :func:`widemargin.testing.small_cases`. A solver that takes kinks has to solve
+        :func:`widemargin.testing.kinked_cases` too.
     tolerance : float
         The KKT violation to ask for.
     """

@@ -4,12 +4,15 @@ The dual problem [Glasmachers2008, eq. 4.1] is
 
     maximise  f(a) = y'a - a'Ka / 2    subject to  sum(a) = const,  L <= a <= U,
 
-with signed variables a, the plain kernel matrix K and the gradient G = y - Ka. The selection rules and the steps of
+with signed variables a, the plain kernel matrix K and the gradient G = y - Ka. A problem with kinks, whose objective
+loses kink'|a|, is one of twice as many variables without (:func:`mirror`). The selection rules and the steps of
 sequential minimal optimisation live in :mod:`widemargin.testing.smo`; this module holds the kernels, the projection,
 the exact solver and the vote.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,6 +95,52 @@ def project(alpha: ArrayLike, lower: ArrayLike, upper: ArrayLike, total: float =
     return np.asarray(np.clip(point - 0.5 * (left + right), low, high))
 
 
+@dataclass(frozen=True)
+class Mirrored:
+    """A problem without kinks that stands for one with them."""
+
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    kink: None = None
+
+
+def mirror(problem: Problem, K: Matrix) -> tuple[Mirrored, Matrix]:
+    """Give every variable of a problem with kinks one twin for each side of 0, and return their kernel matrix too.
+
+    With linear terms y - kink and y + kink and boxes [0, U] and [L, 0], the sums of the twins (:func:`unmirror`) at an
+    optimum are the variables at an optimum of the problem itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.testing import regression_case
+    >>> case = regression_case("two points", np.array([[0.0], [1.0]]), np.array([3.0, 5.0]), 10.0, 0.5)
+    >>> twins, gram = mirror(case, case.gram)
+    >>> twins.linear.tolist(), twins.lower.tolist(), twins.upper.tolist(), gram.shape
+    ([2.5, 4.5, 3.5, 5.5], [0.0, 0.0, -10.0, -10.0], [10.0, 10.0, 0.0, 0.0], (4, 4))
+    """
+    kink = np.zeros_like(problem.linear) if problem.kink is None else problem.kink
+    twins = Mirrored(
+        np.concatenate([problem.linear - kink, problem.linear + kink]),
+        np.concatenate([np.zeros_like(problem.lower), problem.lower]),
+        np.concatenate([problem.upper, np.zeros_like(problem.upper)]),
+    )
+    return twins, np.tile(K, (2, 2))
+
+
+def unmirror(alpha: Vector) -> Vector:
+    """Add up the twins of :func:`mirror`.
+
+    Examples
+    --------
+    >>> unmirror(np.array([1.0, 0.0, 0.0, -2.0])).tolist()
+    [1.0, -2.0]
+    """
+    above, below = np.split(alpha, 2)
+    return np.asarray(above + below)
+
+
 def solve_exactly(
     problem: Problem,
     K: Matrix,
@@ -105,7 +154,7 @@ def solve_exactly(
     Each round does second-order steps of two variables [Glasmachers2008, eq. 4.7 and 4.4], which alone converge for
     every positive semidefinite K, then jumps to the optimum over the variables inside their box, which alone would
     make convergence finite once the right variables are at their bounds. `tolerance` is relative to the largest
-    magnitude that enters the gradient (at least 1).
+    magnitude that enters the gradient (at least 1). Of a problem with kinks the mirrored one is solved.
 
     Examples
     --------
@@ -115,6 +164,9 @@ def solve_exactly(
     >>> solve_exactly(case, case.gram).tolist()
     [2.0, -2.0]
     """
+    if problem.kink is not None:
+        twins, gram = mirror(problem, K)
+        return unmirror(solve_exactly(twins, gram, total=total, tolerance=tolerance, max_rounds=max_rounds))
     alpha = project(np.zeros_like(problem.linear), problem.lower, problem.upper, total)
     for _ in range(max_rounds):
         gradient = problem.linear - K @ alpha

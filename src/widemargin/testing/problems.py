@@ -30,6 +30,8 @@ class Case:
         The kernel's name, as accepted by :func:`widemargin.testing.oracles.kernel_matrix`.
     gamma : float
         The kernel's width parameter.
+    kink : ndarray of shape (n,), optional
+        What the objective loses for every unit of a variable's magnitude.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Case:
     points: Matrix
     kernel: str
     gamma: float
+    kink: Vector | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -67,6 +70,30 @@ def classification_case(
     gram = kernel_matrix(points, kernel=kernel, gamma=gamma, coef0=1.0, degree=2)
     lower, upper = np.minimum(0.0, box), np.maximum(0.0, box)
     return Case(name, labels.astype(np.float64), lower, upper, gram, points, kernel, gamma)
+
+
+def regression_case(
+    name: str,
+    points: Matrix,
+    targets: Vector,
+    penalties: Vector | float,
+    epsilon: Vector | float,
+    *,
+    kernel: str = "rbf",
+    gamma: float = 1.0,
+) -> Case:
+    """Build the dual problem of a regression machine: the targets, boxes [-C, C], and a kink of epsilon at 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> case = regression_case("two points", np.array([[0.0], [1.0]]), np.array([3.0, 5.0]), 10.0, 0.5)
+    >>> case.lower.tolist(), case.upper.tolist(), case.kink.tolist()
+    ([-10.0, -10.0], [10.0, 10.0], [0.5, 0.5])
+    """
+    upper, kink = (np.broadcast_to(np.asarray(v, dtype=np.float64), targets.shape).copy() for v in (penalties, epsilon))
+    gram = kernel_matrix(points, kernel=kernel, gamma=gamma, coef0=1.0, degree=2)
+    return Case(name, targets.astype(np.float64), -upper, upper, gram, points, kernel, gamma, kink)
 
 
 def chess_board_case(n: int, penalty: float, *, seed: int = 0) -> Case:
@@ -121,6 +148,53 @@ def small_cases() -> Iterator[Case]:
 
     points, labels = _overlapping(rng, 300, 5)
     yield classification_case("larger", points, labels, 3.0, gamma=0.1)
+
+
+def _noisy_sine(rng: np.random.Generator, n: int, dimension: int) -> tuple[Matrix, Vector]:
+    points = rng.normal(size=(n, dimension))
+    return points, np.sin(2.0 * points[:, 0]) + 0.3 * rng.normal(size=n)
+
+
+def kinked_cases() -> Iterator[Case]:
+    """Yield problems with kinks that every exact solver has to solve, smallest first.
+
+    They cover what breaks solvers there: kinks of 0, exact duplicates, boxes on one side of 0 or at 0 alone, kinks and
+    boxes of very different widths, sides of 0 that the linear term alone gets wrong, an optimum at all the kinks, at
+    all the bounds, or at none of them, and a kernel of low rank.
+    """
+    rng = np.random.default_rng(20241103)
+
+    points, targets = _noisy_sine(rng, 30, 2)
+    yield regression_case("nothing-outside-the-tube", points, targets, 1.0, 3.0)
+
+    points, targets = _noisy_sine(rng, 30, 2)
+    yield regression_case("tube-all-bounded", points, targets, 0.01, 1e-3)
+
+    points = rng.integers(0, 3, size=(40, 2)).astype(np.float64)
+    targets = rng.integers(-2, 3, size=40).astype(np.float64)
+    yield regression_case("tube-ties-and-duplicates", points, targets, 2.0, 0.5, gamma=0.7)
+    yield regression_case("no-tube-ties-and-duplicates", points, targets, 2.0, 0.0, gamma=0.7)
+
+    points, targets = _noisy_sine(rng, 50, 2)
+    yield regression_case("tube-linear-kernel", points, targets, 1.0, 0.2, kernel="linear")
+
+    points = rng.normal(size=(60, 2))
+    upper, lower = 10.0 ** rng.uniform(-2.0, 1.0, size=60), -(10.0 ** rng.uniform(-2.0, 1.0, size=60))
+    upper[::3], lower[::4] = 0.0, 0.0
+    kink = np.where(np.arange(60) % 5 == 0, 0.0, 10.0 ** rng.uniform(-3.0, 1.0, size=60))
+    gram = kernel_matrix(points, kernel="rbf", gamma=1.0)
+    yield Case("random-boxes-and-kinks", 2.0 * rng.normal(size=60), lower, upper, gram, points, "rbf", 1.0, kink)
+
+    points, targets = _noisy_sine(rng, 45, 4)
+    yield regression_case("tube-all-free", points, targets, 100.0, 1e-3, gamma=5.0)
+
+    # Targets on a slope that the first examples alone explain: the others change sides on the way.
+    points = np.linspace(-2.0, 2.0, 80)[:, None]
+    targets = 3.0 * points[:, 0] + 0.2 * rng.normal(size=80)
+    yield regression_case("tube-on-a-slope", points, targets, 10.0, 0.1, kernel="poly", gamma=0.5)
+
+    points, targets = _noisy_sine(rng, 250, 3)
+    yield regression_case("tube-larger", points, targets, 3.0, 0.1, gamma=0.2)
 
 
 def many_class_points(n_classes: int, per_class: int, *, seed: int = 0) -> tuple[Matrix, NDArray[np.int64]]:

@@ -12,7 +12,7 @@ Matrix = NDArray[np.float64]
 
 
 class Problem(Protocol):
-    """A dual problem [Glasmachers2008, eq. 4.1]: maximise y'a - a'Ka / 2, sum(a) fixed, L <= a <= U."""
+    """A dual problem [Glasmachers2008, eq. 4.1]: maximise y'a - kink'|a| - a'Ka / 2, sum(a) fixed, L <= a <= U."""
 
     @property
     def linear(self) -> Vector:
@@ -25,6 +25,10 @@ class Problem(Protocol):
     @property
     def upper(self) -> Vector:
         """The upper bounds U."""
+
+    @property
+    def kink(self) -> Vector | None:
+        """By how much the slope falls on either side of 0, at least 0 each (every box then contains 0); or none."""
 
 
 class Outcome(Protocol):

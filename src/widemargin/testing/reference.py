@@ -81,6 +81,8 @@ class ReferenceSolver:
         start_gradient: Vector | None = None,
     ) -> ReferenceSolution:
         """Solve the problem; see :class:`widemargin.testing.protocols.Solve`."""
+        if problem.kink is not None:
+            raise ValueError("The reference solver takes no problem with kinks; this one has some: mirror it first.")
         began = time.perf_counter()
         alpha = project(np.zeros_like(problem.linear) if start is None else start, problem.lower, problem.upper)
         moved = start_gradient is None or start is None or not np.array_equal(alpha, start)

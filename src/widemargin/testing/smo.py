@@ -1,7 +1,8 @@
 """Sequential minimal optimisation, one small pure function per rule [Glasmachers2008, chapters 4, 6 and 7].
 
 A working set is a pair (i, j): a_i goes up by mu and a_j goes down by mu. Nothing here is fast; each function states
-the rule that a solver in the core has to follow.
+the rule that a solver in the core has to follow. The problems are those without kinks: one with kinks is mirrored first
+(:func:`widemargin.testing.oracles.mirror`).
 """
 
 from __future__ import annotations
