@@ -40,18 +40,12 @@ struct Support {
   std::vector<double> coefficients;
 
   Support(const DualState& state, std::span<const Id> example_ids) {
-    for (std::size_t p = 0; p < state.size(); ++p)
-      if (state.alpha[p] != 0) add(static_cast<Id>(p), state, example_ids);
-  }
-  Support(const DualState& state, std::span<const Id> example_ids, std::span<const Id> some) {
-    for (const Id p : some) add(p, state, example_ids);
-  }
-
- private:
-  void add(Id p, const DualState& state, std::span<const Id> example_ids) {
-    positions.push_back(p);
-    ids.push_back(example_ids[static_cast<std::size_t>(p)]);
-    coefficients.push_back(state.alpha[static_cast<std::size_t>(p)]);
+    for (std::size_t p = 0; p < state.size(); ++p) {
+      if (state.alpha[p] == 0) continue;
+      positions.push_back(static_cast<Id>(p));
+      ids.push_back(example_ids[p]);
+      coefficients.push_back(state.alpha[p]);
+    }
   }
 };
 

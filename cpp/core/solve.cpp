@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t least_rows = 64;
 constexpr std::size_t cheap_in_double = 20'000'000;  // kernel values
 // Rows of a few thousand columns; touching more memory would cost more than computing some of them again.
-constexpr std::size_t enough_for_focus = std::size_t{128} << 20;
+constexpr std::size_t enough_for_focus = std::size_t{64} << 20;
 
 class Solve {
  public:
@@ -112,7 +112,7 @@ class Solve {
     std::vector<const double*> row(support.positions.size());
     rows.rows(support.positions, row.data());
     state_.gradient = state_.linear;
-    rows.subtract_whole_rows(support.positions, support.coefficients, state_.gradient.data());
+    rows.subtract_known_rows(support.positions, support.coefficients, state_.gradient.data());
   }
 
   // Runs the solver with kernel values of type T; false if this precision does not get to the tolerance.

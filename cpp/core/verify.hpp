@@ -54,9 +54,16 @@ class Verifier {
     }
     const Support support(state, rows.ids());
     state.gradient = state.linear;
-    const std::vector<Id> others = rows.subtract_whole_rows(support.positions, support.coefficients, state.gradient.data());
-    const Support rest(state, rows.ids(), others);
-    rows.count(subtract_kernel_rows<T>(rows.source(), rest.ids, rest.coefficients, rows.ids(), state.gradient.data(), rows.team(), rows.patience()));
+    const auto ids_at = [&](const std::vector<Id>& positions) {
+      std::vector<Id> ids;
+      for (const Id p : positions) ids.push_back(rows.ids()[static_cast<std::size_t>(p)]);
+      return ids;
+    };
+    for (const auto& missing : rows.subtract_known_rows(support.positions, support.coefficients, state.gradient.data())) {
+      std::vector<double> change(missing.columns.size(), 0.0);
+      rows.count(subtract_kernel_rows<T>(rows.source(), ids_at(missing.rows), missing.coefficients, ids_at(missing.columns), change.data(), rows.team(), rows.patience()));
+      for (std::size_t c = 0; c < change.size(); ++c) state.gradient[static_cast<std::size_t>(missing.columns[c])] += change[c];
+    }
   }
 
  private:

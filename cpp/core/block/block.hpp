@@ -11,6 +11,7 @@
 
 #include <optional>
 
+#include "core/block/inner_problem.hpp"
 #include "core/block/working_block.hpp"
 #include "core/rows/cached_rows.hpp"
 #include "core/rows/dense_rows.hpp"
@@ -57,7 +58,7 @@ class BlockSolver {
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
                                 std::min<std::int64_t>(most - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
       smo::PartOfLarger keeper_inside(tuning_.leap_wait, inner_stop.tolerance);
-      const Reason ended = smo::run(inner_, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
+      const Reason ended = smo::run(inner_.state, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
       if (!scatter(state, rows, positions)) return ended == Reason::converged ? Reason::stalled : ended;
       const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);
       if (while_rows_are_new && rows.held_everything_so_far() && static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed) return std::nullopt;
@@ -90,33 +91,8 @@ class BlockSolver {
         for (const std::size_t c : fresh_at) kernel_.row(c)[r] = target[c];
       }
     });
-    inner_.alpha.resize(m), inner_.gradient.resize(m), inner_.lower.resize(m), inner_.upper.resize(m);
-    inner_.group.resize(state.grouped() ? m : 0);
-    inner_.active = m;
-    for (std::size_t r = 0; r < m; ++r) {
-      const std::size_t p = static_cast<std::size_t>(positions[r]);
-      kernel_.set_diagonal(r, rows.diagonal()[p]);
-      inner_.alpha[r] = state.alpha[p], inner_.gradient[r] = state.gradient[p];
-      inner_.lower[r] = state.lower[p], inner_.upper[r] = state.upper[p];
-      if (state.grouped()) inner_.group[r] = state.group[p];
-    }
-    if (state.kinked()) take_kinks(state, positions);
-    inner_.resize_rooms();
-  }
-
-  // The block's variables may cross their kinks, too.
-  void take_kinks(const DualState& state, const std::vector<Id>& positions) {
-    const std::size_t m = positions.size();
-    for (std::vector<double>* values : {&kink_linear_, &kink_lower_, &kink_upper_, &kink_}) values->resize(m);
-    inner_.linear.resize(m), inner_.variable.resize(m);
-    for (std::size_t r = 0; r < m; ++r) {
-      const std::size_t p = static_cast<std::size_t>(positions[r]);
-      inner_.variable[r] = static_cast<Id>(r);
-      inner_.linear[r] = state.linear[p];
-      kink_linear_[r] = state.linear[p] + (state.smooth_gradient(p) - state.gradient[p]);
-      kink_lower_[r] = state.whole_lower(p), kink_upper_[r] = state.whole_upper(p), kink_[r] = state.kink(p);
-    }
-    inner_.problem = {kink_linear_, kink_lower_, kink_upper_, {}, {}, kink_};
+    for (std::size_t r = 0; r < m; ++r) kernel_.set_diagonal(r, rows.diagonal()[positions[r]]);
+    inner_.take(state, positions);
   }
 
   // Takes the block's solution over and updates the gradient; false if nothing moved.
@@ -125,10 +101,10 @@ class BlockSolver {
     std::vector<double> by, target;
     for (std::size_t r = 0; r < positions.size(); ++r) {
       const std::size_t p = static_cast<std::size_t>(positions[r]);
-      if (inner_.alpha[r] == state.alpha[p]) continue;
+      if (inner_.state.alpha[r] == state.alpha[p]) continue;
       changed.push_back(positions[r]);
-      by.push_back(inner_.alpha[r] - state.alpha[p]);
-      target.push_back(inner_.alpha[r]);
+      by.push_back(inner_.state.alpha[r] - state.alpha[p]);
+      target.push_back(inner_.state.alpha[r]);
     }
     row_pointers_.resize(changed.size());
     rows.rows(changed, row_pointers_.data());
@@ -143,8 +119,7 @@ class BlockSolver {
   std::vector<const T*> row_pointers_, known_;
   std::vector<T> fresh_values_;
   DenseRows<T> kernel_;
-  DualState inner_;
-  std::vector<double> kink_linear_, kink_lower_, kink_upper_, kink_;
+  InnerProblem inner_;
 };
 
 }  // namespace widemargin::block

@@ -16,7 +16,6 @@ struct KernelFunction {
   double coef0 = 0;
   int degree = 3;
 
-  bool needs_norms() const { return kind == KernelKind::gaussian; }
 
   // Kernel values from dot products; the norms are used by the Gaussian only.
   template <class T>

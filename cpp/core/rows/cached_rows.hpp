@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -135,30 +136,50 @@ class CachedRows {
     }
   }
 
-  // gradient[p] -= sum_k coefficients[k] K[positions[k]][p] over all variables p, for the rows that are held whole. Returns the positions
-  // of the other rows. Rows of one column order are summed in that order first.
-  std::vector<Id> subtract_whole_rows(std::span<const Id> positions, std::span<const double> coefficients, double* gradient) {
-    std::vector<std::vector<const T*>> whole(where_.size());
-    std::vector<std::vector<double>> by(where_.size());
-    std::vector<Id> others;
+  // Rows that lack the same columns.
+  struct Incomplete {
+    std::vector<Id> rows, columns;  // positions
+    std::vector<double> coefficients;
+  };
+
+  // gradient[p] -= sum_k coefficients[k] K[positions[k]][p] as far as these rows are known. Returns what is missing. Rows of one column
+  // order are summed in that order first.
+  std::vector<Incomplete> subtract_known_rows(std::span<const Id> positions, std::span<const double> coefficients, double* gradient) {
+    using Known = std::pair<std::size_t, std::size_t>;  // a column order, and how many columns of it
+    const auto known_of = [this](Id position) -> Known {
+      const Id s = slot_of_[static_cast<std::size_t>(position)];
+      if (s == none || slots_[static_cast<std::size_t>(s)].length == 0) return {0, 0};
+      return {slots_[static_cast<std::size_t>(s)].epoch, slots_[static_cast<std::size_t>(s)].length};
+    };
+    std::map<Known, std::size_t> count;
+    for (const Id p : positions) ++count[known_of(p)];
+    std::map<Known, Incomplete> alike;
     for (std::size_t k = 0; k < positions.size(); ++k) {
-      const Id s = slot_of_[static_cast<std::size_t>(positions[k])];
-      if (s == none || slots_[static_cast<std::size_t>(s)].length < ids_.size()) {
-        others.push_back(positions[k]);
-        continue;
-      }
-      const std::size_t epoch = slots_[static_cast<std::size_t>(s)].epoch;
-      whole[epoch].push_back(slot_row(static_cast<std::size_t>(s)));
-      by[epoch].push_back(coefficients[k]);
+      const Known known = known_of(positions[k]);
+      // Preparing the missing columns of a few rows alone would cost more than their known ones are worth.
+      Incomplete& rows = alike[known.second < ids_.size() && count[known] < at_once ? Known{0, 0} : known];
+      rows.rows.push_back(positions[k]);
+      rows.coefficients.push_back(coefficients[k]);
     }
+    std::vector<Incomplete> incomplete;
     std::vector<double> sum;
-    for (std::size_t epoch = 0; epoch < where_.size(); ++epoch) {
-      if (whole[epoch].empty()) continue;
-      sum.assign(ids_.size(), 0.0);
-      subtract(sum.data(), whole[epoch], by[epoch], ids_.size());
-      for (std::size_t p = 0; p < ids_.size(); ++p) gradient[p] += sum[static_cast<std::size_t>(where_[epoch][static_cast<std::size_t>(variable_[p])])];
+    for (auto& [known_part, rows] : alike) {
+      const auto& [epoch, length] = known_part;
+      std::vector<const T*> known;
+      if (length > 0)
+        for (const Id p : rows.rows) known.push_back(slot_row(static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(p)])));
+      sum.assign(length, 0.0);
+      subtract(sum.data(), known, rows.coefficients, length);
+      for (std::size_t p = 0; p < ids_.size(); ++p) {
+        const std::size_t at = static_cast<std::size_t>(where_[epoch][static_cast<std::size_t>(variable_[p])]);
+        if (at < length)
+          gradient[p] += sum[at];
+        else
+          rows.columns.push_back(static_cast<Id>(p));
+      }
+      if (!rows.columns.empty()) incomplete.push_back(std::move(rows));
     }
-    return others;
+    return incomplete;
   }
 
   // gradient[p] -= sum_k coefficients[k] rows[k][p] for p < n

@@ -12,7 +12,6 @@ class Examples {
   virtual ~Examples() = default;
   virtual std::size_t size() const = 0;
   virtual std::size_t dimension() const = 0;
-  virtual bool sparse() const = 0;
   // out = row - shift, the subtraction made before rounding; shift may be null
   virtual void copy_row(std::size_t row, const double* shift, float* out) const = 0;
   virtual void copy_row(std::size_t row, const double* shift, double* out) const = 0;
@@ -40,7 +39,6 @@ class DenseExamples final : public Examples {
   DenseExamples(const S* data, std::size_t size, std::size_t dimension) : data_(data), size_(size), dimension_(dimension) {}
   std::size_t size() const override { return size_; }
   std::size_t dimension() const override { return dimension_; }
-  bool sparse() const override { return false; }
   void copy_row(std::size_t row, const double* shift, float* out) const override { copy(row, shift, out); }
   void copy_row(std::size_t row, const double* shift, double* out) const override { copy(row, shift, out); }
   std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return gather(row, index, value); }
@@ -80,7 +78,6 @@ class CsrExamples final : public Examples {
       : value_(value), index_(index), begin_(begin), size_(size), dimension_(dimension) {}
   std::size_t size() const override { return size_; }
   std::size_t dimension() const override { return dimension_; }
-  bool sparse() const override { return true; }
   void copy_row(std::size_t row, const double* shift, float* out) const override { copy(row, shift, out); }
   void copy_row(std::size_t row, const double* shift, double* out) const override { copy(row, shift, out); }
   std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return gather(row, index, value); }

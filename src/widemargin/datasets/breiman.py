@@ -6,7 +6,7 @@ from math import log, sqrt
 import numpy as np
 from scipy.special import chndtr, ndtr
 
-from widemargin.datasets.checks import FloatMatrix, Labels, RandomState, random_generator, whole_number
+from widemargin.datasets.checks import FloatMatrix, Labels, RandomState, size_and_generator
 
 NORM_FEATURES = 20
 NORM_SHIFT = 2 / sqrt(NORM_FEATURES)
@@ -39,10 +39,7 @@ def twonorm(n_samples: int, *, random_state: RandomState = None) -> tuple[FloatM
     >>> X.shape, round(bayes_error(twonorm), 4)
     ((300, 20), 0.0228)
     """
-    n_samples = whole_number("n_samples", n_samples)
-    generator = random_generator(random_state)
-    y = generator.choice(np.array([-1, 1], dtype=np.int64), size=n_samples)
-    X = generator.standard_normal((n_samples, NORM_FEATURES))
+    X, y = _norm_noise(n_samples, random_state)
     X += NORM_SHIFT * y[:, np.newaxis]
     return X, y
 
@@ -78,10 +75,7 @@ def ringnorm(n_samples: int, *, random_state: RandomState = None) -> tuple[Float
     >>> X.shape, round(bayes_error(ringnorm), 4)
     ((300, 20), 0.0124)
     """
-    n_samples = whole_number("n_samples", n_samples)
-    generator = random_generator(random_state)
-    y = generator.choice(np.array([-1, 1], dtype=np.int64), size=n_samples)
-    X = generator.standard_normal((n_samples, NORM_FEATURES))
+    X, y = _norm_noise(n_samples, random_state)
     wide = y > 0
     X[wide] *= 2.0
     X[~wide] += NORM_SHIFT
@@ -101,6 +95,13 @@ def ringnorm_bayes_error() -> float:
     wide_inside = chndtr(squared_radius / 4, NORM_FEATURES, 4 / 9 * squared_mean)
     tight_outside = 1 - chndtr(squared_radius, NORM_FEATURES, squared_mean / 9)
     return float((wide_inside + tight_outside) / 2)
+
+
+def _norm_noise(n_samples: int, random_state: RandomState) -> tuple[FloatMatrix, Labels]:
+    """Draw what twonorm and ringnorm start from: labels, and a standard normal vector for each."""
+    n_samples, generator = size_and_generator(n_samples, random_state)
+    y = generator.choice(np.array([-1, 1], dtype=np.int64), size=n_samples)
+    return generator.standard_normal((n_samples, NORM_FEATURES)), y
 
 
 def waveform(n_samples: int, *, random_state: RandomState = None) -> tuple[FloatMatrix, Labels]:
@@ -130,8 +131,7 @@ def waveform(n_samples: int, *, random_state: RandomState = None) -> tuple[Float
     >>> X.shape, sorted(set(y.tolist()))
     ((300, 21), [0, 1, 2])
     """
-    n_samples = whole_number("n_samples", n_samples)
-    generator = random_generator(random_state)
+    n_samples, generator = size_and_generator(n_samples, random_state)
     y = generator.integers(3, size=n_samples)
     share = generator.random((n_samples, 1))
     start, end = waveform_edges()

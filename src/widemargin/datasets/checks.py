@@ -34,3 +34,8 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
     raise ValueError(
         f"random_state must be a non-negative whole number, a numpy.random.Generator or None, got {random_state!r}."
     )
+
+
+def size_and_generator(n_samples: object, random_state: RandomState) -> tuple[int, np.random.Generator]:
+    """Return what every generator of data needs: the checked number of points and its source of random numbers."""
+    return whole_number("n_samples", n_samples), random_generator(random_state)

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 
-from widemargin.datasets.checks import FloatMatrix, Labels, RandomState, probability, random_generator, whole_number
+from widemargin.datasets.checks import FloatMatrix, Labels, RandomState, probability, size_and_generator, whole_number
 
 
 def chess_board(
@@ -47,11 +47,10 @@ def chess_board(
     >>> X.shape, sorted(set(y.tolist()))
     ((1000, 2), [-1, 1])
     """
-    n_samples = whole_number("n_samples", n_samples)
+    n_samples, generator = size_and_generator(n_samples, random_state)
     size = whole_number("size", size)
     dimensions = whole_number("dimensions", dimensions)
     noise = probability("noise", noise)
-    generator = random_generator(random_state)
     X = generator.random((n_samples, dimensions)) * size
     y = 1 - 2 * (np.floor(X).sum(axis=1).astype(np.int64) % 2)
     coin = generator.choice(np.array([-1, 1], dtype=np.int64), size=n_samples)
@@ -152,9 +151,8 @@ def sparse_coordinates(
     >>> X.shape, X.sum(axis=1).tolist()
     ((5, 20), [3.0, 3.0, 3.0, 3.0, 3.0])
     """
-    n_samples = whole_number("n_samples", n_samples)
+    n_samples, generator = size_and_generator(n_samples, random_state)
     n, m, k = _sparse_parameters(n, m, k)
-    generator = random_generator(random_state)
     y = generator.choice(np.array([-1, 1], dtype=np.int64), size=n_samples)
     first = generator.integers(n, size=n_samples) + np.where(y > 0, 0, n)
     # The k smallest of independent uniform keys are a uniform draw without replacement; a negative key always wins.

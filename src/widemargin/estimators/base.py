@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,8 @@ from sklearn.utils.validation import validate_data
 
 from widemargin._runtime import cache_bytes, thread_count
 from widemargin.estimators.prediction import KernelPrediction, SinglePrediction, needs_double, require_examples
-from widemargin.estimators.report import FitReport
-from widemargin.estimators.scale import require_moderate_diagonal
+from widemargin.estimators.report import FitReport, warn_of_early_ends
+from widemargin.estimators.scale import require_moderate_diagonal, resolve_kernel
 from widemargin.estimators.validation import (
     is_numeric,
     require_choice,
@@ -22,10 +23,11 @@ from widemargin.estimators.validation import (
     require_flag,
     require_gram,
     require_number,
+    require_solver,
     require_symmetric,
     warn_if_indefinite,
 )
-from widemargin.kernels import KernelParameters, RowSource, row_source
+from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count, take
 from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector
 
@@ -45,9 +47,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
 
     A subclass stores the parameters below and its own in ``__init__``, adds its own checks to
     :meth:`_check_parameters`, and writes ``fit`` from the methods here. Warnings point at the line that called ``fit``
-    if ``fit`` itself, and none of its helpers, calls :meth:`_check_kernel_values`,
-    :func:`~widemargin.estimators.scale.resolve_kernel` and
-    :func:`~widemargin.estimators.report.warn_of_early_ends`.
+    if ``fit`` itself, and none of its helpers, calls :meth:`_checked_kernel` and :meth:`_tell`.
     """
 
     degree: int
@@ -72,6 +72,9 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
     #: Names that `solver` takes.
     _solvers: ClassVar[tuple[str, ...]] = ("auto", *SOLVERS)
 
+    #: Names that it takes for other machines only, and why.
+    _refused_solvers: ClassVar[Mapping[str, str]] = {}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
@@ -95,6 +98,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             require_number("max_iter", self.max_iter, at_least=0, integer=True)
         if self.max_time is not None:
             require_number("max_time", self.max_time, above=0)
+        require_solver(self.solver, self._solvers, self._refused_solvers)
         require_choice("solver", self.solver, self._solvers)
         require_choice("selection", self.selection, ("auto", *SELECTIONS))
         if self.selection != "auto" and self.solver not in ("auto", *SOLVERS):
@@ -153,22 +157,22 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
         self._takes_objects = callable(self.kernel) and not is_numeric(X)
 
-    def _check_kernel_values(self, X: Any) -> None:
-        """Refuse kernel values that depend on the order of the examples; warn of an indefinite matrix of them."""
+    def _checked_kernel(self, X: Any, weights: Vector) -> KernelParameters:
+        """Resolve the kernel for checked examples and their weights; warn where the two do not suit each other.
+
+        Kernel values that depend on the order of the examples are refused.
+        """
         if self.kernel == "precomputed":
             require_gram(X)
             warn_if_indefinite(X)
         elif callable(self.kernel):
             require_symmetric(self.kernel, X)
-
-    def _kernel_choice(self, X: Any, weights: Vector) -> tuple[Any, float | str, float, int, Any, Vector, Any]:
-        """Arguments of :func:`~widemargin.estimators.scale.resolve_kernel` for checked examples and their weights."""
         names = getattr(self, "feature_names_in_", None)
-        return self.kernel, self.gamma, self.coef0, self.degree, X, weights, names
+        return resolve_kernel(self.kernel, self.gamma, self.coef0, self.degree, X, weights, names)
 
     def _row_source(self, X: Any, kernel: KernelParameters) -> RowSource:
         """Kernel rows of checked examples, refused where their values leave the range of the arithmetic."""
-        rows = row_source(X, kernel=kernel.kernel, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree)
+        rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
         return rows
 
@@ -232,6 +236,12 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         self._predict_in_double = kernel.of_examples and needs_double(
             self.support_vectors_, dual_coef, self.dtype, precisions
         )
+
+    def _tell(self) -> None:
+        """Print the report of the fit if asked to; warn if a problem was left before its tolerance was met."""
+        if self.verbose:
+            print(self.fit_report_)
+        warn_of_early_ends(self.fit_report_, self.tol)
 
 
 class SingleMachine(SinglePrediction, KernelMachine):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +15,8 @@ from sklearn.base import OutlierMixin
 
 from widemargin.estimators.base import SingleMachine
 from widemargin.estimators.report import FitReport, ProblemReport
-from widemargin.estimators.validation import require_number
-from widemargin.kernels import RowSource
+from widemargin.estimators.validation import check_weights, require_fraction, require_solver
+from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count, take
 from widemargin.machines.dual import GEOMETRIC_SOLVERS, SOLVERS, DualProblem, Outcome, Solution, StopRule, Vector
 from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
@@ -46,27 +47,6 @@ REASONS: dict[str, str] = {
     **{name: "a row is held out by a bound of 0, and it knows no bounds" for name in GEOMETRIC_SOLVERS},
     "maxminover": "it raises counts without a bound, which is what squared slack asks for",
 }
-
-
-def require_solver(solver: str, machine: str) -> None:
-    """Refuse a solver that cannot solve a machine's problem, naming why and which could."""
-    able = SOLVERS_OF[machine]
-    if solver not in able:
-        others = ", ".join(repr(name) for name in able[:-1])
-        raise ValueError(
-            f"solver={solver!r} cannot be used with {machine}: {REASONS[solver]}; {others} and {able[-1]!r} can."
-        )
-
-
-def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
-    """Refuse anything but a number above 0 and at most (or below) 1."""
-    try:
-        require_number(name, value, above=0)
-        fits = value < 1 if below_one else value <= 1
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"{name} must be a number above 0 and {'below' if below_one else 'at most'} 1; got {value!r}.")
 
 
 def _fingerprints(X: Any, n: int) -> NDArray[np.int64] | None:
@@ -132,7 +112,13 @@ class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
         if self.target_rejection is not None:
             require_fraction("target_rejection", self.target_rejection, below_one=True)
             self._require_default_nu("target_rejection", self.target_rejection)
-            require_solver(self.solver, "target_rejection")
+            self._require_solver_for("target_rejection")
+
+    def _require_solver_for(self, machine: str) -> None:
+        """Refuse a solver that the table does not name beside this machine."""
+        able = SOLVERS_OF[machine]
+        refused = {name: f"cannot be used with {machine}: {why}" for name, why in REASONS.items() if name not in able}
+        require_solver(self.solver, able, refused)
 
     def _require_default_nu(self, name: str, value: float | str) -> None:
         if self.nu != DEFAULT_NU:
@@ -140,6 +126,39 @@ class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
                 f"{name}={value!r} takes the place of nu, which must then be left at its default {DEFAULT_NU}; got "
                 f"nu={self.nu!r}."
             )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : ignored
+            There by convention.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        OneClassSVM or SVDD
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        X = self._check_examples(X)
+        weights = self._check_weights(sample_weight, count(X))
+        kernel = self._checked_kernel(X, weights)
+        self._train(X, weights, kernel, began)
+        self._tell()
+        return self
+
+    def _check_weights(self, sample_weight: Any, n: int) -> Vector:
+        return check_weights(sample_weight, n)
+
+    @abstractmethod
+    def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
+        """Train on checked examples, in a fit that began at that time, and set the fitted attributes."""
 
     @abstractmethod
     def score_samples(self, X: Any) -> Vector:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from widemargin._runtime import cache_bytes, thread_count
-from widemargin.estimators.novelty import BORDER, NoveltyMachine, require_solver
-from widemargin.estimators.report import ProblemReport, warn_of_early_ends
-from widemargin.estimators.scale import resolve_kernel
-from widemargin.estimators.validation import check_weights, require_choice, require_number
+from widemargin.estimators.novelty import BORDER, NoveltyMachine
+from widemargin.estimators.report import ProblemReport
+from widemargin.estimators.validation import require_choice, require_number
 from widemargin.kernels import KernelParameters, RowSource, derived_rows
 from widemargin.kernels.rows import KernelCallable, count
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
@@ -68,7 +67,8 @@ class OneClassSVM(NoveltyMachine):
     nu : float, default=0.5
         Above 0 and at most 1; only for ``slack="hinge"``.
     shrinking : bool, default=True
-        Leave variables that stay at their bounds aside while solving.
+        Leave variables that stay at their bounds aside while solving. No effect for "mdm", "accelerated-mdm" and
+        "maxminover", each of whose steps is chosen among all examples.
     cache_size : "auto" or float, default="auto"
         Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
     verbose : bool, default=False
@@ -95,14 +95,20 @@ class OneClassSVM(NoveltyMachine):
         Seconds after which training returns the best machine so far.
     solver : {"auto", "smo", "block", "mdm", "accelerated-mdm", "maxminover"}, default="auto"
         Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
-        steps, and Newton steps on all free variables at once where these are few. The next two [Barbero2008]_ solve
-        minimum norm problems: squared slack, or the hinge with nu so small that no row may be rejected
-        (nu <= min(w) / W). The last one is OneClassMaxMinOver [Timm2009, Algorithm 2], for squared slack: it ends where
-        (primal - dual) / (primal + 1) is at most `tol`, and keeps kernel values in float32.
+        steps, and Newton steps on all free variables at once where these are few. Where kernel values are cheap (the
+        Gaussian kernel of few features), "auto" works on the free and the strongly violating variables only, and comes
+        back to the others from time to time. Solvers asked for by name take the steps of their papers, and no others.
+        "mdm" and "accelerated-mdm" [Barbero2008]_ solve minimum norm problems: squared slack, or the hinge with nu so
+        small that no row may be rejected (nu <= min(w) / W). "maxminover" is OneClassMaxMinOver [Timm2009, Algorithm
+        2], for squared slack: it ends where (primal - dual) / (primal + 1) is at most `tol`, and keeps kernel values in
+        float32.
     selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
-        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1] of "smo" and "block".
+        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1] of "auto", "smo" and "block"; the
+        other solvers have rules of their own and take "auto" only.
     planning_ahead : int, default=1
-        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
+        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps. No
+        effect for "mdm", "accelerated-mdm" and "maxminover": by their nature the first two take the best step for their
+        pair or cycle, and the last one counts by the same amounts in every step.
     dtype : {"float32", "float64"}, default="float32"
         Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
 
@@ -199,60 +205,6 @@ class OneClassSVM(NoveltyMachine):
         self.planning_ahead = planning_ahead
         self.dtype = dtype
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on the rows of `X`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
-        y : ignored
-            There by convention.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
-
-        Returns
-        -------
-        OneClassSVM
-            The estimator itself.
-        """
-        began = time.perf_counter()
-        self._check_parameters()
-        X = self._check_examples(X)
-        n = count(X)
-        weights = check_weights(sample_weight, n)
-        self._check_kernel_values(X)
-        kernel = resolve_kernel(*self._kernel_choice(X, weights))
-        rows = self._row_source(X, kernel)
-        if self.solver == "maxminover":
-            return self._count(X, weights, rows, kernel, self._stop_rule(n, time.perf_counter() - began))
-        options = self._solver_options(n)
-        machine, solution = self._train(weights, rows, self._stop_rule(n, time.perf_counter() - began), options)
-        alpha, offset, outcome = self._read(machine, solution, rows)
-        held_out: list[ProblemReport] = []
-        if self.target_rejection is not None:
-            stop = self._stop_rule(n, time.perf_counter() - began)
-            share, held_out = self._held_out_threshold(
-                X,
-                weights,
-                machine,
-                solution,
-                rows,
-                lambda *found: self._scores(machine, *found),
-                self._tight(stop, solution),
-            )
-            # Machines of fewer rows have smaller sums of coefficients; scores are compared per unit of the sum.
-            offset = share * (machine.total if self.slack == "hinge" else 1.0)
-        coefficients = np.zeros(n)
-        coefficients[machine.ids] = alpha
-        self._keep_function(X, kernel, coefficients=coefficients, intercept=-offset, outcome=outcome)
-        self._add_to_report(held_out)
-        self.offset_ = offset
-        if self.verbose:
-            print(self.fit_report_)
-        warn_of_early_ends(self.fit_report_, self.tol)
-        return self
-
     def score_samples(self, X: Any) -> Vector:
         """Scores of the rows of `X`: the decision values before the threshold ``offset_`` is taken off.
 
@@ -285,7 +237,7 @@ class OneClassSVM(NoveltyMachine):
         super()._check_parameters()
         require_choice("slack", self.slack, SLACKS)
         require_number("C", self.C, above=0)
-        require_solver(self.solver, f"slack={self.slack!r}")
+        self._require_solver_for(f"slack={self.slack!r}")
         if self.solver == "maxminover" and self.dtype != "float32":
             raise ValueError(f"solver='maxminover' keeps kernel values in float32; got dtype={self.dtype!r}.")
         if self.slack == "squared":
@@ -293,7 +245,45 @@ class OneClassSVM(NoveltyMachine):
         elif self.C != 1.0:
             raise ValueError(f"C is the price of squared slack, and slack='hinge' takes nu instead; got C={self.C!r}.")
 
-    def _count(self, X: Any, weights: Vector, rows: RowSource, kernel: KernelParameters, stop: StopRule) -> Self:
+    def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
+        n, rows = len(weights), self._row_source(X, kernel)
+        stop = self._stop_rule(n, time.perf_counter() - began)
+        if self.solver == "maxminover":
+            self._count(X, weights, kernel, rows, stop)
+            return
+        machine, solution = self._solve(weights, rows, stop, self._solver_options(n))
+        alpha, offset, outcome = self._read(machine, solution, rows)
+        held_out: list[ProblemReport] = []
+        if self.target_rejection is not None:
+            share, held_out = self._held_out_threshold(
+                X,
+                weights,
+                machine,
+                solution,
+                rows,
+                lambda *found: self._scores(machine, *found),
+                self._tight(self._stop_rule(n, time.perf_counter() - began), solution),
+            )
+            # Machines of fewer rows have smaller sums of coefficients; scores are compared per unit of the sum.
+            offset = share * (machine.total if self.slack == "hinge" else 1.0)
+        self._keep_machine(X, kernel, machine, alpha, offset, outcome)
+        self._add_to_report(held_out)
+
+    def _keep_machine(
+        self,
+        X: Any,
+        kernel: KernelParameters,
+        machine: ConstantSumMachine,
+        alpha: Vector,
+        offset: float,
+        outcome: Outcome,
+    ) -> None:
+        coefficients = np.zeros(count(X))
+        coefficients[machine.ids] = alpha
+        self._keep_function(X, kernel, coefficients=coefficients, intercept=-offset, outcome=outcome)
+        self.offset_ = offset
+
+    def _count(self, X: Any, weights: Vector, kernel: KernelParameters, rows: RowSource, stop: StopRule) -> None:
         """Train by OneClassMaxMinOver, whose tolerance is the feasibility gap."""
         machine, n = squared_slack_machine(self.C * weights), len(weights)
         source = rows if len(machine.ids) == n else derived_rows(rows, base=machine.ids)
@@ -306,16 +296,9 @@ class OneClassSVM(NoveltyMachine):
             max_seconds=stop.max_seconds,
             n_threads=thread_count(self.n_jobs),
         )
-        coefficients = np.zeros(n)
-        coefficients[machine.ids] = counted.coefficients
-        self._keep_function(X, kernel, coefficients=coefficients, intercept=-1.0, outcome=counted.outcome)
-        self.offset_ = 1.0
-        if self.verbose:
-            print(self.fit_report_)
-        warn_of_early_ends(self.fit_report_, self.tol)
-        return self
+        self._keep_machine(X, kernel, machine, counted.coefficients, 1.0, counted.outcome)
 
-    def _train(
+    def _solve(
         self, weights: Vector, rows: RowSource, stop: StopRule, options: SolverOptions
     ) -> tuple[ConstantSumMachine, Solution]:
         if self.slack == "squared":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +17,10 @@ from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.prediction import PairwisePrediction
 from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import check_weights, require_choice, require_flag
-from widemargin.kernels import KernelParameters
+from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count
 from widemargin.machines.classifier import Pair, PairSolution, gather_votes, rescaled
-from widemargin.machines.dual import Vector
+from widemargin.machines.dual import SolverOptions, StopRule, Vector
 
 
 class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  # type: ignore[misc]
@@ -28,18 +31,67 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
     n_iter_: NDArray[np.int64]
     warm_start: bool
 
-    #: Solvers that a classifier cannot use, each with what it is for.
-    _refused_solvers: ClassVar[dict[str, str]] = {
-        "maxminover": "trains one-class machines with squared slack only",
+    _refused_solvers: ClassVar[Mapping[str, str]] = {
+        "maxminover": "trains one-class machines with squared slack only, no classifiers",
     }
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        SVC or NuSVC
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        X, labels, weights = self._check_training_data(X, y, sample_weight)
+        n = count(X)
+        self.class_weight_ = self._class_factors(labels, weights)
+        bounds = self._bounds(labels, weights * self.class_weight_[labels])
+        kernel = self._checked_kernel(X, weights)
+        machines = self._solve(
+            self._row_source(X, kernel),
+            labels,
+            bounds,
+            stop=self._stop_rule(n, time.perf_counter() - began),
+            options=self._solver_options(n),
+        )
+        if self.warm_start:
+            self._last = (self.classes_.tolist(), bounds, self._starting_points(machines, bounds))
+        self._keep_pairs(X, labels, kernel, machines)
+        self._tell()
+        self._warn_of_missing_margins(machines)
+        return self
+
+    @abstractmethod
+    def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
+        """Largest coefficient of every example, from its weight and that of its class; refuse what cannot be met."""
+
+    @abstractmethod
+    def _solve(
+        self, rows: RowSource, labels: NDArray[np.intp], bounds: Vector, *, stop: StopRule, options: SolverOptions
+    ) -> list[PairSolution]:
+        """Train a machine for each pair of classes."""
+
+    @abstractmethod
+    def _starting_points(self, machines: list[PairSolution], bounds: Vector) -> dict[Pair, Vector]:
+        """Where a warm start could begin, for each pair, one coefficient an example."""
+
+    @abstractmethod
+    def _warn_of_missing_margins(self, machines: list[PairSolution]) -> None:
+        """Warn if a pair of classes has no margin of the kind that was asked for."""
+
     def _check_parameters(self) -> None:
-        if isinstance(self.solver, str) and self.solver in self._refused_solvers:
-            *first, last = map(repr, self._solvers)
-            raise ValueError(
-                f"solver={self.solver!r} {self._refused_solvers[self.solver]}, and {type(self).__name__} is none; "
-                f"{', '.join(first)} and {last} can train it."
-            )
         super()._check_parameters()
         require_flag("warm_start", self.warm_start)
         require_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
@@ -74,19 +126,14 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
             raise ValueError(f"class_weight must hold finite numbers of at least 0; got {self.class_weight!r}.")
         return factors
 
-    def _starts(self, scale: Vector, follow: bool = True) -> dict[Pair, Vector] | None:
+    def _starts(self, bounds: Vector, follow: bool = True) -> dict[Pair, Vector] | None:
         """Where to start: the last solution if it had as many rows and the same classes; it may follow the bounds."""
         if not self.warm_start or not hasattr(self, "_last"):
             return None
         classes, old, starts = self._last
-        if len(old) != len(scale) or classes != self.classes_.tolist():
+        if len(old) != len(bounds) or classes != self.classes_.tolist():
             return None
-        return rescaled(starts, old, scale) if follow else dict(starts)
-
-    def _keep_start(self, scale: Vector, starts: dict[Pair, Vector]) -> None:
-        """Note where this fit ended, with its bounds or weights, for a warm start."""
-        if self.warm_start:
-            self._last = (self.classes_.tolist(), scale, starts)
+        return rescaled(starts, old, bounds) if follow else dict(starts)
 
     def _keep_pairs(
         self, X: Any, labels: NDArray[np.intp], kernel: KernelParameters, machines: list[PairSolution]

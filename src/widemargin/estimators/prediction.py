@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from widemargin import _core
 from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.estimators.validation import require_finite
-from widemargin.kernels import KernelParameters, examples, row_source
+from widemargin.kernels import KernelParameters, examples
 from widemargin.kernels.rows import call_kernel, count, take
 
 Matrix = NDArray[np.float64]
@@ -203,10 +203,7 @@ class KernelPrediction(ABC):
         return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
 
     def _core_values(self, X: Any, dual_coef: Matrix) -> Matrix:
-        kernel = self._kernel_parameters
-        support = row_source(
-            self.support_vectors_, kernel=kernel.kernel, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree
-        )
+        support = self._kernel_parameters.rows_of(self.support_vectors_)
         # The core knows pairs of groups only; a single group is paired with an empty one.
         sizes = [int(size) for size in self.n_support_]
         with single_threaded_blas():

@@ -127,7 +127,7 @@ def warn_of_early_ends(report: FitReport, tol: float) -> None:
         f"worst violation is {worst.kkt_violation:.3g} (tol={tol:g}) with a duality gap of {worst.duality_gap:.3g} at "
         f"objective {worst.objective:.6g}{advice}.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -144,5 +144,5 @@ def warn_of_missing_margins(machines: Iterable[PairSolution], classes: Any) -> N
         f"separable with this kernel, or only by a margin too thin to compute{doubt}; the machine kept is a soft "
         "one with a very large finite C.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

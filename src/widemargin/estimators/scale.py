@@ -145,5 +145,5 @@ def warn_if_one_column_dominates(variances: Vector, names: Any = None) -> None:
             f"Column {column}{named} of X carries {100.0 * variances[column] / total:.4g} % of the variance, so that "
             "the kernel hardly sees the others; scale the columns (for example with StandardScaler) if they matter.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

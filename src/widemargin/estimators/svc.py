@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin.estimators.pairwise import PairwiseClassifier
-from widemargin.estimators.report import warn_of_early_ends, warn_of_missing_margins
-from widemargin.estimators.scale import resolve_kernel
-from widemargin.estimators.validation import require_choice, require_flag, require_number
+from widemargin.estimators.report import warn_of_missing_margins
+from widemargin.estimators.validation import priced, require_choice, require_flag, require_number
 from widemargin.kernels import RowSource
-from widemargin.kernels.rows import KernelCallable, count
-from widemargin.machines.classifier import LARGEST_RIDGE, PairSolution, solve_pairs, starting_points
+from widemargin.kernels.rows import KernelCallable
+from widemargin.machines.classifier import LARGEST_RIDGE, Pair, PairSolution, solve_pairs, starting_points
 from widemargin.machines.dual import SOLVERS, SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 
@@ -61,7 +60,8 @@ class SVC(PairwiseClassifier):
     coef0 : float, default=0.0
         Constant of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Leave variables that stay at their bounds aside while solving.
+        Leave variables that stay at their bounds aside while solving. No effect for ``solver="mdm"``, each of whose
+        steps is chosen among all examples.
     tol : float, default=1e-3
         Largest violation of the optimality conditions.
     cache_size : "auto" or float, default="auto"
@@ -86,15 +86,18 @@ class SVC(PairwiseClassifier):
         Start from the last solution, scaled to the new bounds, if the new data have as many rows and the same classes.
     solver : {"auto", "smo", "block", "mdm"}, default="auto"
         Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
-        steps, and Newton steps on all free variables at once where these are few. "mdm" is for the squared loss, or
-        ``C=inf``, without intercept only.
+        steps, and Newton steps on all free variables at once where these are few. Where kernel values are cheap (the
+        Gaussian kernel of few features), "auto" works on the free and the strongly violating variables only, and comes
+        back to the others from time to time. Solvers asked for by name take the steps of their papers, and no others.
+        "mdm" is for the squared loss, or ``C=inf``, without intercept only.
     selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
         Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order", but for
         ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain". "mdm" has a rule of its
-        own.
+        own and takes "auto" only.
     planning_ahead : int, default=1
-        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps. Like
-        `shrinking`, a matter of the solvers other than "mdm".
+        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps. No
+        effect for ``solver="mdm"``, which by its nature takes the best step for its pair; steps that come back in
+        cycles are a matter of `acceleration`.
     dtype : {"float32", "float64"}, default="float32"
         Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -211,46 +214,6 @@ class SVC(PairwiseClassifier):
         self.fit_intercept = fit_intercept
         self.acceleration = acceleration
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on the rows of `X`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors of `C`. Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
-
-        Returns
-        -------
-        SVC
-            The estimator itself.
-        """
-        began = time.perf_counter()
-        self._check_parameters()
-        X, labels, weights = self._check_training_data(X, y, sample_weight)
-        n = count(X)
-        self._check_kernel_values(X)
-        self.class_weight_ = self._class_factors(labels, weights)
-        bounds = self._bounds(weights * self.class_weight_[labels])
-        kernel = resolve_kernel(*self._kernel_choice(X, weights))
-        machines = self._solve(
-            self._row_source(X, kernel),
-            labels,
-            bounds,
-            self._stop_rule(n, time.perf_counter() - began),
-            self._solver_options(n),
-        )
-        self._keep_start(bounds, starting_points(machines, n))
-        self._keep_pairs(X, labels, kernel, machines)
-        if self.verbose:
-            print(self.fit_report_)
-        warn_of_early_ends(self.fit_report_, self.tol)
-        warn_of_missing_margins(machines, self.classes_)
-        return self
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_number("C", self.C, above=0, infinite=True)
@@ -274,11 +237,8 @@ class SVC(PairwiseClassifier):
                 f"coefficients make none; pass loss='squared_hinge' or C=inf, or another solver: {others}."
             )
 
-    def _bounds(self, weights: Vector) -> Vector:
-        """Return C times the weights; 0, not NaN, where a hard margin leaves an example out."""
-        bounds = np.zeros(len(weights))
-        with np.errstate(over="ignore"):
-            np.multiply(float(self.C), weights, out=bounds, where=weights > 0)
+    def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
+        bounds = priced(weights, self.C)
         largest = float(bounds.max(initial=0.0))
         if self.loss == "squared_hinge" and 0.0 < largest <= 0.5 / LARGEST_RIDGE:
             raise ValueError(
@@ -288,7 +248,7 @@ class SVC(PairwiseClassifier):
         return bounds
 
     def _solve(
-        self, rows: RowSource, labels: Any, bounds: Vector, stop: StopRule, options: SolverOptions
+        self, rows: RowSource, labels: NDArray[np.intp], bounds: Vector, *, stop: StopRule, options: SolverOptions
     ) -> list[PairSolution]:
         # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
         n_classes, starts = len(self.classes_), self._starts(bounds, follow=self.loss == "hinge")
@@ -306,3 +266,9 @@ class SVC(PairwiseClassifier):
             squared=self.loss == "squared_hinge",
             fit_intercept=bool(self.fit_intercept),
         )
+
+    def _starting_points(self, machines: list[PairSolution], bounds: Vector) -> dict[Pair, Vector]:
+        return starting_points(machines, len(bounds))
+
+    def _warn_of_missing_margins(self, machines: list[PairSolution]) -> None:
+        warn_of_missing_margins(machines, self.classes_)

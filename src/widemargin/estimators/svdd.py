@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.input_space import centred, squared_distances_to
-from widemargin.estimators.novelty import BORDER, NoveltyMachine, require_solver, sides
+from widemargin.estimators.novelty import BORDER, NoveltyMachine, sides
 from widemargin.estimators.prediction import as_dense
-from widemargin.estimators.report import ProblemReport, warn_of_early_ends
-from widemargin.estimators.scale import resolve_kernel
-from widemargin.estimators.validation import check_weights, require_number
-from widemargin.kernels import KernelParameters, row_source
+from widemargin.estimators.report import ProblemReport
+from widemargin.estimators.validation import require_number
+from widemargin.kernels import KernelParameters
 from widemargin.kernels.rows import KernelCallable, count
 from widemargin.machines.dual import DualProblem, Outcome, Solution, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_machine, read_ball, scaled_stop, train_ball
@@ -52,46 +51,22 @@ class SVDD(NoveltyMachine):
     C : float, default=None
         Price of a row outside, in place of `nu`, which must then be left at its default; at least 1 / W. ``inf`` asks
         for the hard ball, which encloses all rows; every C of at least 1 / min(w) gives it.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
-        anything: strings, graphs, rows of numbers.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features.
-    coef0 : float, default=0.0
-        Constant of "poly" and "sigmoid".
     tol : float, default=1e-3
         Largest violation of the optimality conditions, in squared distances as shares of ``spread_``: it means the same
         whatever the units of the data.
-    shrinking : bool, default=True
-        Leave variables that stay at their bounds aside while solving.
-    cache_size : "auto" or float, default="auto"
-        Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
-    verbose : bool, default=False
-        Print the fit report.
-    max_iter : "auto" or int, default="auto"
-        Limit on solver steps; "auto" is max(10^7, 100 n), -1 means none.
     target_rejection : float, default=None
         Share of new rows to reject, above 0 and below 1, in place of `nu` and `C`, which must then be left at their
         defaults. The training rows are dealt into five parts; distances of each part are taken from the centre of a
         ball trained without it, and the radius is set so that this share of the held-out rows lies outside. Balls are
         trained with nu = `target_rejection`, the ball whose own radius would do with ever more rows; see
         :class:`OneClassSVM`.
-    n_jobs : int, default=None
-        Threads for training and prediction; the result does not depend on it. -1 uses all cores.
-    max_time : float, default=None
-        Seconds after which training returns the best ball so far.
     solver : {"auto", "smo", "block", "mdm", "accelerated-mdm"}, default="auto"
-        Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
-        steps, and Newton steps on all free variables at once where these are few. The last two [Barbero2008]_ solve
-        minimum norm problems: hard balls of kernels with constant k(x, x).
-    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
-        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1] of "smo" and "block".
-    planning_ahead : int, default=1
-        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
-    dtype : {"float32", "float64"}, default="float32"
-        Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
+        See :class:`OneClassSVM`. "mdm" and "accelerated-mdm" [Barbero2008]_, for which `shrinking` and `planning_ahead`
+        have no effect, solve minimum norm problems: hard balls of kernels with constant k(x, x).
+    kernel, degree, gamma, coef0, shrinking, cache_size, verbose, max_iter
+        See :class:`OneClassSVM`.
+    n_jobs, max_time, selection, planning_ahead, dtype
+        See :class:`OneClassSVM`.
 
     Attributes
     ----------
@@ -104,12 +79,6 @@ class SVDD(NoveltyMachine):
     spread_ : float
         Mean squared distance of the training rows from their mean, by an even sample of at most 500 of them: the unit
         of `tol`.
-    support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors in the training data.
-    support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
-        The support vectors (empty for a precomputed kernel).
-    n_support_ : ndarray of shape (1,)
-        Their number.
     dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
         ``center_coef_`` in scikit-learn's layout.
     intercept_ : ndarray of shape (1,)
@@ -123,16 +92,10 @@ class SVDD(NoveltyMachine):
         First the ball: reason of the end, violation (in units of ``spread_``), duality gap, objective (the dual one, in
         squared distances), steps, kernel values, seconds, precision of the kernel values that the tolerance needed.
         Then, with `target_rejection`, those trained without a part of the rows.
-    fit_status_ : int
-        0 if every problem was solved to `tol`, 1 otherwise.
-    n_iter_ : int
-        Solver steps of the ball.
-    shape_fit_ : tuple
-        Shape of the training data.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Their names, if the data had any.
+    support_, support_vectors_, n_support_
+        See :class:`OneClassSVM`.
+    fit_status_, n_iter_, shape_fit_, n_features_in_, feature_names_in_
+        See :class:`OneClassSVM`.
 
     References
     ----------
@@ -190,55 +153,6 @@ class SVDD(NoveltyMachine):
         self.selection = selection
         self.planning_ahead = planning_ahead
         self.dtype = dtype
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on the rows of `X`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
-        y : ignored
-            There by convention.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
-
-        Returns
-        -------
-        SVDD
-            The estimator itself.
-        """
-        began = time.perf_counter()
-        self._check_parameters()
-        X = self._check_examples(X)
-        n = count(X)
-        weights = check_weights(sample_weight, n)
-        self._require_feasible_price(weights)
-        self._check_kernel_values(X)
-        kernel = resolve_kernel(*self._kernel_choice(X, weights))
-        rows = self._row_source(centred(X, weights) if kernel.kernel == "linear" else X, kernel)
-        options, diagonal = self._solver_options(n), rows.diagonal()
-        machine = self._machine(weights, diagonal)
-        stop = self._stop_rule(n, time.perf_counter() - began)
-        ball, solution, self.spread_ = train_ball(machine, rows, diagonal, stop=stop, options=options)
-        squared_radius = ball.squared_radius
-        held_out: list[ProblemReport] = []
-        if self.target_rejection is not None:
-
-            def read(problem: DualProblem, found: Solution) -> tuple[Vector, Outcome]:
-                other = read_ball(machine, problem, found, diagonal, self.spread_)
-                return -other.squared_distances, other.outcome
-
-            left = self._stop_rule(n, time.perf_counter() - began)
-            left = scaled_stop(machine, diagonal, self.spread_, left, options)
-            threshold, held_out = self._held_out_threshold(X, weights, machine, solution, rows, read, left)
-            squared_radius = -threshold
-        self._keep_ball(X, kernel, machine, ball, squared_radius, diagonal)
-        self._add_to_report(held_out)
-        if self.verbose:
-            print(self.fit_report_)
-        warn_of_early_ends(self.fit_report_, self.tol)
-        return self
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.intp]:
         """Train on the rows of `X` and tell which of them the ball accepts.
@@ -320,7 +234,7 @@ class SVDD(NoveltyMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        require_solver(self.solver, "a ball")
+        self._require_solver_for("a ball")
         if self.C is not None:
             require_number("C", self.C, above=0, infinite=True)
             self._require_default_nu("C", self.C)
@@ -330,13 +244,38 @@ class SVDD(NoveltyMachine):
                     f"C={self.C!r}."
                 )
 
-    def _require_feasible_price(self, weights: Vector) -> None:
+    def _check_weights(self, sample_weight: Any, n: int) -> Vector:
+        """Check the weights, and that the price of a row outside allows for a centre."""
+        weights = super()._check_weights(sample_weight, n)
         least = 1.0 / float(weights.sum())
         if self.C is not None and least * (1.0 - 1e-12) > self.C:
             raise ValueError(
                 f"C={self.C!r} is infeasible: the coefficients of the centre could not sum to 1; it must be at least "
                 f"1 / (sum of the weights) = {least:.6g}."
             )
+        return weights
+
+    def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
+        n = len(weights)
+        rows = self._row_source(centred(X, weights) if kernel.kernel == "linear" else X, kernel)
+        options, diagonal = self._solver_options(n), rows.diagonal()
+        machine = self._machine(weights, diagonal)
+        stop = self._stop_rule(n, time.perf_counter() - began)
+        ball, solution, self.spread_ = train_ball(machine, rows, diagonal, stop=stop, options=options)
+        squared_radius = ball.squared_radius
+        held_out: list[ProblemReport] = []
+        if self.target_rejection is not None:
+
+            def read(problem: DualProblem, found: Solution) -> tuple[Vector, Outcome]:
+                other = read_ball(machine, problem, found, diagonal, self.spread_)
+                return -other.squared_distances, other.outcome
+
+            left = self._stop_rule(n, time.perf_counter() - began)
+            left = scaled_stop(machine, diagonal, self.spread_, left, options)
+            threshold, held_out = self._held_out_threshold(X, weights, machine, solution, rows, read, left)
+            squared_radius = -threshold
+        self._keep_ball(X, kernel, machine, ball, squared_radius, diagonal)
+        self._add_to_report(held_out)
 
     def _machine(self, weights: Vector, diagonal: Vector) -> ConstantSumMachine:
         if self.C is not None:
@@ -379,10 +318,7 @@ class SVDD(NoveltyMachine):
         if kernel.kernel == "rbf":
             return 1.0
         if kernel.kernel != "precomputed":
-            rows = self._check_new_data(X)
-            return row_source(
-                rows, kernel=kernel.kernel, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree
-            ).diagonal()
+            return kernel.rows_of(self._check_new_data(X)).diagonal()
         if diagonal is None:
             if self._diagonal_of_new_rows is None:
                 raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,31 @@ def require_number(
         raise ValueError(wanted)
 
 
+def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
+    """Refuse anything but a number above 0 and at most (or below) 1."""
+    try:
+        require_number(name, value, above=0)
+        fits = value < 1 if below_one else value <= 1
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name} must be a number above 0 and {'below' if below_one else 'at most'} 1; got {value!r}.")
+
+
 def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse anything but one of the listed values."""
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def require_solver(solver: Any, able: tuple[str, ...], refused: Mapping[str, str]) -> None:
+    """Refuse a solver that is for other machines, saying why, and naming those that are able to train this one.
+
+    A name that no machine knows is left to :func:`require_choice`.
+    """
+    if isinstance(solver, str) and solver in refused:
+        *first, last = map(repr, able)
+        raise ValueError(f"solver={solver!r} {refused[solver]}; {', '.join(first)} and {last} can be used.")
 
 
 def require_flag(name: str, value: Any) -> None:
@@ -135,6 +157,14 @@ def is_numeric(X: Any) -> bool:
     except ValueError:
         return False
     return array.ndim == 2 and array.dtype.kind in "biufc"
+
+
+def priced(weights: NDArray[np.float64], C: float) -> NDArray[np.float64]:
+    """Multiply the weights by C; an infinite one leaves a weight of 0 what it is."""
+    prices = np.zeros(len(weights))
+    with np.errstate(over="ignore"):
+        np.multiply(float(C), weights, out=prices, where=weights > 0)
+    return prices
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

@@ -39,6 +39,10 @@ class KernelParameters:
         """Whether the core computes this kernel from examples by itself."""
         return isinstance(self.kernel, str) and self.kernel != "precomputed"
 
+    def rows_of(self, X: Any) -> RowSource:
+        """Rows of this kernel between the examples in `X`, as :func:`row_source` gives them."""
+        return row_source(X, kernel=self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
+
 
 def examples(X: Any) -> _core.Examples:
     """Hand a matrix to the core without copying it: C-ordered float32/float64, or CSR with any index type."""
@@ -146,7 +150,7 @@ def derived_rows(rows: RowSource, *, base: Any = None, scale: Any = None, ridge:
         The kernel to start from.
     base : array-like of int, optional
         The example of `rows` behind each example of the new kernel; each one once, in order, if not given. Regression
-        has every example twice.
+        with a `nu` has every example twice, once for either side of its tube.
     scale : array-like, optional
         A label for each example; 0 makes an example that has nothing in common with any other, which is how a machine
         without intercept gets rid of the sum constraint.

@@ -1,0 +1,132 @@
+"""What the machines for regression share: the checks of targets and weights, warm starts, prediction."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin.estimators.base import SingleMachine
+from widemargin.estimators.validation import check_weights, priced, require_flag
+from widemargin.kernels import RowSource
+from widemargin.kernels.rows import count
+from widemargin.machines.dual import GEOMETRIC_SOLVERS, Vector
+from widemargin.machines.regression import Regression, rescaled_start
+
+#: Targets beyond this leave no room for sums of their products with coefficients.
+LARGEST_TARGET = 1e100
+
+
+class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
+    """What the two machines for regression share: the checks of targets and weights, warm starts, prediction."""
+
+    C: float
+    warm_start: bool
+    _variables_per_row: ClassVar[int] = 1
+    _refused_solvers: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (*GEOMETRIC_SOLVERS, "maxminover"),
+        "finds the point of a convex hull nearest to the origin, which regression is not, since the targets are a "
+        "linear term of its problem",
+    )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of `C`. Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        SVR or NuSVR
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        X, y, weights = self._check_training_data(X, y, sample_weight)
+        n, bounds = count(X), self._bounds(weights)
+        kernel = self._checked_kernel(X, weights)
+        machine = self._solve(
+            self._row_source(X, kernel),
+            y,
+            bounds,
+            stop=self._stop_rule(n, time.perf_counter() - began),
+            options=self._solver_options(self._variables_per_row * n),
+            start=self._start(bounds),
+        )
+        if self.warm_start:
+            self._last = (bounds, machine.variables)
+        self._keep_function(
+            X, kernel, coefficients=machine.coefficients, intercept=machine.intercept, outcome=machine.outcome
+        )
+        self._tell()
+        _warn_of_missing_tube(machine)
+        return self
+
+    def predict(self, X: Any) -> Vector:
+        """Values of the function for the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For a precomputed kernel, (n_samples, n_train).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._values(X)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        require_flag("warm_start", self.warm_start)
+
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Vector, Vector]:
+        """Check examples, targets and weights."""
+        X, y = self._check_examples_and_numbers(X, y)
+        row = int(np.abs(y).argmax())
+        if abs(y[row]) > LARGEST_TARGET:
+            raise ValueError(f"y holds {y[row]:.3g} at row {row}, too large to compute with; scale y.")
+        return X, y, check_weights(sample_weight, count(X))
+
+    def _bounds(self, weights: Vector) -> Vector:
+        """Largest coefficient of every example."""
+        bounds = priced(weights, self.C)
+        if not bounds.any():
+            raise ValueError(f"C times sample_weight is 0 in float64 for every row; raise C, which is {self.C!r}.")
+        return bounds
+
+    def _start(self, bounds: Vector) -> Vector | None:
+        """Where to start: the last solution, scaled to the new bounds, if it has as many rows."""
+        if not self.warm_start or not hasattr(self, "_last") or len(self._last[0]) != len(bounds):
+            return None
+        old_bounds, variables = self._last
+        return rescaled_start(variables, old_bounds, bounds)
+
+    @abstractmethod
+    def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
+        """Train the machine; `how` are the stop rule, options and start that the builders take."""
+
+
+def _warn_of_missing_tube(machine: Regression) -> None:
+    """Warn in one sentence if all targets were to lie inside the tube and no such function was found."""
+    if machine.tube_found:
+        return
+    warnings.warn(
+        f"C=inf asks for all targets inside the tube, but no function within epsilon={machine.epsilon:g} of all of "
+        "them was found with this kernel: there is none, or none that can be computed with these budgets; the machine "
+        "kept is that of a very large finite C.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

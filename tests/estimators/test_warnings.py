@@ -1,0 +1,65 @@
+"""Warnings of a fit point at the line that called it, whichever machine warns, and of what."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+
+MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    return X, np.where(X[:, 0] > 0, 1, -1)
+
+
+def _warnings_of(model: Any, X: np.ndarray, y: np.ndarray) -> str:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert {one.filename for one in caught} == {__file__}
+    return " ".join(str(one.message) for one in caught)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [*(Machine(max_iter=1, tol=1e-9) for Machine in MACHINES)]
+    + [OneClassSVM(slack="squared", solver=name, max_iter=1, tol=1e-9) for name in ("mdm", "maxminover")],
+    ids=repr,
+)
+def test_of_a_budget(model: Any) -> None:
+    assert "max_iter" in _warnings_of(model, *_data())
+
+
+@pytest.mark.parametrize("Machine", MACHINES)
+def test_of_a_dominant_column(Machine: Any) -> None:
+    X, y = _data()
+    assert "Column 1" in _warnings_of(Machine(), X * [1.0, 1e6], y)
+
+
+@pytest.mark.parametrize("Machine", MACHINES)
+def test_of_an_indefinite_matrix(Machine: Any) -> None:
+    X, y = _data()
+    K = X @ X.T + np.eye(len(X))
+    K[0, 1] = K[1, 0] = 20.0
+    assert "semidefinite" in _warnings_of(Machine(kernel="precomputed", tol=0.1), K, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (SVC(C=np.inf, kernel="linear", max_iter=1000), "hard margin"),
+        (NuSVC(nu=0.01, kernel="linear"), "no margin"),
+        (SVR(C=np.inf, kernel="linear", max_iter=1000), "inside the tube"),
+    ],
+    ids=repr,
+)
+def test_of_a_machine_that_is_not_there(model: Any, sentence: str) -> None:
+    X, y = _data()
+    y[:3] *= -1
+    assert sentence in _warnings_of(model, X, y)
