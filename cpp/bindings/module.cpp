@@ -7,6 +7,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <exception>
@@ -19,6 +20,7 @@
 #include "core/blas.hpp"
 #include "core/decision.hpp"
 #include "core/geometric/maxminover.hpp"
+#include "core/grid/chain.hpp"
 #include "core/kernel_matrix.hpp"
 #include "core/project.hpp"
 #include "core/solve.hpp"
@@ -78,6 +80,7 @@ struct Task {
   std::array<double, 2> total;
   std::optional<Vector<std::uint8_t>> group;
   std::optional<Vector<double>> kink;
+  std::optional<Vector<double>> ridge;  // chains only: elsewhere the row source has it
 
   DualProblem problem() const {
     return {view(linear), view(lower), view(upper), total, group ? view(*group) : std::span<const std::uint8_t>{}, kink ? view(*kink) : std::span<const double>{}};
@@ -117,15 +120,13 @@ const char* reason_name(Reason reason) {
   return "stalled";
 }
 
-void check_task(const Task& task, const RowSource& rows) {
-  const std::size_t n = task.ids.shape(0);
+void check_problem(const Task& task, std::size_t n) {
   if (task.linear.shape(0) != n || task.lower.shape(0) != n || task.upper.shape(0) != n) throw std::invalid_argument("ids, linear, lower and upper differ in length");
   if (task.group && task.group->shape(0) != n) throw std::invalid_argument("the groups differ in length from the problem");
   if (task.kink && task.kink->shape(0) != n) throw std::invalid_argument("the kinks differ in length from the problem");
   if (task.kink && task.group) throw std::invalid_argument("a problem with kinks has one constant sum, and no groups");
   if ((task.alpha && task.alpha->shape(0) != n) || (task.gradient && task.gradient->shape(0) != n)) throw std::invalid_argument("the start differs in length from the problem");
   for (std::size_t p = 0; p < n; ++p) {
-    if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
     if (!std::isfinite(task.linear.data()[p]) || (task.alpha && !std::isfinite(task.alpha->data()[p])) || (task.gradient && !std::isfinite(task.gradient->data()[p])))
       throw std::invalid_argument("linear, start and start_gradient must hold finite numbers; variable " + std::to_string(p) + " does not");
     if (task.group && task.group->data()[p] > 1) throw std::invalid_argument("a variable is in neither of the two groups");
@@ -133,6 +134,13 @@ void check_task(const Task& task, const RowSource& rows) {
     if (task.kink && !(task.kink->data()[p] >= 0 && std::isfinite(task.kink->data()[p]) && task.lower.data()[p] <= 0 && task.upper.data()[p] >= 0))
       throw std::invalid_argument("a kink must be a finite number of at least 0 in a box that contains 0; that of variable " + std::to_string(p) + " is not");
   }
+}
+
+void check_task(const Task& task, const RowSource& rows) {
+  const std::size_t n = task.ids.shape(0);
+  check_problem(task, n);
+  for (std::size_t p = 0; p < n; ++p)
+    if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
 }
 
 std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver, const std::string& selection,
@@ -183,6 +191,98 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
   std::vector<Solved> solved;
   for (Solution& solution : solutions) solved.push_back({numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
   return solved;
+}
+
+// Lets one thread end what others compute.
+struct StopSignal {
+  std::atomic<bool> requested{false};
+};
+
+struct ChainTask {
+  std::optional<Vector<Id>> ids;  // rows and columns of the matrix; all of them if not given
+  std::vector<Task> links;
+  std::optional<Vector<double>> start;
+};
+
+struct SolvedLink : Solved {
+  bool repeated;
+};
+
+void check_chain(const ChainTask& chain, std::size_t size) {
+  const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
+  if (chain.links.empty()) throw std::invalid_argument("a chain needs one problem at least");
+  if (chain.start && chain.start->shape(0) != n) throw std::invalid_argument("the start differs in length from the problems");
+  for (const Task& link : chain.links) {
+    check_problem(link, n);
+    if (link.ridge && link.ridge->shape(0) != n) throw std::invalid_argument("the ridge differs in length from the problem");
+  }
+  if (!chain.ids) return;
+  for (std::size_t p = 0; p < n; ++p)
+    if (chain.ids->data()[p] < 0 || static_cast<std::size_t>(chain.ids->data()[p]) >= size) throw std::invalid_argument("an id lies outside the kernel matrix");
+}
+
+// Chains of problems on a kernel matrix, spread over the threads.
+std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, const std::vector<ChainTask>& chains, double tolerance, std::int64_t max_iterations,
+                                                  double max_seconds, std::size_t n_threads, const StopSignal* signal) {
+  const std::size_t size = kernel.shape(0);
+  if (kernel.shape(1) != size) throw std::invalid_argument("a kernel matrix must be square");
+  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
+  for (const ChainTask& chain : chains) check_chain(chain, size);
+  std::vector<std::vector<grid::LinkSolution>> solutions(chains.size());
+  bool interrupted = false;
+  {
+    nb::gil_scoped_release release;
+    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
+    std::exception_ptr failure;
+    std::mutex failing;
+    ThreadTeam team(n_threads);
+    team.share(
+        chains.size(),
+        [&](std::size_t t, std::size_t member) {
+          try {
+            const ChainTask& chain = chains[t];
+            std::vector<grid::Link> links;
+            for (const Task& link : chain.links) links.push_back({link.problem(), link.ridge ? view(*link.ridge) : std::span<const double>{}});
+            const std::span<const double> start = chain.start ? view(*chain.start) : std::span<const double>{};
+            Buffer<float> part;
+            const float* matrix = kernel.data();
+            const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
+            if (chain.ids) {
+              part = Buffer<float>(n * n);
+              for (std::size_t r = 0; r < n; ++r) {
+                const float* row = kernel.data() + static_cast<std::size_t>(chain.ids->data()[r]) * size;
+                for (std::size_t c = 0; c < n; ++c) part.data()[r * n + c] = row[chain.ids->data()[c]];
+              }
+              matrix = part.data();
+            }
+            solutions[t] = grid::Chain(matrix, n, {tolerance, max_iterations}, watch, member == 0).run(links, start);
+          } catch (...) {
+            const std::lock_guard lock(failing);
+            if (!failure) failure = std::current_exception();
+          }
+        },
+        [&] { watch.poll(); });
+    if (failure) std::rethrow_exception(failure);
+    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
+  }
+  if (interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
+  std::vector<std::vector<SolvedLink>> solved(chains.size());
+  for (std::size_t t = 0; t < chains.size(); ++t)
+    for (grid::LinkSolution& one : solutions[t])
+      solved[t].push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated});
+  return solved;
+}
+
+// Kernel values from squared distances or dot products, written to `out`.
+void apply_kernel(Matrix<float> base, const std::string& kernel, double gamma, double coef0, int degree,
+                  nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, std::size_t n_threads) {
+  if (base.shape(0) != out.shape(0) || base.shape(1) != out.shape(1)) throw std::invalid_argument("the result has another shape than the matrix");
+  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
+  const KernelFunction function{kernel_kind(kernel), gamma, coef0, degree};
+  nb::gil_scoped_release release;
+  ThreadTeam team(n_threads);
+  const std::size_t m = base.shape(1);
+  team.share(base.shape(0), [&](std::size_t r, std::size_t) { function.from_base(base.data() + r * m, out.data() + r * m, m); });
 }
 
 // A store of kernel rows and the source they come from.
@@ -354,17 +454,25 @@ NB_MODULE(_core, m) {
       "__init__",
       [](Task* self, Vector<Id> ids, Vector<double> linear, Vector<double> lower, Vector<double> upper, std::optional<Vector<double>> alpha,
          std::optional<Vector<double>> gradient, std::pair<double, double> total, std::optional<Vector<std::uint8_t>> group,
-         std::optional<Vector<double>> kink) {
-        new (self) Task{ids, linear, lower, upper, alpha, gradient, {total.first, total.second}, group, kink};
+         std::optional<Vector<double>> kink, std::optional<Vector<double>> ridge) {
+        new (self) Task{ids, linear, lower, upper, alpha, gradient, {total.first, total.second}, group, kink, ridge};
       },
       "ids"_a, "linear"_a, "lower"_a, "upper"_a, "alpha"_a = nb::none(), "gradient"_a = nb::none(), "total"_a = std::pair<double, double>{0, 0},
-      "group"_a = nb::none(), "kink"_a = nb::none());
+      "group"_a = nb::none(), "kink"_a = nb::none(), "ridge"_a = nb::none());
   nb::class_<Solved>(m, "Solved")
       .def_ro("alpha", &Solved::alpha, nb::rv_policy::automatic)
       .def_ro("gradient", &Solved::gradient, nb::rv_policy::automatic)
       .def_ro("outcome", &Solved::outcome);
   m.def("solve_all", &solve_all, "source"_a, "tasks"_a, "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
         "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a);
+
+  nb::class_<StopSignal>(m, "StopSignal").def(nb::init<>()).def("request", [](StopSignal& s) { s.requested = true; }).def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
+  nb::class_<ChainTask>(m, "ChainTask")
+      .def("__init__", [](ChainTask* self, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start) { new (self) ChainTask{ids, std::move(links), start}; },
+           "ids"_a.none(), "links"_a, "start"_a = nb::none());
+  nb::class_<SolvedLink, Solved>(m, "SolvedLink").def_ro("repeated", &SolvedLink::repeated);
+  m.def("solve_chains", &solve_chains, "kernel"_a, "chains"_a, "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none());
+  m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a);
 
   nb::class_<HeldStore>(m, "KernelStore")
       .def(nb::init<nb::object, std::size_t>(), "source"_a, "bytes"_a)

@@ -59,6 +59,7 @@ inline KernelKind kernel_kind(const std::string& name) {
   if (name == "poly") return KernelKind::polynomial;
   if (name == "sigmoid") return KernelKind::sigmoid;
   if (name == "rbf") return KernelKind::gaussian;
+  if (name == "squared-distance") return KernelKind::squared_distance;
   throw std::invalid_argument("kernel='" + name + "' is not one of 'linear', 'poly', 'rbf', 'sigmoid'");
 }
 

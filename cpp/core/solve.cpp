@@ -7,7 +7,7 @@
 #include "core/block/block.hpp"
 #include "core/certificate.hpp"
 #include "core/geometric/mdm.hpp"
-#include "core/project.hpp"
+#include "core/feasible.hpp"
 #include "core/smo/select_maximum_gain.hpp"
 #include "core/smo/select_most_violating_pair.hpp"
 #include "core/smo/select_second_order.hpp"
@@ -65,15 +65,8 @@ class Solve {
   void start(const Start& from) {
     std::vector<double> alpha(from.alpha.begin(), from.alpha.end());
     alpha.resize(state_.size(), 0.0);
-    bool same = !from.gradient.empty();
-    for (std::size_t g = 0; g < state_.groups(); ++g) {
-      std::vector<double> point, lower, upper;
-      for (std::size_t p = 0; p < alpha.size(); ++p)
-        if (state_.group_of(p) == g) point.push_back(alpha[p]), lower.push_back(state_.whole_lower(p)), upper.push_back(state_.whole_upper(p));
-      if (!project(point, lower, upper, total_[g])) throw std::invalid_argument("the box admits no point whose variables sum to the constant asked for");
-      for (std::size_t p = 0, k = 0; p < alpha.size(); ++p)
-        if (state_.group_of(p) == g) same = same && alpha[p] == point[k], alpha[p] = point[k++];
-    }
+    const bool moved = make_feasible(state_, total_, alpha);
+    const bool same = !from.gradient.empty() && !moved;
     bool zero = true;
     for (std::size_t p = 0; p < alpha.size(); ++p) {
       if (alpha[p] == 0) continue;

@@ -10,8 +10,18 @@ True
 from importlib.metadata import version as _version
 
 from widemargin._runtime import release_memory
-from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin.estimators import SVC, SVDD, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM
 
 __version__ = _version("widemargin")
 
-__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR", "__version__", "release_memory"]
+__all__ = [
+    "SVC",
+    "SVDD",
+    "SVR",
+    "GridSearchCV",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "__version__",
+    "release_memory",
+]

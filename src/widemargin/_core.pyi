@@ -51,6 +51,7 @@ class Task:
         total: tuple[float, float] = (0.0, 0.0),
         group: NDArray[np.uint8] | None = None,
         kink: NDArray[np.float64] | None = None,
+        ridge: NDArray[np.float64] | None = None,
     ) -> None: ...
 
 class Solved:
@@ -89,6 +90,40 @@ def solve_all(
     max_seconds: float,
     n_threads: int,
 ) -> list[Solved]: ...
+
+class StopSignal:
+    def __init__(self) -> None: ...
+    def request(self) -> None: ...
+    @property
+    def requested(self) -> bool: ...
+
+class ChainTask:
+    def __init__(
+        self, ids: NDArray[np.int32] | None, links: list[Task], start: NDArray[np.float64] | None = None
+    ) -> None: ...
+
+class SolvedLink(Solved):
+    @property
+    def repeated(self) -> bool: ...
+
+def solve_chains(
+    kernel: NDArray[np.float32],
+    chains: list[ChainTask],
+    tolerance: float,
+    max_iterations: int,
+    max_seconds: float,
+    n_threads: int,
+    signal: StopSignal | None = None,
+) -> list[list[SolvedLink]]: ...
+def apply_kernel(
+    base: NDArray[np.float32],
+    kernel: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    out: NDArray[np.float32],
+    n_threads: int,
+) -> None: ...
 
 class KernelStore:
     def __init__(self, source: RowSource, bytes: int) -> None: ...

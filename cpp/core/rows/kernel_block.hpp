@@ -62,7 +62,7 @@ class KernelBlock {
           const std::size_t some = std::min<std::size_t>(16, r1 - r);
           ops.squared_distances(view.dense + offset, width_, w, rows_.dense.data() + r * d_, some, d_, scratch.data(), width_);
           for (std::size_t s = 0; s < some; ++s)
-            ops.gaussian(scratch.data() + s * width_, out[r + s] + (c0 - first), w, static_cast<T>(kernel_.gamma));
+            kernel_.from_base(scratch.data() + s * width_, out[r + s] + (c0 - first), w);
         }
         return;
       case Layout::products:

@@ -17,7 +17,7 @@ class KernelRows final : public RowSource {
   std::size_t size() const override { return examples_.size(); }
 
   double diagonal(Id id) const override {
-    if (kernel_.kind == KernelKind::gaussian) return 1;
+    if (kernel_.of_distances()) return kernel_.on_diagonal(0.0);
     std::vector<double> row(examples_.dimension());
     examples_.copy_row(static_cast<std::size_t>(id), nullptr, row.data());
     return kernel_.on_diagonal(squared_norm(row.data(), row.size()));

@@ -64,12 +64,12 @@ inline Geometry choose_geometry(const Examples& examples, const KernelFunction& 
 
   Geometry geometry;
   geometry.dimension = d;
-  const bool gaussian = kernel.kind == KernelKind::gaussian;
+  const bool gaussian = kernel.of_distances();
   const double steps_per_word = simd::counts_bits_fast() ? 2 : 10;
   if (two_values && nonzero / sampled >= steps_per_word * static_cast<double>(geometry.words()) && examples.only_zero_and(one) &&
       (others == nullptr || others->only_zero_and(one))) {
     geometry.layout = Layout::bits, geometry.width = 512, geometry.one = one;
-    if (gaussian && d < simd::gaussian_table)
+    if (kernel.kind == KernelKind::gaussian && d < simd::gaussian_table)
       for (std::size_t k = 0; k < simd::gaussian_table; ++k)
         geometry.table.push_back(static_cast<float>(std::exp(-kernel.gamma * one * one * static_cast<double>(k))));
     return geometry;

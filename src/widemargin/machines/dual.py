@@ -163,20 +163,7 @@ def solve_all(
             _require_minimum_norm(sub.problem, options.solver)
     largest = max((len(sub.ids) for sub in subproblems), default=0)
     cache = cache_bytes("auto", largest, options.dtype) if options.cache_bytes is None else options.cache_bytes
-    tasks = [
-        _core.Task(
-            np.ascontiguousarray(sub.ids, dtype=np.int32),
-            sub.problem.linear,
-            sub.problem.lower,
-            sub.problem.upper,
-            None if sub.start is None else np.ascontiguousarray(sub.start, dtype=np.float64),
-            None if sub.start_gradient is None else np.ascontiguousarray(sub.start_gradient, dtype=np.float64),
-            sub.problem.total,
-            sub.problem.group,
-            sub.problem.kink,
-        )
-        for sub in subproblems
-    ]
+    tasks = [as_task(sub.problem, sub.ids, sub.start, sub.start_gradient) for sub in subproblems]
     with single_threaded_blas():
         solved = _core.solve_all(
             rows,
@@ -192,7 +179,30 @@ def solve_all(
             max_seconds=1e10 if stop.max_seconds is None else stop.max_seconds,
             n_threads=options.n_threads,
         )
-    return [_solution(one) for one in solved]
+    return [as_solution(one) for one in solved]
+
+
+def as_task(
+    problem: DualProblem,
+    ids: NDArray[np.int32] | None = None,
+    start: Vector | None = None,
+    start_gradient: Vector | None = None,
+    *,
+    ridge: Vector | None = None,
+) -> _core.Task:
+    """Hand a problem to the core; `ridge` only in chains, elsewhere the row source has it."""
+    return _core.Task(
+        np.empty(0, dtype=np.int32) if ids is None else np.ascontiguousarray(ids, dtype=np.int32),
+        problem.linear,
+        problem.lower,
+        problem.upper,
+        None if start is None else np.ascontiguousarray(start, dtype=np.float64),
+        None if start_gradient is None else np.ascontiguousarray(start_gradient, dtype=np.float64),
+        problem.total,
+        problem.group,
+        problem.kink,
+        None if ridge is None else np.ascontiguousarray(ridge, dtype=np.float64),
+    )
 
 
 def _require_minimum_norm(problem: DualProblem, solver: str) -> None:
@@ -213,7 +223,8 @@ def _require_minimum_norm(problem: DualProblem, solver: str) -> None:
         )
 
 
-def _solution(solved: _core.Solved) -> Solution:
+def as_solution(solved: _core.Solved) -> Solution:
+    """Take a solution over from the core."""
     end = solved.outcome
     outcome = Outcome(
         reason=end.reason,

@@ -1,0 +1,150 @@
+// A chain of problems on one kernel matrix, each started from the solution of the one before: a line of a grid along C (or along nu).
+//
+// With P the last problem and a its solution, the next one starts from s a, moved into its own box and onto its own sum. Where the box grows
+// or shrinks as a whole, by r, bounded variables stay bounded if s = r, and free ones stay where they are if s = 1: the larger party
+// decides. K(s a) = s Ka is known, so that only variables that had to be moved cost a row of the kernel.
+//
+// A problem whose bounds are looser than those of P, but only where a does not touch them, has the solution a as well; it is not solved.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/certificate.hpp"
+#include "core/feasible.hpp"
+#include "core/grid/matrix_solver.hpp"
+#include "core/solve.hpp"
+
+namespace widemargin::grid {
+
+struct Link {
+  DualProblem problem;
+  std::span<const double> ridge;  // of the square loss; empty for none
+};
+
+struct LinkSolution : Solution {
+  bool repeated = false;  // the last one's, provably
+};
+
+class Chain {
+ public:
+  Chain(const float* kernel, std::size_t n, const StopRule& stop, Watch& watch, bool owner)
+      : n_(n), stop_(stop), watch_(watch), patience_(watch, owner), solver_(kernel, n, Tuning{}, patience_) {}
+
+  // `start` is any point, or empty. Ends early where the watch says so.
+  std::vector<LinkSolution> run(std::span<const Link> links, std::span<const double> start) {
+    std::vector<LinkSolution> solutions;
+    for (std::size_t k = 0; k < links.size(); ++k) {
+      const double began = watch_.seconds();
+      if (k > 0 && same_solution(links[k - 1], links[k], solutions.back())) {
+        solutions.push_back(solutions.back());
+        solutions.back().repeated = true;
+        solutions.back().outcome.iterations = 0;
+        solutions.back().outcome.seconds = 0;
+        continue;
+      }
+      DualState state(links[k].problem);
+      if (k > 0)
+        start_from(links[k - 1], links[k], solutions.back(), state);
+      else
+        start_from(links[k], start, state);
+      solutions.push_back(solve(state, links[k], began));
+      if (watch_.stopped()) break;
+    }
+    return solutions;
+  }
+
+ private:
+  LinkSolution solve(DualState& state, const Link& link, double began) {
+    LinkSolution solution;
+    std::int64_t iterations = 0;
+    const Reason reason = solver_.run(state, stop_, iterations);
+    state.tidy_up();
+    const Certificate certificate = certify(state, [&](std::size_t p) { return link.ridge.empty() ? 0.0 : link.ridge[p]; });
+    solution.alpha = state.alpha;
+    solution.gradient.resize(n_);
+    for (std::size_t p = 0; p < n_; ++p) solution.gradient[p] = state.smooth_gradient(p);
+    solution.outcome = {reason,     certificate.kkt_violation, certificate.duality_gap, certificate.objective, certificate.intercept,
+                        iterations, 0,                         0,                       watch_.seconds() - began, false};
+    return solution;
+  }
+
+  void start_from(const Link& link, std::span<const double> start, DualState& state) {
+    solver_.set_ridge(link.ridge);
+    std::vector<double> alpha(start.begin(), start.end());
+    alpha.resize(n_, 0.0);
+    make_feasible(state, link.problem.total, alpha);
+    place(state, alpha, std::vector<double>(n_, 0.0));
+  }
+
+  void start_from(const Link& before, const Link& link, const Solution& last, DualState& state) {
+    const double s = scale(before, link, last);
+    std::vector<double> scaled(n_);
+    for (std::size_t p = 0; p < n_; ++p) {
+      scaled[p] = s * last.alpha[p];
+      // The bound itself, not a rounding error beside it.
+      if (last.alpha[p] != 0 && last.alpha[p] == before.problem.upper[p] && s != 1) scaled[p] = std::min(scaled[p], link.problem.upper[p]);
+      if (last.alpha[p] != 0 && last.alpha[p] == before.problem.lower[p] && s != 1) scaled[p] = std::max(scaled[p], link.problem.lower[p]);
+    }
+    std::vector<double> alpha = scaled;
+    make_feasible(state, link.problem.total, alpha);
+    solver_.set_ridge(link.ridge);
+    // K a of the scaled point comes from the last gradient.
+    for (std::size_t p = 0; p < n_; ++p) {
+      const double Ka = before.problem.linear[p] - last.gradient[p] - (before.ridge.empty() ? 0.0 : before.ridge[p] * last.alpha[p]);
+      state.gradient[p] -= s * Ka + (link.ridge.empty() ? 0.0 : link.ridge[p] * scaled[p]);
+    }
+    place(state, alpha, scaled);
+  }
+
+  // Moves the variables from a point whose gradient the state has to another one.
+  void place(DualState& state, const std::vector<double>& alpha, const std::vector<double>& from) {
+    std::vector<Id> moved;
+    std::vector<double> by;
+    for (std::size_t p = 0; p < n_; ++p) {
+      if (alpha[p] != from[p]) moved.push_back(static_cast<Id>(p)), by.push_back(alpha[p] - from[p]);
+      state.put(p, alpha[p]);
+    }
+    solver_.subtract(state, moved, by);
+  }
+
+  static double scale(const Link& before, const Link& link, const Solution& last) {
+    if (before.problem.total[0] != 0) return link.problem.total[0] / before.problem.total[0];
+    double ratio = 0;
+    std::size_t bounded = 0, free = 0;
+    for (std::size_t p = 0; p < last.alpha.size(); ++p) {
+      const double a = last.alpha[p];
+      if (a == 0) continue;
+      const double old = a > 0 ? before.problem.upper[p] : before.problem.lower[p], now = a > 0 ? link.problem.upper[p] : link.problem.lower[p];
+      if (!std::isfinite(old) || !std::isfinite(now)) return 1;
+      ++(a == old ? bounded : free);
+      const double own = now / old;
+      if (ratio != 0 && std::fabs(own - ratio) > 1e-9 * ratio) return 1;
+      ratio = own;
+    }
+    return ratio == 0 || (ratio > 1 && free >= bounded) ? 1 : ratio;
+  }
+
+  static bool same_solution(const Link& before, const Link& link, const Solution& last) {
+    const DualProblem &a = before.problem, &b = link.problem;
+    const auto equal = [](auto x, auto y) { return std::equal(x.begin(), x.end(), y.begin(), y.end()); };
+    if (last.outcome.reason != Reason::converged || a.total != b.total || !equal(a.linear, b.linear) || !equal(a.kink, b.kink) || !equal(a.group, b.group) ||
+        !equal(before.ridge, link.ridge))
+      return false;
+    for (std::size_t p = 0; p < a.size(); ++p) {
+      if (b.lower[p] > a.lower[p] || b.upper[p] < a.upper[p]) return false;
+      if (b.lower[p] != a.lower[p] && last.alpha[p] <= a.lower[p]) return false;
+      if (b.upper[p] != a.upper[p] && last.alpha[p] >= a.upper[p]) return false;
+    }
+    return true;
+  }
+
+  std::size_t n_;
+  StopRule stop_;
+  Watch& watch_;
+  Patience patience_;
+  MatrixSolver solver_;
+};
+
+}  // namespace widemargin::grid

@@ -1,0 +1,130 @@
+// The part of a kernel matrix that belongs to the variables worked on, gathered so that steps run over it in the processor's cache.
+//
+// Members come and go; only the rows and columns of those that came are gathered, so a member that stays from one problem to the next costs
+// nothing.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/rows/row_source.hpp"
+
+namespace widemargin::grid {
+
+class CompactKernel {
+ public:
+  using Value = float;
+
+  CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none) {}
+
+  std::size_t size() const { return members_.size(); }
+  std::size_t capacity() const { return size(); }
+  const std::vector<Id>& members() const { return members_; }
+  bool holds(Id variable) const { return slot_of_[static_cast<std::size_t>(variable)] != none; }
+
+  const float* row(std::size_t slot) const { return values_.data() + slot * stride_; }
+  void rows(std::span<const Id> slots, const float** out) const {
+    for (std::size_t r = 0; r < slots.size(); ++r) out[r] = row(static_cast<std::size_t>(slots[r]));
+  }
+  const float* diagonal() const { return diagonal_.data(); }
+
+  // Those of `wanted` that are not members become members; `unwanted` ones leave.
+  void change(const std::vector<Id>& wanted, const std::vector<Id>& unwanted) {
+    std::vector<std::size_t> holes;
+    for (const Id v : unwanted) {
+      Id& slot = slot_of_[static_cast<std::size_t>(v)];
+      if (slot == none) continue;
+      holes.push_back(static_cast<std::size_t>(slot));
+      slot = none;
+    }
+    std::vector<Id> coming;
+    for (const Id v : wanted)
+      if (!holds(v)) coming.push_back(v);
+    make_room(size() - holes.size() + coming.size());
+    std::vector<std::size_t> fresh;
+    std::size_t next = 0;
+    for (const Id v : coming) {
+      std::size_t slot;
+      if (next < holes.size()) {
+        slot = holes[next++];
+        members_[slot] = v;
+      } else {
+        slot = members_.size();
+        members_.push_back(v);
+      }
+      slot_of_[static_cast<std::size_t>(v)] = static_cast<Id>(slot);
+      fresh.push_back(slot);
+    }
+    // Holes that are left are filled from the end.
+    std::sort(holes.begin() + static_cast<std::ptrdiff_t>(next), holes.end(), std::greater<>());
+    for (; next < holes.size(); ++next) {
+      const std::size_t slot = holes[next], last = members_.size() - 1;
+      if (slot != last) {
+        const Id v = members_[last];
+        members_[slot] = v;
+        slot_of_[static_cast<std::size_t>(v)] = static_cast<Id>(slot);
+        auto moved = std::find(fresh.begin(), fresh.end(), last);
+        if (moved != fresh.end())
+          *moved = slot;
+        else
+          fresh.push_back(slot);
+      }
+      members_.pop_back();
+    }
+    gather(fresh);
+  }
+
+  // What is added to the diagonal; empty for nothing.
+  void set_ridge(std::span<const double> ridge) {
+    ridge_ = ridge;
+    for (std::size_t s = 0; s < size(); ++s) set_diagonal(s);
+  }
+
+ private:
+  static constexpr Id none = -1;
+
+  void make_room(std::size_t count) {
+    diagonal_.resize(std::max(diagonal_.size(), count));
+    if (count <= stride_) return;
+    const std::size_t stride = (count + count / 4 + 15) / 16 * 16;
+    std::vector<float> wider(stride * stride);
+    for (std::size_t r = 0; r < members_.size(); ++r) std::copy_n(row(r), members_.size(), wider.data() + r * stride);
+    values_.swap(wider);
+    stride_ = stride;
+    diagonal_.resize(stride);
+  }
+
+  void set_diagonal(std::size_t slot) {
+    const std::size_t v = static_cast<std::size_t>(members_[slot]);
+    diagonal_[slot] = static_cast<float>(static_cast<double>(kernel_[v * n_ + v]) + (ridge_.empty() ? 0.0 : ridge_[v]));
+    values_[slot * stride_ + slot] = diagonal_[slot];
+  }
+
+  void gather(const std::vector<std::size_t>& fresh) {
+    const std::size_t m = members_.size();
+    for (const std::size_t s : fresh) {
+      const float* from = kernel_ + static_cast<std::size_t>(members_[s]) * n_;
+      float* to = values_.data() + s * stride_;
+      for (std::size_t c = 0; c < m; ++c) to[c] = from[members_[c]];
+      set_diagonal(s);
+    }
+    if (fresh.size() == m) return;
+    std::vector<const float*> rows;
+    for (const std::size_t s : fresh) rows.push_back(row(s));
+    for (std::size_t c = 0; c < m; ++c) {
+      float* to = values_.data() + c * stride_;
+      for (std::size_t k = 0; k < fresh.size(); ++k) to[fresh[k]] = rows[k][c];
+    }
+  }
+
+  const float* kernel_;
+  std::size_t n_;
+  std::span<const double> ridge_;
+  std::vector<Id> members_, slot_of_;  // slot -> variable and back
+  std::size_t stride_ = 0;
+  std::vector<float> values_, diagonal_;
+};
+
+}  // namespace widemargin::grid

@@ -1,0 +1,136 @@
+// Dual problems on a kernel matrix that is held whole, one after the other: the inner loop of a model selection.
+//
+//   repeat   work on the variables that are free or violate
+//            gather their part of the kernel and solve their own problem [Glasmachers2008, eq. 4.3] by SMO, inside the processor's cache,
+//            until the violation among them is a fraction of what it was
+//            stream the rows that changed once through the gradient of all variables
+//   until    the violation is within the tolerance
+//
+// Nothing is permuted or shrunk: a row of the matrix is where it is. The gradient covers every variable, those with a box of one point too;
+// so the decision values of held-out examples are there at the end. It is kept in double and each of its changes is exact up to rounding,
+// so there is nothing to recompute. What was gathered for one problem is there for the next.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "core/block/inner_problem.hpp"
+#include "core/grid/compact_kernel.hpp"
+#include "core/smo/select_second_order.hpp"
+#include "core/smo/smo.hpp"
+#include "core/smo/step_planning_ahead.hpp"
+
+namespace widemargin::grid {
+
+struct Tuning {
+  std::size_t most = 4096;  // variables worked on at once
+  double share = 0.2;       // of the violation: bounded variables that violate less are left out
+  double until = 0.1;       // of the violation: as far as a round goes
+  std::int64_t leap_wait = 256;
+};
+
+class MatrixSolver {
+ public:
+  MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, Patience& patience)
+      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), compact_(kernel, n), chosen_by_(n, 0) {}
+
+  // What the square loss adds to the diagonal from now on; empty for nothing.
+  void set_ridge(std::span<const double> ridge) {
+    ridge_ = ridge;
+    compact_.set_ridge(ridge);
+  }
+
+  // From a feasible point and its gradient.
+  Reason run(DualState& state, const StopRule& stop, std::int64_t& iterations) {
+    while (true) {
+      state.cross();
+      const simd::Lead lead = state.lead();
+      const double violation = violation_of(lead);
+      if (violation <= stop.tolerance) return Reason::converged;
+      if (iterations >= stop.max_iterations) return Reason::iteration_budget;
+      if (patience_.now()) return patience_.reason();
+      choose(state, violation);
+      inner_.take(state, compact_.members());
+      const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
+      smo::PartOfLarger keeper(tuning_.leap_wait, inner_stop.tolerance);
+      const Reason ended = smo::run(inner_.state, compact_, inner_stop, patience_, select_, step_, keeper, iterations);
+      if (!scatter(state)) return ended == Reason::converged ? Reason::stalled : ended;
+    }
+  }
+
+  // G -= K d, for the variables at `positions` that moved by `by`.
+  void subtract(DualState& state, const std::vector<Id>& positions, const std::vector<double>& by) {
+    constexpr std::size_t part = 2048;
+    std::vector<const float*> rows;
+    for (const Id p : positions) rows.push_back(kernel_ + static_cast<std::size_t>(p) * n_);
+    for (std::size_t first = 0; first < n_; first += part)
+      simd::ops<float>().subtract_rows(state.gradient.data(), rows.data(), by.data(), rows.size(), first, std::min(n_, first + part));
+    if (ridge_.empty()) return;
+    for (std::size_t k = 0; k < positions.size(); ++k) state.gradient[static_cast<std::size_t>(positions[k])] -= by[k] * ridge_[static_cast<std::size_t>(positions[k])];
+  }
+
+ private:
+  // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from the middle. Members
+  // that are not needed any more stay while they are few: they may be wanted again.
+  void choose(const DualState& state, double violation) {
+    const std::array<simd::Lead, 2> leads = state.leads(n_);
+    const double margin = 0.5 * tuning_.share * violation;
+    candidates_.clear();
+    for (std::size_t p = 0; p < n_; ++p) {
+      const bool up = state.rises[p] != 0, down = state.falls[p] != 0;
+      const simd::Lead& lead = leads[state.group_of(p)];
+      const double above = state.gradient[p] - 0.5 * (lead.up + lead.down);
+      if ((up && down) || (up && above > margin) || (down && -above > margin)) candidates_.push_back({-std::fabs(above), static_cast<Id>(p)});
+    }
+    if (candidates_.size() > tuning_.most) {
+      std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(tuning_.most), candidates_.end());
+      candidates_.resize(tuning_.most);
+    }
+    ++choice_;
+    std::vector<Id> wanted, unwanted;
+    for (const Candidate& candidate : candidates_) wanted.push_back(candidate.variable), chosen_by_[static_cast<std::size_t>(candidate.variable)] = choice_;
+    std::sort(wanted.begin(), wanted.end());
+    for (const Id v : compact_.members())
+      if (chosen_by_[static_cast<std::size_t>(v)] != choice_) unwanted.push_back(v);
+    if (4 * unwanted.size() < wanted.size()) unwanted.clear();
+    compact_.change(wanted, unwanted);
+  }
+
+  // Takes the solution of the chosen variables over; false if nothing moved.
+  bool scatter(DualState& state) {
+    std::vector<Id> changed;
+    std::vector<double> by;
+    for (std::size_t r = 0; r < compact_.size(); ++r) {
+      const Id v = compact_.members()[r];
+      const std::size_t p = static_cast<std::size_t>(v);
+      const double value = inner_.state.alpha[r];
+      if (value == state.alpha[p]) continue;
+      changed.push_back(v);
+      by.push_back(value - state.alpha[p]);
+      state.put(p, value);
+    }
+    subtract(state, changed, by);
+    return !changed.empty();
+  }
+
+  struct Candidate {
+    double key;
+    Id variable;
+    bool operator<(const Candidate& other) const { return key != other.key ? key < other.key : variable < other.variable; }
+  };
+
+  const float* kernel_;
+  std::size_t n_;
+  std::span<const double> ridge_;
+  Tuning tuning_;
+  Patience& patience_;
+  smo::SelectSecondOrder select_;
+  smo::StepPlanningAhead step_{1};
+  CompactKernel compact_;
+  block::InnerProblem inner_;
+  std::vector<Candidate> candidates_;
+  std::vector<std::uint32_t> chosen_by_;  // the last choice that took a variable
+  std::uint32_t choice_ = 0;
+};
+
+}  // namespace widemargin::grid

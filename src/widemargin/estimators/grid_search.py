@@ -1,0 +1,326 @@
+"""Grid search whose machines share their work."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection._validation import _insert_error_scores, _score, _warn_or_raise_about_fit_failures
+from sklearn.pipeline import Pipeline
+from sklearn.utils import indexable
+from sklearn.utils.validation import _check_method_params, _num_samples
+
+from widemargin._runtime import single_threaded_blas, thread_count
+from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, Unit, machine_of
+from widemargin.estimators.split_machines import family_of
+from widemargin.estimators.validation import check_weights, require_number
+
+#: Fit parameters that the machines of a search understand.
+FIT_PARAMETERS = frozenset({"sample_weight"})
+
+
+class PlainSearchWarning(UserWarning):
+    """A search could not share work between its machines and trains every one of them alone."""
+
+
+@dataclass(frozen=True)
+class WorkReport:
+    """What a search did, and what it was spared.
+
+    Attributes
+    ----------
+    machines : int
+        Machines asked for: candidates times splits.
+    solved, repeated, unfinished : int
+        Those that were trained, those that are provably equal to the one before, those that time did not suffice for.
+    iterations : int
+        Steps of the solver.
+    seconds : float
+        Time of the search, without the final fit.
+    """
+
+    machines: int
+    solved: int
+    repeated: int
+    unfinished: int
+    iterations: int
+    seconds: float
+
+    def __str__(self) -> str:
+        parts = [f"{self.machines} machines: {self.solved} solved"]
+        if self.repeated:
+            parts.append(f"{self.repeated} equal to a solved one")
+        if self.unfinished:
+            parts.append(f"{self.unfinished} left when time was up")
+        return f"{', '.join(parts)}; {self.iterations} steps in {self.seconds:.3g} s"
+
+
+class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
+    """Exhaustive search over a grid of parameters, as one computation.
+
+    A drop-in replacement of scikit-learn's class for widemargin's machines, alone or at the end of a pipeline: the same
+    parameters, the same ``cv_results_``. The squared distances (or dot products) of all rows are computed once; the
+    kernel of each width once for all splits and all values of C; along C every machine starts from the last one
+    [Timm2009], and where no coefficient touches its bound the machines of all larger C are known to be the same.
+    Held-out rows take part with coefficients fixed at 0, so that their decision values need no prediction. Every
+    machine meets the tolerance that it would meet alone.
+
+    Costs: n^2 d / 2 multiplications for the distances, n^2 exponentials a width, and 4 n^2 bytes for each of up to
+    three matrices; where `memory` does not admit these, kernel rows are computed as they are needed.
+
+    Parameters
+    ----------
+    estimator, param_grid, scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
+        As in scikit-learn's ``GridSearchCV``. `n_jobs` counts threads unless ``joblib.parallel_config`` says otherwise.
+    max_time : float, default=None
+        Seconds after which the search ends with the best of what it has finished.
+    memory : float or "auto", default="auto"
+        Megabytes that kernel matrices may take; "auto" is half of the free memory.
+
+    Attributes
+    ----------
+    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
+        As in scikit-learn. Candidates that were not finished on every split have no score (NaN) and the last rank.
+    work_report_ : WorkReport
+        What was solved and what was not needed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import SVC, GridSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5).fit(X, y)
+    >>> search.best_params_, round(search.best_score_, 3)
+    ({'C': 10, 'gamma': 0.1}, 0.987)
+    >>> search.work_report_.machines
+    45
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        max_time: float | None = None,
+        memory: float | str = "auto",
+    ) -> None:
+        super().__init__(
+            estimator,
+            param_grid,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.max_time = max_time
+        self.memory = memory
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Search, then train the best candidate on all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        **params
+            ``sample_weight`` for the machines, ``groups`` for the splitter, and what metadata routing asks for.
+
+        Returns
+        -------
+        GridSearchCV
+            The search itself.
+        """
+        if self.max_time is not None:
+            require_number("max_time", self.max_time, above=0)
+        if self.memory != "auto":
+            require_number("memory", self.memory, above=0)
+        reason = self._why_plain(params)
+        if reason is not None:
+            warnings.warn(
+                f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
+                PlainSearchWarning,
+                stacklevel=2,
+            )
+            super().fit(X, y, **params)
+            return self
+        began = time.perf_counter()
+        scorers, refit_metric = self._get_scorers()
+        X, y = indexable(X, y)
+        params = _check_method_params(X, params=params)
+        routed = self._get_routed_params_for_fit(params)
+        self._checked_cv_orig = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splits = [(np.asarray(a), np.asarray(b)) for a, b in self._checked_cv_orig.split(X, y, **routed.splitter.split)]
+        self.n_splits_ = len(splits)
+        candidates = list(ParameterGrid(self.param_grid))
+        search = self._search(X, y, splits, candidates, scorers, routed)
+        out, self.work_report_ = self._evaluate(search, began)
+        _warn_or_raise_about_fit_failures(out, self.error_score)
+        if callable(self.scoring):
+            _insert_error_scores(out, self.error_score)
+        self.cv_results_ = self._format_results(candidates, self.n_splits_, out, {})
+        self._choose(out, scorers, refit_metric)
+        if self.refit:
+            self._refit(X, y, routed.estimator.fit)
+        self.scorer_ = getattr(scorers, "_scorers", scorers)
+        return self
+
+    def _why_plain(self, params: Mapping[str, Any]) -> str | None:
+        """Say why work cannot be shared, if it cannot."""
+        machine = machine_of(self.estimator)
+        name = type(machine).__name__
+        if family_of(machine) is None:
+            return f"{name} is no machine whose candidates can share work"
+        if isinstance(self.estimator, Pipeline) and self.estimator.memory is not None:
+            return "The pipeline caches its steps in `memory`"
+        settings = [machine.get_params(deep=False)]
+        last = self.estimator.steps[-1][0] + "__" if isinstance(self.estimator, Pipeline) else ""
+        for grid in [self.param_grid] if isinstance(self.param_grid, Mapping) else list(self.param_grid):
+            for key, values in grid.items():
+                if last and key == last[:-2]:
+                    return f"The grid replaces the machine itself ({key!r})"
+                if key.startswith(last):
+                    settings.extend({key.removeprefix(last): value} for value in values)
+        for setting in settings:
+            if setting.get("solver", "auto") != "auto" or setting.get("selection", "auto") != "auto":
+                return "A solver or a selection rule is asked for by name"
+            if not setting.get("fit_intercept", True):
+                return f"{name} without an intercept has no constant sum"
+            if setting.get("C", 1.0) == np.inf:
+                return "C=inf asks for a hard margin"
+            if setting.get("dtype", "float32") != "float32":
+                return "dtype='float64' asks for kernel values in double"
+        others = set(params) - FIT_PARAMETERS - {"groups"}
+        return f"Fit parameters other than sample_weight were given ({', '.join(sorted(others))})" if others else None
+
+    def _search(
+        self, X: Any, y: Any, splits: Sequence[Any], candidates: Sequence[Any], scorers: Any, routed: Any
+    ) -> SharedSearch:
+        machine = clone(machine_of(self.estimator))
+        weights = check_weights(dict(routed.estimator.fit).get("sample_weight"), _num_samples(X))
+        targets = np.asarray(y)
+        if not isinstance(self.estimator, Pipeline):
+            classifies = is_classifier(machine)
+            check = machine._check_examples_and_labels if classifies else machine._check_examples_and_numbers
+            X_checked, targets = check(X, y)
+        else:
+            X_checked = X
+        score_params = dict(routed.scorer.score)
+
+        def score(twin: Any, rows: Any, numbers: Any, split: int) -> Any:
+            wanted = targets[numbers]
+            if accuracy and not score_params:
+                return float(np.mean(twin.predict(rows) == wanted))
+            own = _check_method_params(X, params=score_params, indices=numbers)
+            return _score(twin, rows, wanted, scorers, own, self.error_score)
+
+        accuracy = is_classifier(machine) and (self.scoring is None or self.scoring == "accuracy")
+        data = SearchData(
+            self.estimator,
+            candidates,
+            X_checked,
+            targets,
+            splits,
+            weights,
+            score,
+            bool(self.return_train_score),
+            self.memory,
+        )
+        return SharedSearch(data)
+
+    def _evaluate(self, search: SharedSearch, began: float) -> tuple[list[dict[str, Any]], WorkReport]:
+        units = search.units()
+        deadline = None if self.max_time is None else began + float(self.max_time)
+        found: dict[tuple[int, int], Evaluation] = {(e.candidate, e.split): e for e in search.failed()}
+
+        def run(unit: Unit) -> list[Evaluation]:
+            left = None if deadline is None else deadline - time.perf_counter()
+            return [] if left is not None and left <= 0 else search.evaluate(unit, left)
+
+        parallel = Parallel(
+            n_jobs=thread_count(self.n_jobs),
+            prefer="threads",
+            return_as="generator_unordered",
+            pre_dispatch=self.pre_dispatch,
+        )
+        try:
+            with single_threaded_blas():
+                for evaluations in parallel(delayed(run)(unit) for unit in units):
+                    found.update({(e.candidate, e.split): e for e in evaluations})
+        except KeyboardInterrupt:
+            search.data.signal.request()
+            if not found:
+                raise
+        out = []
+        n_splits = len(search.data.splits)
+        for candidate in range(len(search.data.candidates)):
+            for split in range(n_splits):
+                one = found.get((candidate, split)) or search.missing(candidate, split)
+                out.append(self._as_result(one, search))
+        solved = [e for e in found.values() if e.fit_error is None]
+        report = WorkReport(
+            len(out),
+            sum(not e.repeated for e in solved),
+            sum(e.repeated for e in solved),
+            len(out) - len(found),
+            sum(e.iterations for e in solved),
+            time.perf_counter() - began,
+        )
+        return out, report
+
+    def _as_result(self, one: Evaluation, search: SharedSearch) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "fit_error": one.fit_error,
+            "test_scores": self._error_scores() if one.test_scores is None else one.test_scores,
+            "n_test_samples": one.n_test_samples,
+            "fit_time": one.fit_time,
+            "score_time": one.score_time,
+        }
+        if self.return_train_score:
+            result["train_scores"] = self._error_scores() if one.train_scores is None else one.train_scores
+        return result
+
+    def _error_scores(self) -> Any:
+        value = np.nan if self.error_score == "raise" else self.error_score
+        if isinstance(self.scoring, (list, tuple, set, Mapping)):
+            return {str(name): value for name in self.scoring}
+        return value
+
+    def _choose(self, out: Sequence[Mapping[str, Any]], scorers: Any, refit_metric: str) -> None:
+        first = out[0]["test_scores"]
+        self.multimetric_ = isinstance(first, dict)
+        if callable(self.scoring) and self.multimetric_:
+            self._check_refit_for_multimetric(first)
+            refit_metric = self.refit
+        if self.refit or not self.multimetric_:
+            self.best_index_ = self._select_best_index(self.refit, refit_metric, self.cv_results_)
+            if not callable(self.refit):
+                self.best_score_ = self.cv_results_[f"mean_test_{refit_metric}"][self.best_index_]
+            self.best_params_ = self.cv_results_["params"][self.best_index_]
+
+    def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
+        self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+        began = time.time()
+        self.best_estimator_.fit(X, y, **fit_params)
+        self.refit_time_ = time.time() - began
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_

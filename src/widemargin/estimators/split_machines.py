@@ -1,0 +1,191 @@
+"""Machines of one split of the data, trained as chains on a kernel that all splits share.
+
+The examples of a split are those of the whole data set: held-out ones are variables whose box is [0, 0], so that the
+solution of a chain's link tells the decision values of every example. What scorers get is a *twin*: the machine with
+the parameters of a candidate, which knows its decision values on the split's own rows and on nothing else.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.estimators.pairwise import PairwiseClassifier
+from widemargin.estimators.regression import SVR
+from widemargin.estimators.svc import SVC
+from widemargin.estimators.validation import priced
+from widemargin.machines.chain import Chain, Link
+from widemargin.machines.classifier import box, pairs_of_classes, ridge_of
+from widemargin.machines.dual import DualProblem, Solution, Vector
+
+Rows = NDArray[np.intp]
+
+
+class SplitMachines(ABC):
+    """All candidates of one family on one split.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,) or None
+        Targets of all examples.
+    train, test : ndarray of int
+        Rows to train on, with repetitions if they are to count more than once, and rows to predict.
+    weights : ndarray of shape (n,)
+        Weights of all examples.
+    asked : ndarray of int
+        Rows whose decision values will be asked for.
+    """
+
+    def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
+        self.y, self.train, self.test, self.asked = y, train, test, np.unique(asked)
+        self.weights = weights * np.bincount(train, minlength=len(weights))
+
+    @abstractmethod
+    def chains(self, machines: Sequence[Any], starts: Sequence[Vector] | None = None) -> list[Chain]:
+        """Build one chain for each decision function; the links are the candidates `machines`, in this order."""
+
+    @abstractmethod
+    def values(self, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+        """Decision values of all examples, (n, functions), from one link's solution of every chain."""
+
+    @abstractmethod
+    def twin(self, machine: Any, known: KnownValues) -> Any:
+        """Return `machine` as if it had been fitted on the split."""
+
+
+class KnownValues:
+    """Decision values of the rows of a split, by the very object that holds the rows."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self._values = values
+        self._rows: list[tuple[Any, Rows]] = []
+
+    def know(self, X: Any, rows: Rows) -> None:
+        """Let `X` stand for some rows."""
+        self._rows.append((X, rows))
+
+    def __call__(self, X: Any) -> NDArray[np.float64]:
+        """Decision values of the rows that `X` stands for."""
+        for known, rows in self._rows:
+            if known is X:
+                return self._values[rows]
+        raise ValueError(
+            "A scorer asked a machine of the search about other rows than those of its split; pass a scorer that "
+            "predicts the rows it is given."
+        )
+
+
+class ClassifierSplit(SplitMachines):
+    """Classifiers: one chain for each pair of classes."""
+
+    def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
+        super().__init__(y, train, test, weights, asked)
+        self.classes, labels = np.unique(y[train], return_inverse=True)
+        self.labels = np.zeros(len(y), dtype=np.intp)
+        self.labels[train] = labels
+        if len(self.classes) < 2:
+            raise ValueError(
+                f"The training part of a split must hold at least two classes; it holds one, {self.classes[0]!r}."
+            )
+        self.pairs = pairs_of_classes(self.labels, len(self.classes), self.weights)
+        self._all = np.arange(len(y), dtype=np.int32)
+
+    def _ids(self, number: int) -> NDArray[np.int32]:
+        """Examples of a pair's problems: its own, then those that it only has to say something about."""
+        if len(self.classes) == 2:
+            return self._all
+        own = self.pairs[number].ids
+        return np.concatenate([own, np.setdiff1d(self.asked, own)]).astype(np.int32)
+
+    def chains(self, machines: Sequence[PairwiseClassifier], starts: Sequence[Vector] | None = None) -> list[Chain]:
+        """Build the chains of all pairs."""
+        bounds = [self._bounds(machine) for machine in machines]
+        built = []
+        for number, pair in enumerate(self.pairs):
+            ids = self._ids(number)
+            signs = np.zeros(len(self.labels))
+            signs[pair.ids] = pair.signs
+            links = tuple(
+                self._link(machine, signs[ids], prices[ids] * (signs[ids] != 0))
+                for machine, prices in zip(machines, bounds, strict=True)
+            )
+            start = None if starts is None else starts[number]
+            built.append(Chain(links, None if len(ids) == len(self.labels) else ids, start))
+        return built
+
+    def _bounds(self, machine: PairwiseClassifier) -> Vector:
+        machine.classes_ = self.classes
+        rows = np.flatnonzero(self.weights > 0)
+        factors = machine._class_factors(self.labels[rows], self.weights[rows])
+        prices = np.zeros(len(self.labels))
+        prices[rows] = machine._bounds(self.labels[rows], self.weights[rows] * factors[self.labels[rows]])
+        return prices
+
+    def _link(self, machine: PairwiseClassifier, signs: Vector, bounds: Vector) -> Link:
+        assert isinstance(machine, SVC)
+        if machine.loss == "hinge":
+            return Link(box(signs, bounds))
+        unbounded = np.where(bounds > 0, np.inf, 0.0)
+        return Link(box(signs, unbounded), ridge_of(np.where(bounds > 0, bounds, np.inf)))
+
+    def values(self, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+        """Decision values of the pairs, positive for the first class; 0 where nobody asks."""
+        k = len(self.classes)
+        numbers = {pair: column for column, pair in enumerate((a, b) for a in range(k) for b in range(a + 1, k))}
+        values = np.zeros((len(self.labels), len(numbers)))
+        for number, (pair, solution) in enumerate(zip(self.pairs, solutions, strict=True)):
+            ids = self._ids(number)
+            signs = np.zeros(len(self.labels))
+            signs[pair.ids] = pair.signs
+            values[ids, numbers[pair.pair]] = signs[ids] - solution.gradient + solution.intercept
+        return values
+
+    def twin(self, machine: Any, known: KnownValues) -> Any:
+        """Return a classifier that knows the classes of the training part."""
+        twin = copy.copy(machine)
+        # The attributes of binary machines point the other way.
+        sign = -1.0 if len(self.classes) == 2 else 1.0
+        twin.__dict__.update(classes_=self.classes, _function_values=lambda X: sign * known(X))
+        return twin
+
+
+class RegressorSplit(SplitMachines):
+    """Regression with a tube: one chain."""
+
+    def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
+        super().__init__(np.asarray(y, dtype=np.float64), train, test, weights, asked)
+
+    def chains(self, machines: Sequence[SVR], starts: Sequence[Vector] | None = None) -> list[Chain]:
+        """Build the one chain."""
+        links = []
+        for machine in machines:
+            bounds = priced(self.weights, machine.C)
+            squared = machine.loss != "epsilon_insensitive"
+            limit = np.where(bounds > 0, np.inf, 0.0) if squared else bounds
+            kink = np.full(len(bounds), float(machine.epsilon))
+            ridge = ridge_of(np.where(bounds > 0, bounds, np.inf)) if squared else None
+            links.append(Link(DualProblem(self.y, -limit, limit, kink=kink), ridge))
+        return [Chain(tuple(links), None, None if starts is None else starts[0])]
+
+    def values(self, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+        """Values of the function."""
+        (solution,) = solutions
+        return np.asarray(self.y - solution.gradient + solution.intercept)[:, np.newaxis]
+
+    def twin(self, machine: Any, known: KnownValues) -> Any:
+        """Return a regressor."""
+        twin = copy.copy(machine)
+        twin.__dict__["_function_values"] = known
+        return twin
+
+
+def family_of(machine: Any) -> type[SplitMachines] | None:
+    """Return what trains a machine's candidates together, if anything does."""
+    if isinstance(machine, SVC):
+        return ClassifierSplit
+    return RegressorSplit if isinstance(machine, SVR) else None

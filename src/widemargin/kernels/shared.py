@@ -1,0 +1,101 @@
+"""Kernel matrices of many parameters over one set of examples.
+
+What does not depend on the parameters (squared distances, or dot products) is computed once, in float32; a kernel
+matrix is then one pass over it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin import _core
+from widemargin._runtime import single_threaded_blas
+from widemargin.kernels.rows import KernelParameters, call_kernel, count, examples
+
+Matrix = NDArray[np.float32]
+
+#: Kernel matrices held besides the one they are made from: one in use, one for those who are still at the last.
+KEPT = 2
+
+
+class SharedKernel:
+    """Kernel matrices of one family over one set of examples.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or sequence of n examples
+        For ``kernel="precomputed"`` the kernel matrix itself.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+    n_threads : int, default=1
+        For the computation of what is shared: n^2 d / 2 multiplications.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import KernelParameters, SharedKernel
+    >>> shared = SharedKernel(np.array([[0.0], [2.0]]))
+    >>> shared.matrix(KernelParameters("rbf", 0.5)).round(4).tolist()
+    [[1.0, 0.1353000044822693], [0.1353000044822693, 1.0]]
+    """
+
+    def __init__(self, X: Any, kernel: Any = "rbf", *, n_threads: int = 1) -> None:
+        self.kernel = kernel
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[KernelParameters, Matrix] = OrderedDict()
+        if callable(kernel):
+            self.base: Matrix = np.ascontiguousarray(call_kernel(kernel, X, X), dtype=np.float32)
+        elif kernel == "precomputed":
+            self.base = np.ascontiguousarray(X, dtype=np.float32)
+        else:
+            function = "squared-distance" if kernel == "rbf" else "linear"
+            with single_threaded_blas():
+                source = _core.kernel_source(examples(X), function, 1.0, 0.0, 1)
+                self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads))
+            if kernel == "rbf":
+                np.fill_diagonal(self.base, 0.0)
+
+    @staticmethod
+    def bytes_needed(X: Any, kernel: Any) -> int:
+        """Bytes that a shared kernel of these examples takes.
+
+        Examples
+        --------
+        >>> SharedKernel.bytes_needed(np.zeros((1000, 3)), "rbf")
+        12000000
+        """
+        matrices = 1 if callable(kernel) or kernel in ("linear", "precomputed") else 1 + KEPT
+        return matrices * 4 * count(X) ** 2
+
+    def matrix(self, parameters: KernelParameters) -> Matrix:
+        """Return the (n, n) kernel matrix of some parameters; not to be written to.
+
+        The last few are kept, so that all who work with the same parameters at the same time share one.
+        """
+        if self.base is None or parameters.kernel != self.kernel:
+            raise ValueError(f"this shared kernel holds kernel={self.kernel!r}; got {parameters.kernel!r}.")
+        if callable(self.kernel) or self.kernel in ("linear", "precomputed"):
+            return self.base
+        with self._lock:
+            if parameters in self._kept:
+                self._kept.move_to_end(parameters)
+                return self._kept[parameters]
+            # The oldest is written over only if nobody else holds it: an array given away keeps its own memory.
+            while len(self._kept) >= KEPT:
+                self._kept.popitem(last=False)
+            made = np.empty_like(self.base)
+            _core.apply_kernel(
+                self.base,
+                str(self.kernel),
+                float(parameters.gamma),
+                float(parameters.coef0),
+                int(parameters.degree),
+                made,
+                1,
+            )
+            self._kept[parameters] = made
+            return made

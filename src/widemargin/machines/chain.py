@@ -1,0 +1,195 @@
+"""Chains of dual problems: each starts from the solution of the one before.
+
+A chain is a line of a grid: one kernel, one split of the examples, C (or nu) growing. Held-out examples are variables
+whose box is [0, 0]; their decision values are at hand at the end, f(x_n) = y_n - G_n + b, so nothing is predicted.
+
+On a kernel matrix the whole chain is one call into the core (`cpp/core/grid/chain.hpp`). Where the matrix does not fit
+into memory, the same chain is solved over cached kernel rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin import _core
+from widemargin.kernels import RowSource, derived_rows
+from widemargin.machines.dual import (
+    DualProblem,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    Vector,
+    as_solution,
+    as_task,
+    solve_all,
+)
+
+Ids = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A problem of a chain; `ridge` is what the square loss adds to the diagonal of its kernel."""
+
+    problem: DualProblem
+    ridge: Vector | None = None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Problems over the same examples, `ids` of the kernel (all of them if not given), and where to start."""
+
+    links: tuple[Link, ...]
+    ids: Ids | None = None
+    start: Vector | None = None
+
+
+@dataclass(frozen=True)
+class LinkSolution:
+    """The solution of a link; `repeated` if it is that of the link before, which is known without solving."""
+
+    solution: Solution
+    repeated: bool = False
+
+
+def solve_chain(
+    kernel: NDArray[np.float32], chain: Chain, *, stop: StopRule, signal: _core.StopSignal | None = None
+) -> list[LinkSolution]:
+    """Solve a chain on a kernel matrix, in the calling thread, without the interpreter's lock.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+        Symmetric, float32.
+    chain : Chain
+    stop : StopRule
+        For each link; `max_seconds` for all of them together.
+    signal : StopSignal, optional
+        Another thread may request the end through it.
+
+    Returns
+    -------
+    list of LinkSolution
+        One for each link; fewer where a budget or the signal ended the chain, the last one then cut short.
+
+    Examples
+    --------
+    >>> y = np.array([1.0, -1.0])
+    >>> links = tuple(Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (0.1, 10.0, 100.0))
+    >>> found = solve_chain(np.eye(2, dtype=np.float32), Chain(links), stop=StopRule())
+    >>> [one.solution.alpha.round(6).tolist() for one in found], [one.repeated for one in found]
+    ([[0.1, -0.1], [1.0, -1.0], [1.0, -1.0]], [False, False, True])
+    """
+    task = _core.ChainTask(
+        None if chain.ids is None else np.ascontiguousarray(chain.ids, dtype=np.int32),
+        [as_task(link.problem, ridge=link.ridge) for link in chain.links],
+        None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64),
+    )
+    (solved,) = _core.solve_chains(
+        kernel,
+        [task],
+        tolerance=stop.tolerance,
+        max_iterations=2**62 if stop.max_iterations is None else stop.max_iterations,
+        max_seconds=1e10 if stop.max_seconds is None else stop.max_seconds,
+        n_threads=1,
+        signal=signal,
+    )
+    return [LinkSolution(as_solution(one), one.repeated) for one in solved]
+
+
+def solve_chain_on_rows(rows: RowSource, chain: Chain, *, stop: StopRule, options: SolverOptions) -> list[LinkSolution]:
+    """Solve a chain over kernel rows that are computed as needed; for kernels that do not fit into memory.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import row_source
+    >>> y = np.array([1.0, -1.0])
+    >>> links = tuple(Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (0.1, 10.0))
+    >>> rows = row_source(np.eye(2), kernel="linear")
+    >>> found = solve_chain_on_rows(rows, Chain(links), stop=StopRule(), options=SolverOptions())
+    >>> [one.solution.alpha.round(6).tolist() for one in found]
+    [[0.1, -0.1], [1.0, -1.0]]
+    """
+    ids = np.arange(rows.size, dtype=np.int32) if chain.ids is None else chain.ids
+    found: list[LinkSolution] = []
+    for before, link in zip((None, *chain.links), chain.links, strict=False):
+        last = found[-1].solution if found else None
+        if before is not None and last is not None and same_solution(before, link, last):
+            idle = replace(last.outcome, iterations=0, kernel_evaluations=0, seconds=0.0)
+            found.append(LinkSolution(replace(last, outcome=idle), repeated=True))
+            continue
+        source, own = rows, ids
+        if link.ridge is not None:
+            source, own = derived_rows(rows, base=ids, ridge=link.ridge), np.arange(len(ids), dtype=np.int32)
+        start = chain.start if last is None or before is None else scale(before, link, last) * last.alpha
+        (solution,) = solve_all([Subproblem(own, link.problem, start)], source, stop=stop, options=options)
+        found.append(LinkSolution(solution))
+        if solution.outcome.reason in ("time budget", "interrupted"):
+            break
+    return found
+
+
+def same_solution(before: Link, link: Link, last: Solution) -> bool:
+    """Tell whether a problem provably has the solution of the one before.
+
+    That is so where its bounds are looser only at variables that do not touch them.
+
+    Examples
+    --------
+    >>> y, one = np.array([1.0, -1.0]), np.ones(2)
+    >>> tight, loose = (Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (2.0, 9.0))
+    >>> from widemargin.kernels import row_source
+    >>> from widemargin.machines.dual import solve
+    >>> same_solution(tight, loose, solve(tight.problem, row_source(np.eye(2), kernel="linear")))
+    True
+    """
+    a, b = before.problem, link.problem
+    alike = (
+        last.outcome.reason == "converged"
+        and a.total == b.total
+        and np.array_equal(a.linear, b.linear)
+        and _same(a.kink, b.kink)
+        and _same(a.group, b.group)
+        and _same(before.ridge, link.ridge)
+    )
+    if not alike or (b.lower > a.lower).any() or (b.upper < a.upper).any():
+        return False
+    touched = ((b.lower != a.lower) & (last.alpha <= a.lower)) | ((b.upper != a.upper) & (last.alpha >= a.upper))
+    return not bool(touched.any())
+
+
+def scale(before: Link, link: Link, last: Solution) -> float:
+    """Return the factor by which a solution is stretched to start the next problem from.
+
+    Where the whole box is stretched, the start follows it if more variables are at their bounds than between them.
+
+    Examples
+    --------
+    >>> y = np.array([1.0, -1.0])
+    >>> first, second = (Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (0.1, 0.2))
+    >>> from widemargin.kernels import row_source
+    >>> from widemargin.machines.dual import solve
+    >>> scale(first, second, solve(first.problem, row_source(np.eye(2), kernel="linear")))
+    2.0
+    """
+    if before.problem.total[0] != 0.0:
+        return link.problem.total[0] / before.problem.total[0]
+    used = last.alpha != 0.0
+    positive = last.alpha[used] > 0.0
+    old, new = (np.where(positive, one.upper[used], one.lower[used]) for one in (before.problem, link.problem))
+    if not used.any() or not (np.isfinite(old).all() and np.isfinite(new).all()):
+        return 1.0
+    ratios = new / old
+    ratio = float(ratios[0])
+    if np.abs(ratios - ratio).max() > 1e-9 * ratio:
+        return 1.0
+    bounded = int((last.alpha[used] == old).sum())
+    return 1.0 if ratio > 1.0 and len(old) - bounded >= bounded else ratio
+
+
+def _same(one: NDArray[np.generic] | None, other: NDArray[np.generic] | None) -> bool:
+    return (one is None and other is None) or (one is not None and other is not None and np.array_equal(one, other))
