@@ -1,8 +1,11 @@
 // A chain of problems on one kernel matrix, each started from the solution of the one before: a line of a grid along C (or along nu).
 //
 // With P the last problem and a its solution, the next one starts from s a, moved into its own box and onto its own sum. Where the box grows
-// or shrinks as a whole, by r, bounded variables stay bounded if s = r, and free ones stay where they are if s = 1: the larger party
-// decides. K(s a) = s Ka is known, so that only variables that had to be moved cost a row of the kernel.
+// or shrinks as a whole, by r, bounded variables stay bounded if s = r, and free ones stay where they are if s = 1. The objective decides:
+// along the ray it is largest at s = y'a / a'Ka. K(s a) = s Ka is known, so that only variables that had to be moved cost a row of the kernel.
+//
+// The first problem starts from all variables as far from 0 as their box lets them, if that is better than 0: for a small C it is close to
+// the solution.
 //
 // A problem whose bounds are looser than those of P, but only where a does not touch them, has the solution a as well; it is not solved.
 #pragma once
@@ -73,9 +76,32 @@ class Chain {
   void start_from(const Link& link, std::span<const double> start, DualState& state) {
     solver_.set_ridge(link.ridge);
     std::vector<double> alpha(start.begin(), start.end());
+    const bool given = !alpha.empty();
     alpha.resize(n_, 0.0);
+    if (!given) stretch(link.problem, alpha);
     make_feasible(state, link.problem.total, alpha);
     place(state, alpha, std::vector<double>(n_, 0.0));
+    if (given) return;
+    double objective = 0;
+    for (std::size_t p = 0; p < n_; ++p) objective += 0.5 * (state.linear[p] + state.gradient[p]) * alpha[p];
+    if (objective > 0) return;
+    state = DualState(link.problem);
+    alpha.assign(n_, 0.0);
+    make_feasible(state, link.problem.total, alpha);
+    place(state, alpha, std::vector<double>(n_, 0.0));
+  }
+
+  // All variables to their bound, those of the side that weighs more only as far as they balance the other. Only where 0 is a bound of every
+  // variable, the other is finite, and the sum is to be 0: for classifiers.
+  static void stretch(const DualProblem& problem, std::vector<double>& alpha) {
+    double up = 0, down = 0;
+    for (std::size_t p = 0; p < problem.size(); ++p) {
+      if (!std::isfinite(problem.lower[p]) || !std::isfinite(problem.upper[p]) || (problem.lower[p] != 0 && problem.upper[p] != 0)) return;
+      up += problem.upper[p], down -= problem.lower[p];
+    }
+    if (problem.total[0] != 0 || !problem.group.empty() || up == 0 || down == 0) return;
+    const double weight_up = std::min(1.0, down / up), weight_down = std::min(1.0, up / down);
+    for (std::size_t p = 0; p < problem.size(); ++p) alpha[p] = problem.upper[p] * weight_up + problem.lower[p] * weight_down;
   }
 
   void start_from(const Link& before, const Link& link, const Solution& last, DualState& state) {
@@ -111,19 +137,19 @@ class Chain {
 
   static double scale(const Link& before, const Link& link, const Solution& last) {
     if (before.problem.total[0] != 0) return link.problem.total[0] / before.problem.total[0];
-    double ratio = 0;
-    std::size_t bounded = 0, free = 0;
+    double ratio = 0, linear = 0, quadratic = 0;
     for (std::size_t p = 0; p < last.alpha.size(); ++p) {
       const double a = last.alpha[p];
       if (a == 0) continue;
+      linear += before.problem.linear[p] * a;
+      quadratic += (before.problem.linear[p] - last.gradient[p]) * a;
       const double old = a > 0 ? before.problem.upper[p] : before.problem.lower[p], now = a > 0 ? link.problem.upper[p] : link.problem.lower[p];
       if (!std::isfinite(old) || !std::isfinite(now)) return 1;
-      ++(a == old ? bounded : free);
       const double own = now / old;
       if (ratio != 0 && std::fabs(own - ratio) > 1e-9 * ratio) return 1;
       ratio = own;
     }
-    return ratio == 0 || (ratio > 1 && free >= bounded) ? 1 : ratio;
+    return ratio == 0 || (ratio > 1 && linear < nearly * ratio * quadratic) ? 1 : ratio;
   }
 
   static bool same_solution(const Link& before, const Link& link, const Solution& last) {
@@ -139,6 +165,8 @@ class Chain {
     }
     return true;
   }
+
+  static constexpr double nearly = 0.8;
 
   std::size_t n_;
   StopRule stop_;

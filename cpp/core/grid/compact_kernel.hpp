@@ -5,10 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/rows/row_source.hpp"
 
 namespace widemargin::grid {
@@ -17,7 +19,13 @@ class CompactKernel {
  public:
   using Value = float;
 
-  CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none) {}
+  // Its memory comes from the last one of the same thread: touching new memory would cost more than gathering.
+  CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none), values_(std::move(at_rest())) {}
+  ~CompactKernel() {
+    if (at_rest().size() < values_.size()) at_rest() = std::move(values_);
+  }
+  CompactKernel(const CompactKernel&) = delete;
+  CompactKernel& operator=(const CompactKernel&) = delete;
 
   std::size_t size() const { return members_.size(); }
   std::size_t capacity() const { return size(); }
@@ -88,18 +96,27 @@ class CompactKernel {
   void make_room(std::size_t count) {
     diagonal_.resize(std::max(diagonal_.size(), count));
     if (count <= stride_) return;
-    const std::size_t stride = (count + count / 4 + 15) / 16 * 16;
-    std::vector<float> wider(stride * stride);
-    for (std::size_t r = 0; r < members_.size(); ++r) std::copy_n(row(r), members_.size(), wider.data() + r * stride);
-    values_.swap(wider);
+    const std::size_t stride = (std::min(n_, count + count / 4) + 15) / 16 * 16;
+    if (values_.size() < stride * stride) {
+      Buffer<float> wider(stride * stride);
+      for (std::size_t r = 0; r < members_.size(); ++r) std::copy_n(row(r), members_.size(), wider.data() + r * stride);
+      values_ = std::move(wider);
+    } else {  // from the last row on, so that none is overwritten before it has moved
+      for (std::size_t r = members_.size(); r-- > 0;) std::memmove(values_.data() + r * stride, values_.data() + r * stride_, members_.size() * sizeof(float));
+    }
     stride_ = stride;
     diagonal_.resize(stride);
+  }
+
+  static Buffer<float>& at_rest() {
+    thread_local Buffer<float> buffer;
+    return buffer;
   }
 
   void set_diagonal(std::size_t slot) {
     const std::size_t v = static_cast<std::size_t>(members_[slot]);
     diagonal_[slot] = static_cast<float>(static_cast<double>(kernel_[v * n_ + v]) + (ridge_.empty() ? 0.0 : ridge_[v]));
-    values_[slot * stride_ + slot] = diagonal_[slot];
+    values_.data()[slot * stride_ + slot] = diagonal_[slot];
   }
 
   void gather(const std::vector<std::size_t>& fresh) {
@@ -124,7 +141,8 @@ class CompactKernel {
   std::span<const double> ridge_;
   std::vector<Id> members_, slot_of_;  // slot -> variable and back
   std::size_t stride_ = 0;
-  std::vector<float> values_, diagonal_;
+  Buffer<float> values_;
+  std::vector<float> diagonal_;
 };
 
 }  // namespace widemargin::grid

@@ -93,6 +93,7 @@ class SharedSearch:
         self._shared: OrderedDict[Any, _Prepared] = OrderedDict()
         self._splits: dict[Any, SplitMachines] = {}
         self._held_out: dict[int, tuple[Any, Any, Any]] = {}
+        self._names = frozenset(machine_of(data.estimator).get_params(deep=False))
         self._prefixes = [self._prefix(c) for c in range(len(data.candidates))]
         self.failures: dict[int, str] = {}
         self.machines = [self._machine(c) for c in range(len(data.candidates))]
@@ -103,7 +104,7 @@ class SharedSearch:
         for number, machine in enumerate(self.machines):
             if number in self.failures:
                 continue
-            others = {name: value for name, value in machine.get_params(deep=False).items() if name != "C"}
+            others = {name: getattr(machine, name) for name in self._names if name != "C"}
             lines.setdefault((self._prefixes[number][0], _key(others)), []).append(number)
         chains = [tuple(sorted(line, key=lambda c: float(self.machines[c].C))) for line in lines.values()]
         splits = range(len(self.data.splits))
@@ -193,7 +194,10 @@ class SharedSearch:
             last = self.data.estimator.steps[-1][0] + "__"
             parameters = {k.removeprefix(last): v for k, v in parameters.items() if k.startswith(last)}
         try:
-            machine.set_params(**parameters)
+            unknown = parameters.keys() - self._names
+            if unknown:
+                machine.set_params(**{name: parameters[name] for name in unknown})  # refuses in scikit-learn's words
+            machine.__dict__.update(parameters)
             machine._check_parameters()
         except (TypeError, ValueError):
             self.failures[candidate] = traceback.format_exc()

@@ -94,6 +94,8 @@ class ClassifierSplit(SplitMachines):
             )
         self.pairs = pairs_of_classes(self.labels, len(self.classes), self.weights)
         self._all = np.arange(len(y), dtype=np.int32)
+        self._used = np.flatnonzero(self.weights > 0)
+        self._weighted: dict[str, Vector] = {}
 
     def _ids(self, number: int) -> NDArray[np.int32]:
         """Examples of a pair's problems: its own, then those that it only has to say something about."""
@@ -119,12 +121,18 @@ class ClassifierSplit(SplitMachines):
         return built
 
     def _bounds(self, machine: PairwiseClassifier) -> Vector:
-        machine.classes_ = self.classes
-        rows = np.flatnonzero(self.weights > 0)
-        factors = machine._class_factors(self.labels[rows], self.weights[rows])
         prices = np.zeros(len(self.labels))
-        prices[rows] = machine._bounds(self.labels[rows], self.weights[rows] * factors[self.labels[rows]])
+        prices[self._used] = machine._bounds(self.labels[self._used], self._class_weighted(machine))
         return prices
+
+    def _class_weighted(self, machine: PairwiseClassifier) -> Vector:
+        """Weights of the training examples times those of their classes."""
+        key = repr(machine.class_weight)
+        if key not in self._weighted:
+            machine.classes_ = self.classes
+            labels, weights = self.labels[self._used], self.weights[self._used]
+            self._weighted[key] = weights * machine._class_factors(labels, weights)[labels]
+        return self._weighted[key]
 
     def _link(self, machine: PairwiseClassifier, signs: Vector, bounds: Vector) -> Link:
         assert isinstance(machine, SVC)

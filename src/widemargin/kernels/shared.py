@@ -6,6 +6,7 @@ matrix is then one pass over it.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -84,10 +85,7 @@ class SharedKernel:
             if parameters in self._kept:
                 self._kept.move_to_end(parameters)
                 return self._kept[parameters]
-            # The oldest is written over only if nobody else holds it: an array given away keeps its own memory.
-            while len(self._kept) >= KEPT:
-                self._kept.popitem(last=False)
-            made = np.empty_like(self.base)
+            made = self._room()
             _core.apply_kernel(
                 self.base,
                 str(self.kernel),
@@ -99,3 +97,11 @@ class SharedKernel:
             )
             self._kept[parameters] = made
             return made
+
+    def _room(self) -> Matrix:
+        """Return memory for another matrix: that of the oldest one if nobody holds it any more."""
+        while len(self._kept) >= KEPT:
+            _, oldest = self._kept.popitem(last=False)
+            if sys.getrefcount(oldest) <= 2:  # this name and the argument
+                return oldest
+        return np.empty_like(self.base)
