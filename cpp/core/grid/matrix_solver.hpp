@@ -23,7 +23,7 @@
 namespace widemargin::grid {
 
 struct Tuning {
-  std::size_t most = 4096;  // variables worked on at once
+  std::size_t most = 8192;  // variables worked on at once: 256 MB
   double share = 0.2;       // of the violation: bounded variables that violate less are left out
   double until = 0.1;       // of the violation: as far as a round goes
   std::int64_t leap_wait = 256;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_outlier_detector
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._validation import _insert_error_scores, _score, _warn_or_raise_about_fit_failures
@@ -63,6 +64,42 @@ class WorkReport:
         return f"{', '.join(parts)}; {self.iterations} steps in {self.seconds:.3g} s"
 
 
+def smoothness(parameters: Mapping[str, Any]) -> tuple[float, float]:
+    """Order machines from smooth to wiggly: by C, then by gamma; what is no number comes last.
+
+    Examples
+    --------
+    >>> smoothness({"svc__C": 2.0, "svc__gamma": "scale"})
+    (2.0, inf)
+    """
+
+    def number(name: str) -> float:
+        values = [value for key, value in parameters.items() if key.rpartition("__")[2] == name]
+        return float(values[0]) if values and isinstance(values[0], numbers.Real) else np.inf
+
+    return number("C"), number("gamma")
+
+
+def edges(candidates: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> dict[str, str]:
+    """Name the parameters whose chosen value is the smallest or the largest of the grid.
+
+    Examples
+    --------
+    >>> edges([{"C": 1, "gamma": 0.1}, {"C": 2, "gamma": 0.1}], {"C": 2, "gamma": 0.1})
+    {'C': 'largest'}
+    """
+    found: dict[str, str] = {}
+    for name, value in chosen.items():
+        others = {other[name] for other in candidates if isinstance(other.get(name), numbers.Real)}
+        if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)) or len(others) < 2:
+            continue
+        if value == min(others):
+            found[name] = "smallest"
+        elif value == max(others):
+            found[name] = "largest"
+    return found
+
+
 class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     """Exhaustive search over a grid of parameters, as one computation.
 
@@ -91,6 +128,11 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         As in scikit-learn. Candidates that were not finished on every split have no score (NaN) and the last rank.
     work_report_ : WorkReport
         What was solved and what was not needed.
+    ties_ : list of dict
+        Parameters of all candidates that score as well as the best one. Of these the smoothest machine is chosen: the
+        smallest C, then the smallest gamma.
+    edges_ : dict
+        Parameters whose chosen value is the "smallest" or the "largest" of the grid; a wider one may hold a better.
 
     Examples
     --------
@@ -98,8 +140,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     >>> from widemargin import SVC, GridSearchCV
     >>> X, y = load_iris(return_X_y=True)
     >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5).fit(X, y)
-    >>> search.best_params_, round(search.best_score_, 3)
-    ({'C': 10, 'gamma': 0.1}, 0.987)
+    >>> search.best_params_, round(float(search.best_score_), 3)
+    ({'C': 1, 'gamma': 0.1}, 0.98)
     >>> search.work_report_.machines
     45
     """
@@ -207,6 +249,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 return f"{name} without an intercept has no constant sum"
             if setting.get("C", 1.0) == np.inf:
                 return "C=inf asks for a hard margin"
+            if setting.get("slack", "hinge") != "hinge" or setting.get("target_rejection") is not None:
+                return f"{name} with squared slack or a target rejection is not trained in chains"
             if setting.get("dtype", "float32") != "float32":
                 return "dtype='float64' asks for kernel values in double"
         others = set(params) - FIT_PARAMETERS - {"groups"}
@@ -217,17 +261,19 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     ) -> SharedSearch:
         machine = clone(machine_of(self.estimator))
         weights = check_weights(dict(routed.estimator.fit).get("sample_weight"), _num_samples(X))
-        targets = np.asarray(y)
-        if not isinstance(self.estimator, Pipeline):
-            classifies = is_classifier(machine)
-            check = machine._check_examples_and_labels if classifies else machine._check_examples_and_numbers
-            X_checked, targets = check(X, y)
+        X_checked, targets = X, None if y is None else np.asarray(y)
+        if isinstance(self.estimator, Pipeline):
+            pass  # the steps before the machine check what they get
+        elif targets is None or is_outlier_detector(machine):
+            X_checked = machine._check_examples(X)
+        elif is_classifier(machine):
+            X_checked, targets = machine._check_examples_and_labels(X, y)
         else:
-            X_checked = X
+            X_checked, targets = machine._check_examples_and_numbers(X, y)
         score_params = dict(routed.scorer.score)
 
         def score(twin: Any, rows: Any, numbers: Any, split: int) -> Any:
-            wanted = targets[numbers]
+            wanted = None if targets is None else targets[numbers]
             if accuracy and not score_params:
                 return float(np.mean(twin.predict(rows) == wanted))
             own = _check_method_params(X, params=score_params, indices=numbers)
@@ -314,8 +360,23 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         if self.refit or not self.multimetric_:
             self.best_index_ = self._select_best_index(self.refit, refit_metric, self.cv_results_)
             if not callable(self.refit):
+                self.best_index_ = self._smoothest_of_ties(refit_metric)
+            if not callable(self.refit):
                 self.best_score_ = self.cv_results_[f"mean_test_{refit_metric}"][self.best_index_]
             self.best_params_ = self.cv_results_["params"][self.best_index_]
+
+    def _smoothest_of_ties(self, metric: str) -> int:
+        """Set what is tied with the best candidate, and where that is on the edge; return the smoothest of the ties."""
+        scores, params = self.cv_results_[f"mean_test_{metric}"], self.cv_results_["params"]
+        best = scores[self.best_index_]
+        tied = [self.best_index_]
+        if np.isfinite(best):
+            # Means of the same scores may differ in their last digits.
+            tied = np.flatnonzero(scores >= best - 1e-12 * max(1.0, abs(best))).tolist()
+        chosen = min(tied, key=lambda index: (*smoothness(params[index]), index))
+        self.ties_ = [params[index] for index in tied]
+        self.edges_ = edges(params, params[chosen])
+        return int(chosen)
 
     def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
         self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))

@@ -93,6 +93,9 @@ class SharedSearch:
         self._shared: OrderedDict[Any, _Prepared] = OrderedDict()
         self._splits: dict[Any, SplitMachines] = {}
         self._held_out: dict[int, tuple[Any, Any, Any]] = {}
+        family = family_of(machine_of(data.estimator))
+        assert family is not None
+        self._family, self._chained = family, family.chained
         self._names = frozenset(machine_of(data.estimator).get_params(deep=False))
         self._prefixes = [self._prefix(c) for c in range(len(data.candidates))]
         self.failures: dict[int, str] = {}
@@ -104,9 +107,12 @@ class SharedSearch:
         for number, machine in enumerate(self.machines):
             if number in self.failures:
                 continue
-            others = {name: getattr(machine, name) for name in self._names if name != "C"}
+            others = {name: getattr(machine, name) for name in self._names if name != self._chained}
             lines.setdefault((self._prefixes[number][0], _key(others)), []).append(number)
-        chains = [tuple(sorted(line, key=lambda c: float(self.machines[c].C))) for line in lines.values()]
+        chains = [
+            tuple(sorted(line, key=lambda c: float(getattr(self.machines[c], self._chained))))
+            for line in lines.values()
+        ]
         splits = range(len(self.data.splits))
         if isinstance(self.data.estimator, Pipeline):
             return [Unit(split, chain) for split in splits for chain in chains]
@@ -146,7 +152,7 @@ class SharedSearch:
     ) -> Evaluation:
         began = time.perf_counter()
         solutions: list[Solution] = [link.solution for link in links]
-        known = KnownValues(split.values(solutions))
+        known = KnownValues(split.values(self.machines[candidate], solutions))
         X_test, X_train, _ = self._held(number)
         known.know(X_test, split.test)
         twin = split.twin(self.machines[candidate], known)
@@ -207,10 +213,8 @@ class SharedSearch:
         with self._lock:
             if unit.split not in self._splits:
                 train, test = self.data.splits[unit.split]
-                family = family_of(self.machines[unit.candidates[0]])
-                assert family is not None
                 asked = np.concatenate([test, train]) if self.data.return_train_score else test
-                self._splits[unit.split] = family(self.data.y, train, test, self.data.weights, asked)
+                self._splits[unit.split] = self._family(self.data.y, train, test, self.data.weights, asked)
             return self._splits[unit.split]
 
     def _held(self, split: int) -> tuple[Any, Any, Any]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.estimators.one_class import BORDER, OneClassSVM
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
@@ -41,6 +42,9 @@ class SplitMachines(ABC):
         Rows whose decision values will be asked for.
     """
 
+    #: The parameter that grows along a chain.
+    chained: ClassVar[str] = "C"
+
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         self.y, self.train, self.test, self.asked = y, train, test, np.unique(asked)
         self.weights = weights * np.bincount(train, minlength=len(weights))
@@ -50,7 +54,7 @@ class SplitMachines(ABC):
         """Build one chain for each decision function; the links are the candidates `machines`, in this order."""
 
     @abstractmethod
-    def values(self, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Decision values of all examples, (n, functions), from one link's solution of every chain."""
 
     @abstractmethod
@@ -141,7 +145,7 @@ class ClassifierSplit(SplitMachines):
         unbounded = np.where(bounds > 0, np.inf, 0.0)
         return Link(box(signs, unbounded), ridge_of(np.where(bounds > 0, bounds, np.inf)))
 
-    def values(self, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Decision values of the pairs, positive for the first class; 0 where nobody asks."""
         k = len(self.classes)
         numbers = {pair: column for column, pair in enumerate((a, b) for a in range(k) for b in range(a + 1, k))}
@@ -180,7 +184,7 @@ class RegressorSplit(SplitMachines):
             links.append(Link(DualProblem(self.y, -limit, limit, kink=kink), ridge))
         return [Chain(tuple(links), None, None if starts is None else starts[0])]
 
-    def values(self, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
         return np.asarray(self.y - solution.gradient + solution.intercept)[:, np.newaxis]
@@ -192,8 +196,37 @@ class RegressorSplit(SplitMachines):
         return twin
 
 
+class OneClassSplit(SplitMachines):
+    """One-class machines with a nu: one chain, along nu."""
+
+    chained = "nu"
+
+    def chains(self, machines: Sequence[OneClassSVM], starts: Sequence[Vector] | None = None) -> list[Chain]:
+        """Build the one chain."""
+        nothing, used = np.zeros(len(self.weights)), float(self.weights.sum())
+        links = tuple(
+            Link(DualProblem(nothing, nothing, self.weights, (float(machine.nu) * used, 0.0))) for machine in machines
+        )
+        return [Chain(links, None, None if starts is None else starts[0])]
+
+    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+        """Values of the function, which is 0 a rounding error outside of the border."""
+        (solution,) = solutions
+        similarities = -solution.gradient
+        largest = float(np.abs(similarities).max(initial=0.0))
+        return np.asarray(similarities + solution.intercept + BORDER * largest)[:, np.newaxis]
+
+    def twin(self, machine: Any, known: KnownValues) -> Any:
+        """Return a one-class machine."""
+        twin = copy.copy(machine)
+        twin.__dict__.update(_function_values=known, offset_=0.0)
+        return twin
+
+
 def family_of(machine: Any) -> type[SplitMachines] | None:
     """Return what trains a machine's candidates together, if anything does."""
     if isinstance(machine, SVC):
         return ClassifierSplit
+    if isinstance(machine, OneClassSVM) and machine.slack == "hinge" and machine.target_rejection is None:
+        return OneClassSplit
     return RegressorSplit if isinstance(machine, SVR) else None

@@ -40,8 +40,8 @@ class SharedKernel:
     >>> import numpy as np
     >>> from widemargin.kernels import KernelParameters, SharedKernel
     >>> shared = SharedKernel(np.array([[0.0], [2.0]]))
-    >>> shared.matrix(KernelParameters("rbf", 0.5)).round(4).tolist()
-    [[1.0, 0.1353000044822693], [0.1353000044822693, 1.0]]
+    >>> shared.matrix(KernelParameters("rbf", 0.5)).astype(float).round(4).tolist()
+    [[1.0, 0.1353], [0.1353, 1.0]]
     """
 
     def __init__(self, X: Any, kernel: Any = "rbf", *, n_threads: int = 1) -> None:
