@@ -10,6 +10,7 @@ from benchmarks.papers import (
     glasmachers_table_6_3,
     glasmachers_table_7_2,
     timm_figure_1,
+    timm_section_3_2,
 )
 
 
@@ -33,6 +34,7 @@ TABLES = {
         glasmachers_table_6_3,
         glasmachers_table_7_2,
         timm_figure_1,
+        timm_section_3_2,
     )
 }
 

@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks.peers fit | machines | predict | memory``."""
+"""Command line: ``python -m benchmarks.peers fit | machines | predict | memory | search``."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -11,29 +11,48 @@ from benchmarks.peers.memory import memory_command
 from benchmarks.peers.peers import PEERS
 from benchmarks.peers.predict import predict_command
 from benchmarks.peers.problems import BARRED, PREDICTED, PROBLEMS, Problem
+from benchmarks.peers.search import search_command
+from benchmarks.peers.searches import SEARCHES
 from benchmarks.peers.session import Options
 
 Number = TypeVar("Number", int, float)
 
 
 class Command(NamedTuple):
-    """A command: which problems and peers may be named, and which problems run otherwise."""
+    """A command: which problems and peers may be named, which problems run otherwise, and how long a run may take."""
 
     run: Callable[[Options], Any]
     summary: str
     problems: Mapping[str, Problem]
     usual: Sequence[str]
     peers: Sequence[str] = tuple(PEERS)
+    time_limit: float = 120.0
+    single_above: float = 30.0
 
 
-ENTRIES = tuple(dict.fromkeys(name for problem in MACHINES.values() for name in problem.entries))
+def entries(problems: Mapping[str, Problem]) -> tuple[str, ...]:
+    """Return the names of all who take part in some of the problems."""
+    return tuple(dict.fromkeys(name for problem in problems.values() for name in problem.entries))
+
+
 COMMANDS = {
     "fit": Command(
         fit_command, "training time, objective and violation", PROBLEMS, [problem.name for problem in BARRED]
     ),
-    "machines": Command(machines_command, "the same for machines other than SVC", MACHINES, list(MACHINES), ENTRIES),
+    "machines": Command(
+        machines_command, "the same for machines other than SVC", MACHINES, list(MACHINES), entries(MACHINES)
+    ),
     "predict": Command(predict_command, "prediction time", PROBLEMS, [problem.name for problem in PREDICTED]),
     "memory": Command(memory_command, "peak memory of a fit with two caches", PROBLEMS, ["a9a"]),
+    "search": Command(
+        search_command,
+        "time and scores of model selection",
+        SEARCHES,
+        list(SEARCHES),
+        entries(SEARCHES),
+        time_limit=900.0,
+        single_above=5.0,
+    ),
 }
 
 
@@ -82,13 +101,13 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--time-limit",
             type=positive(float),
-            default=120.0,
+            default=known.time_limit,
             help="seconds after which a run is killed (%(default)s)",
         )
         command.add_argument(
             "--single-above",
             type=positive(float),
-            default=30.0,
+            default=known.single_above,
             help="a run longer than this many seconds is not repeated (%(default)s)",
         )
         command.add_argument("--rows", type=positive(int), help="train on this many rows only; no bar is judged then")

@@ -214,8 +214,14 @@ void check_chain(const ChainTask& chain, std::size_t size) {
   if (chain.start && chain.start->shape(0) != n) throw std::invalid_argument("the start differs in length from the problems");
   for (const Task& link : chain.links) {
     check_problem(link, n);
-    if (link.ridge && link.ridge->shape(0) != n) throw std::invalid_argument("the ridge differs in length from the problem");
+    if (!link.ridge) continue;
+    if (link.ridge->shape(0) != n) throw std::invalid_argument("the ridge differs in length from the problem");
+    for (std::size_t p = 0; p < n; ++p)
+      if (!(link.ridge->data()[p] >= 0) || !std::isfinite(link.ridge->data()[p]))
+        throw std::invalid_argument("a ridge must be a finite number of at least 0; that of variable " + std::to_string(p) + " is not");
   }
+  for (std::size_t p = 0; chain.start && p < n; ++p)
+    if (!std::isfinite(chain.start->data()[p])) throw std::invalid_argument("a start must hold finite numbers; variable " + std::to_string(p) + " does not");
   if (!chain.ids) return;
   for (std::size_t p = 0; p < n; ++p)
     if (chain.ids->data()[p] < 0 || static_cast<std::size_t>(chain.ids->data()[p]) >= size) throw std::invalid_argument("an id lies outside the kernel matrix");

@@ -23,6 +23,7 @@ struct InnerProblem {
       state.lower[r] = whole.lower[p], state.upper[r] = whole.upper[p];
       if (whole.grouped()) state.group[r] = whole.group[p];
     }
+    state.problem = {};
     if (whole.kinked()) take_kinks(whole, positions);
     state.resize_rooms();
   }

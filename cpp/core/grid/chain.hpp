@@ -110,8 +110,8 @@ class Chain {
     for (std::size_t p = 0; p < n_; ++p) {
       scaled[p] = s * last.alpha[p];
       // The bound itself, not a rounding error beside it.
-      if (last.alpha[p] != 0 && last.alpha[p] == before.problem.upper[p] && s != 1) scaled[p] = std::min(scaled[p], link.problem.upper[p]);
-      if (last.alpha[p] != 0 && last.alpha[p] == before.problem.lower[p] && s != 1) scaled[p] = std::max(scaled[p], link.problem.lower[p]);
+      for (const double bound : {link.problem.lower[p], link.problem.upper[p]})
+        if (std::isfinite(bound) && std::fabs(scaled[p] - bound) <= 1e-12 * std::fabs(bound)) scaled[p] = bound;
     }
     std::vector<double> alpha = scaled;
     make_feasible(state, link.problem.total, alpha);

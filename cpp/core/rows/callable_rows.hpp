@@ -40,6 +40,7 @@ class CallableRows final : public RowSource {
     const std::vector<Id>& at = static_cast<const IdColumns<T>&>(columns).ids;
     const std::size_t width = last - first;
     std::vector<double> block(ids.size() * width);
+    if (block.empty()) return 0;  // a user's function need not know what to make of nothing
     evaluate_(ids, {at.data() + first, width}, block.data());
     for (std::size_t r = 0; r < ids.size(); ++r)
       for (std::size_t c = 0; c < width; ++c) out[r][c] = static_cast<T>(block[r * width + c]);

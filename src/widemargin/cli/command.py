@@ -1,10 +1,10 @@
 """The ``widemargin`` command: reads the arguments and hands over to one module per subcommand."""
 
-import argparse
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from widemargin.cli import demo
+from widemargin.cli import demo, predict
+from widemargin.cli.messages import OneLineParser, run_subcommand
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     status : int
-        0 if everything asked for was done.
+        0 if everything asked for was done, 1 if data or files did not allow it, 130 after Ctrl-C. Arguments that make
+        no sense end the process with 2.
 
     Examples
     --------
@@ -26,9 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["demo", "--output", "picture.png"])  # doctest: +SKIP
     0
     """
-    parser = argparse.ArgumentParser(
-        prog="widemargin", description="Train support vector machines exactly, and say how exactly."
-    )
+    parser = OneLineParser(prog="widemargin", description="Train support vector machines exactly, and say how exactly.")
     parser.add_argument("--version", action="version", version=f"widemargin {version('widemargin')}")
     subcommands = parser.add_subparsers(title="subcommands", metavar="subcommand", required=True)
     demo.configure(
@@ -39,6 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             " was measured and writes a picture of both machines.",
         )
     )
-    chosen = parser.parse_args(arguments)
-    status: int = chosen.run(chosen)
-    return status
+    predict.configure(
+        subcommands.add_parser(
+            "predict",
+            help="predict the rows of a table with a saved model",
+            description="Reads the columns that the model was trained on, in whatever order, and writes a CSV table"
+            " with one prediction a line.",
+        )
+    )
+    return run_subcommand(parser.parse_args(arguments))

@@ -17,6 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC
+from widemargin.cli.options import n_jobs
 from widemargin.datasets import bayes_error, chess_board
 from widemargin.reports import DecisionSurface, DecisionValues, aligned, decision_surface
 
@@ -62,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=_seed, default=0, metavar="N", help="seed of the board and of the split (default: %(default)s)"
     )
     parser.add_argument(
-        "--n-jobs", type=_n_jobs, default=-1, metavar="N", help="threads; -1 takes all cores (default: %(default)s)"
+        "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 takes all cores (default: %(default)s)"
     )
     parser.set_defaults(run=run)
 
@@ -187,10 +188,4 @@ def _seed(text: str) -> int:
     # scikit-learn's split takes 32 bits.
     if not (text.isdecimal() and int(text) < 2**32):
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {2**32 - 1}, got {text!r}")
-    return int(text)
-
-
-def _n_jobs(text: str) -> int:
-    if not text.removeprefix("-").isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"must be a whole number other than 0, got {text!r}")
     return int(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -42,15 +43,15 @@ def replaced_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
             yield file
         return
     if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(13, "Permission denied", os.fspath(path))
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
     try:
         # Made by open, not by tempfile, so that it has the permissions that a new file gets here.
-        with _named_after(path), temporary.open("xb") as file:
+        with _named_after(path, temporary), temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        with _named_after(path):
+        with _named_after(path, temporary):
             os.replace(temporary, target)
             _sync_folder(target.parent)
     except BaseException:
@@ -60,14 +61,14 @@ def replaced_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _named_after(path: str | PathLike[str]) -> Iterator[None]:
+def _named_after(path: str | PathLike[str], temporary: Path) -> Iterator[None]:
     """Let errors of the system name the file that was asked for, not the temporary one."""
     try:
         yield
     except OSError as problem:
-        if problem.errno is None:
+        if problem.errno is None or problem.filename not in (None, temporary, os.fspath(temporary)):
             raise
-        raise type(problem)(problem.errno, problem.strerror, os.fspath(path)) from None
+        raise OSError(problem.errno, problem.strerror, os.fspath(path)) from None
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,11 +7,14 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_outlier_detector
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._validation import _insert_error_scores, _score, _warn_or_raise_about_fit_failures
@@ -100,6 +103,12 @@ def edges(candidates: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) ->
     return found
 
 
+def _only_predicts(scorers: Any) -> bool:
+    """Tell whether scorers ask a machine for nothing but predictions of the rows they get."""
+    inner = getattr(scorers, "_scorers", {"score": scorers})
+    return all(isinstance(one, (_BaseScorer, _PassthroughScorer)) for one in inner.values())
+
+
 class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     """Exhaustive search over a grid of parameters, as one computation.
 
@@ -145,6 +154,12 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     >>> search.work_report_.machines
     45
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **PlainGridSearchCV._parameter_constraints,
+        "max_time": "no_validation",
+        "memory": "no_validation",
+    }
 
     def __init__(
         self,
@@ -192,12 +207,15 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         GridSearchCV
             The search itself.
         """
+        self._validate_params()
         if self.max_time is not None:
             require_number("max_time", self.max_time, above=0)
         if self.memory != "auto":
             require_number("memory", self.memory, above=0)
         reason = self._why_plain(params)
         if reason is not None:
+            if self.max_time is not None:
+                raise ValueError(f"max_time={self.max_time!r} needs a search that shares work. {reason}.")
             warnings.warn(
                 f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
                 PlainSearchWarning,
@@ -211,7 +229,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
         self._checked_cv_orig = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        splits = [(np.asarray(a), np.asarray(b)) for a, b in self._checked_cv_orig.split(X, y, **routed.splitter.split)]
+        everything = np.arange(_num_samples(X))  # splitters may give masks, or count from the end
+        splits = [(everything[a], everything[b]) for a, b in self._checked_cv_orig.split(X, y, **routed.splitter.split)]
         self.n_splits_ = len(splits)
         candidates = list(ParameterGrid(self.param_grid))
         search = self._search(X, y, splits, candidates, scorers, routed)
@@ -234,6 +253,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             return f"{name} is no machine whose candidates can share work"
         if isinstance(self.estimator, Pipeline) and self.estimator.memory is not None:
             return "The pipeline caches its steps in `memory`"
+        if isinstance(self.estimator, Pipeline) and params and get_config()["enable_metadata_routing"]:
+            return "Metadata is routed through a pipeline"
         settings = [machine.get_params(deep=False)]
         last = self.estimator.steps[-1][0] + "__" if isinstance(self.estimator, Pipeline) else ""
         for grid in [self.param_grid] if isinstance(self.param_grid, Mapping) else list(self.param_grid):
@@ -247,6 +268,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 return "A solver or a selection rule is asked for by name"
             if not setting.get("fit_intercept", True):
                 return f"{name} without an intercept has no constant sum"
+            if setting.get("max_time") is not None:
+                return "max_time limits single machines"
             if setting.get("C", 1.0) == np.inf:
                 return "C=inf asks for a hard margin"
             if setting.get("slack", "hinge") != "hinge" or setting.get("target_rejection") is not None:
@@ -262,22 +285,24 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         machine = clone(machine_of(self.estimator))
         weights = check_weights(dict(routed.estimator.fit).get("sample_weight"), _num_samples(X))
         X_checked, targets = X, None if y is None else np.asarray(y)
-        if isinstance(self.estimator, Pipeline):
-            pass  # the steps before the machine check what they get
-        elif targets is None or is_outlier_detector(machine):
-            X_checked = machine._check_examples(X)
+        if is_outlier_detector(machine):
+            X_checked = X if isinstance(self.estimator, Pipeline) else machine._check_examples(X)
+        elif isinstance(self.estimator, Pipeline):
+            _, targets = machine._check_examples_and_labels(np.zeros((_num_samples(X), 1)), y)
         elif is_classifier(machine):
             X_checked, targets = machine._check_examples_and_labels(X, y)
         else:
             X_checked, targets = machine._check_examples_and_numbers(X, y)
+        if not isinstance(self.estimator, Pipeline):
+            machine._checked_kernel(X_checked, weights)  # tells, once, of rows and a kernel that do not suit each other
         score_params = dict(routed.scorer.score)
 
-        def score(twin: Any, rows: Any, numbers: Any, split: int) -> Any:
+        def score(judged: Any, rows: Any, numbers: Any) -> Any:
             wanted = None if targets is None else targets[numbers]
             if accuracy and not score_params:
-                return float(np.mean(twin.predict(rows) == wanted))
+                return float(np.mean(judged.predict(rows) == wanted))
             own = _check_method_params(X, params=score_params, indices=numbers)
-            return _score(twin, rows, wanted, scorers, own, self.error_score)
+            return _score(judged, rows, wanted, scorers, own, self.error_score)
 
         accuracy = is_classifier(machine) and (self.scoring is None or self.scoring == "accuracy")
         data = SearchData(
@@ -288,8 +313,11 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             splits,
             weights,
             score,
-            bool(self.return_train_score),
-            self.memory,
+            rows=X,
+            only_predicts=_only_predicts(scorers),
+            raises=self.error_score == "raise",
+            return_train_score=bool(self.return_train_score),
+            memory=self.memory,
         )
         return SharedSearch(data)
 
@@ -316,12 +344,21 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             search.data.signal.request()
             if not found:
                 raise
-        out = []
-        n_splits = len(search.data.splits)
-        for candidate in range(len(search.data.candidates)):
-            for split in range(n_splits):
-                one = found.get((candidate, split)) or search.missing(candidate, split)
-                out.append(self._as_result(one, search))
+        n_splits, n_candidates = len(search.data.splits), len(search.data.candidates)
+        finished = sum(all((c, s) in found for s in range(n_splits)) for c in range(n_candidates))
+        if finished == 0:
+            raise TimeoutError(f"max_time={self.max_time!r} ended before any candidate was finished; allow more.")
+        names = next((list(e.test_scores) for e in found.values() if isinstance(e.test_scores, dict)), None)
+        pairs = [(candidate, split) for candidate in range(n_candidates) for split in range(n_splits)]
+        out = [self._as_result(found.get(pair) or search.missing(*pair), names) for pair in pairs]
+        early = sum(not e.converged for e in found.values())
+        if early:
+            warnings.warn(
+                f"{early} of {len(out)} machines of the search ended before the tolerance was met (iteration budget); "
+                "raise max_iter, or widen tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         solved = [e for e in found.values() if e.fit_error is None]
         report = WorkReport(
             len(out),
@@ -333,23 +370,21 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         )
         return out, report
 
-    def _as_result(self, one: Evaluation, search: SharedSearch) -> dict[str, Any]:
+    def _as_result(self, one: Evaluation, names: list[str] | None) -> dict[str, Any]:
+        """Put an evaluation into scikit-learn's words; what was not finished has no score, whatever `error_score`."""
+        missing: Any = np.nan if one.fit_error is None or self.error_score == "raise" else self.error_score
+        if names is not None:
+            missing = dict.fromkeys(names, missing)
         result: dict[str, Any] = {
             "fit_error": one.fit_error,
-            "test_scores": self._error_scores() if one.test_scores is None else one.test_scores,
+            "test_scores": missing if one.test_scores is None else one.test_scores,
             "n_test_samples": one.n_test_samples,
             "fit_time": one.fit_time,
             "score_time": one.score_time,
         }
         if self.return_train_score:
-            result["train_scores"] = self._error_scores() if one.train_scores is None else one.train_scores
+            result["train_scores"] = missing if one.train_scores is None else one.train_scores
         return result
-
-    def _error_scores(self) -> Any:
-        value = np.nan if self.error_score == "raise" else self.error_score
-        if isinstance(self.scoring, (list, tuple, set, Mapping)):
-            return {str(name): value for name in self.scoring}
-        return value
 
     def _choose(self, out: Sequence[Mapping[str, Any]], scorers: Any, refit_metric: str) -> None:
         first = out[0]["test_scores"]

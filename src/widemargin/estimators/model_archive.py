@@ -13,8 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
-from os import SEEK_END, PathLike, fspath
-from pathlib import Path
+from os import SEEK_END
 from typing import IO, Any, NoReturn
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -98,10 +97,13 @@ class Fields:
 
     Examples
     --------
-    >>> Fields({"degree": -3}, "the kernel").whole("degree")
-    Traceback (most recent call last):
-    ...
-    widemargin.estimators.model_archive.ModelFileError: degree of the kernel is -3, expected a whole number of at least 0.
+    >>> Fields({"degree": 3}, "the kernel").whole("degree")
+    3
+    >>> try:
+    ...     Fields({"degree": -3}, "the kernel").whole("degree")
+    ... except ModelFileError as problem:
+    ...     print(problem)
+    degree of the kernel is -3, expected a whole number of at least 0.
     """
 
     def __init__(self, values: Any, where: str) -> None:
@@ -134,6 +136,11 @@ class Fields:
         if finite and not (math.isfinite(number) and number >= least):
             self.refuse(key, "a finite number" if least == -math.inf else f"a finite number of at least {least:g}")
         return number
+
+    def numbers(self, *, least: float = -math.inf) -> None:
+        """Check that all entries are finite numbers."""
+        for key in self.values:
+            self.number(key, least=least)
 
     def text(self, key: str) -> str:
         """Take a text."""
@@ -257,28 +264,16 @@ class ModelArchive:
 
 
 @contextmanager
-def open_archive(path: str | PathLike[str]) -> Iterator[ModelArchive]:
-    """Open a file for reading; whatever is wrong with it ends in a :class:`ModelFileError` that names the file."""
-    name = fspath(path)
-    with Path(path).open("rb") as file:
-        try:
-            size = file.seek(0, SEEK_END)
-            if size == 0:
-                raise ModelFileError("it is empty.")
-            with ZipFile(file) as archive:
-                yield ModelArchive(archive, size)
-        except ModelFileError as problem:
-            raise ModelFileError(f"{name} cannot be used as a model: {problem}") from None
-        except (
-            BadZipFile,
-            EOFError,
-            NotImplementedError,
-            OSError,
-            RuntimeError,
-            UnicodeError,
-            struct.error,
-        ) as problem:
-            detail = str(problem).rstrip(".") or "it ends too early"
-            raise ModelFileError(
-                f"{name} cannot be used as a model: it is damaged, or no model file ({detail})."
-            ) from None
+def read_archive(file: IO[bytes], complaint: str) -> Iterator[ModelArchive]:
+    """Read from an open file; whatever is wrong with it ends in a :class:`ModelFileError` that begins as given."""
+    try:
+        size = file.seek(0, SEEK_END)
+        if size == 0:
+            raise ModelFileError("it is empty.")
+        with ZipFile(file) as archive:
+            yield ModelArchive(archive, size)
+    except ModelFileError as problem:
+        raise ModelFileError(f"{complaint}: {problem}") from None
+    except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, UnicodeError, struct.error) as problem:
+        detail = str(problem).rstrip(".") or "it ends too early"
+        raise ModelFileError(f"{complaint}: it is damaged, or no model file ({detail}).") from None

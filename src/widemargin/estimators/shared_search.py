@@ -6,12 +6,14 @@ import copy
 import threading
 import time
 import traceback
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
@@ -56,11 +58,17 @@ class Evaluation:
     fit_error: str | None = None
     iterations: int = 0
     repeated: bool = False
+    converged: bool = True
 
 
 @dataclass(frozen=True)
 class SearchData:
-    """Everything that stays the same throughout a search."""
+    """Everything that stays the same throughout a search.
+
+    `X` and `y` are checked, `rows` are the examples as the user gave them. `score` gets a machine, rows to score it on,
+    and their numbers; `only_predicts` says that it asks the machine for nothing but predictions of these rows. `raises`
+    lets failures of a machine end the search.
+    """
 
     estimator: Any
     candidates: Sequence[Parameters]
@@ -68,7 +76,10 @@ class SearchData:
     y: Any
     splits: Sequence[tuple[Rows, Rows]]
     weights: Vector
-    score: Callable[[Any, Any, Any, int], Any]
+    score: Callable[[Any, Any, Any], Any]
+    rows: Any = None
+    only_predicts: bool = True
+    raises: bool = False
     return_train_score: bool = False
     memory: float | str = "auto"
     signal: _core.StopSignal = field(default_factory=_core.StopSignal)
@@ -92,7 +103,7 @@ class SharedSearch:
         self._lock = threading.Lock()
         self._shared: OrderedDict[Any, _Prepared] = OrderedDict()
         self._splits: dict[Any, SplitMachines] = {}
-        self._held_out: dict[int, tuple[Any, Any, Any]] = {}
+        self._held_out: dict[int, tuple[Any, Any]] = {}
         family = family_of(machine_of(data.estimator))
         assert family is not None
         self._family, self._chained = family, family.chained
@@ -122,8 +133,10 @@ class SharedSearch:
         """Train and score the candidates of a unit; fewer of them if time runs out."""
         began = time.perf_counter()
         try:
-            found, split = self._train(unit, max_seconds)
+            found, split, prepared, kernel = self._train(unit, max_seconds)
         except Exception:
+            if self.data.raises:
+                raise
             return [self.missing(c, unit.split, traceback.format_exc()) for c in unit.candidates]
         spent = time.perf_counter() - began
         solved = sum(link.solution.outcome.seconds for links in found for link in links)
@@ -134,34 +147,51 @@ class SharedSearch:
             solutions = [link.solution for link in links]
             if any(one.outcome.reason in ("time budget", "interrupted") for one in solutions):
                 break
-            evaluations.append(self._scored(candidate, unit.split, split, links, each))
+            evaluations.append(self._scored(candidate, unit.split, split, links, each, prepared, kernel))
         return evaluations
 
-    def _train(self, unit: Unit, max_seconds: float | None) -> tuple[list[list[LinkSolution]], SplitMachines]:
+    def _train(
+        self, unit: Unit, max_seconds: float | None
+    ) -> tuple[list[list[LinkSolution]], SplitMachines, _Prepared, KernelParameters]:
+        began = time.perf_counter()
         machines = [self.machines[c] for c in unit.candidates]
         split = self._split(unit)
         prepared = self._prepared(unit)
-        chains = split.chains(machines)
         kernel = prepared.kernel_of(machines[0], split)
+        split.largest = prepared.largest_diagonal(kernel)
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
-        stop = StopRule(limit.tolerance, limit.max_iterations, max_seconds)
-        return [prepared.solve(kernel, chain, stop, self.data.signal) for chain in chains], split
+        found = []
+        for chain in split.chains(machines):
+            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
+            stop = StopRule(limit.tolerance, limit.max_iterations, left)
+            found.append(prepared.solve(kernel, chain, stop, self.data.signal))
+        return found, split, prepared, kernel
 
     def _scored(
-        self, candidate: int, number: int, split: SplitMachines, links: Sequence[LinkSolution], each: float
+        self,
+        candidate: int,
+        number: int,
+        split: SplitMachines,
+        links: Sequence[LinkSolution],
+        each: float,
+        prepared: _Prepared,
+        kernel: KernelParameters,
     ) -> Evaluation:
         began = time.perf_counter()
         solutions: list[Solution] = [link.solution for link in links]
-        known = KnownValues(split.values(self.machines[candidate], solutions))
-        X_test, X_train, _ = self._held(number)
-        known.know(X_test, split.test)
-        twin = split.twin(self.machines[candidate], known)
-        test_scores = self.data.score(twin, X_test, split.test, number)
-        score_time = time.perf_counter() - began
-        train_scores = None
-        if self.data.return_train_score:
+        machine = self.machines[candidate]
+        X_test, X_train = self._held(number)
+        if self.data.only_predicts:
+            known = KnownValues(split.values(machine, solutions))
+            known.know(X_test, split.test)
             known.know(X_train, split.train)
-            train_scores = self.data.score(twin, X_train, split.train, number)
+            judged = split.twin(machine, known, solutions)
+        else:
+            source = self.data.rows if prepared.pipeline is None else prepared.X
+            judged = prepared.behind_steps(split.fitted(machine, take(source, split.rows), kernel, solutions))
+        test_scores = self.data.score(judged, X_test, split.test)
+        score_time = time.perf_counter() - began
+        train_scores = self.data.score(judged, X_train, split.train) if self.data.return_train_score else None
         return Evaluation(
             candidate,
             number,
@@ -173,6 +203,7 @@ class SharedSearch:
             None,
             sum(one.outcome.iterations for one in solutions),
             all(link.repeated for link in links),
+            all(one.outcome.reason == "converged" for one in solutions),
         )
 
     def missing(self, candidate: int, split: int, error: str | None = None) -> Evaluation:
@@ -199,13 +230,15 @@ class SharedSearch:
         if isinstance(self.data.estimator, Pipeline):
             last = self.data.estimator.steps[-1][0] + "__"
             parameters = {k.removeprefix(last): v for k, v in parameters.items() if k.startswith(last)}
+        unknown = parameters.keys() - self._names
+        if unknown:
+            machine.set_params(**{name: parameters[name] for name in unknown})  # refuses in scikit-learn's words
+        machine.__dict__.update(parameters)
         try:
-            unknown = parameters.keys() - self._names
-            if unknown:
-                machine.set_params(**{name: parameters[name] for name in unknown})  # refuses in scikit-learn's words
-            machine.__dict__.update(parameters)
             machine._check_parameters()
         except (TypeError, ValueError):
+            if self.data.raises:
+                raise
             self.failures[candidate] = traceback.format_exc()
         return machine
 
@@ -217,13 +250,14 @@ class SharedSearch:
                 self._splits[unit.split] = self._family(self.data.y, train, test, self.data.weights, asked)
             return self._splits[unit.split]
 
-    def _held(self, split: int) -> tuple[Any, Any, Any]:
-        """Rows to score on; they only stand for themselves, so that sparse or wide data is not copied."""
+    def _held(self, split: int) -> tuple[Any, Any]:
+        """Rows to score on, as the user gave them."""
         with self._lock:
             if split not in self._held_out:
                 train, test = self.data.splits[split]
-                X_train = _safe_indexing(self.data.X, train) if self.data.return_train_score else None
-                self._held_out[split] = (_safe_indexing(self.data.X, test), X_train, None)
+                wanted = self.data.return_train_score
+                X_train = _safe_indexing(self.data.rows, train) if wanted else None
+                self._held_out[split] = (_safe_indexing(self.data.rows, test), X_train)
             return self._held_out[split]
 
     def _prepared(self, unit: Unit) -> _Prepared:
@@ -236,39 +270,60 @@ class SharedSearch:
             if name not in self._shared:
                 while len(self._shared) >= SHARED_KERNELS:
                     self._shared.popitem(last=False)
-                X = self._transformed(own, unit.split) if pipeline else self.data.X
-                self._shared[name] = _Prepared(X, machine.kernel, self.data.memory)
+                X, steps = self._transformed(own, unit.split, machine) if pipeline else (self.data.X, None)
+                self._shared[name] = _Prepared(X, machine, self.data.weights, self.data.memory, steps)
             self._shared.move_to_end(name)
             return self._shared[name]
 
-    def _transformed(self, own: dict[str, Any], number: int) -> Any:
-        """Rows of the data after the steps before the machine, fitted on the training part of a split."""
+    def _transformed(self, own: dict[str, Any], number: int, machine: Any) -> tuple[Any, Any]:
+        """Rows of the data after the steps before the machine, fitted on the training part of a split; these steps."""
         train, test = self.data.splits[number]
-        steps = clone(self.data.estimator).set_params(**own)[:-1]
-        y = self.data.y
-        fitted = steps.fit_transform(take(self.data.X, train), None if y is None else y[train])
-        held_out = steps.transform(take(self.data.X, test))
-        whole = np.zeros((count(self.data.X), fitted.shape[1]), dtype=np.result_type(fitted, held_out))
-        whole[test] = held_out
-        whole[train] = fitted
-        return whole
+        pipeline = clone(self.data.estimator).set_params(**own)
+        X_train, X_test = (_safe_indexing(self.data.rows, rows) for rows in (train, test))
+        if len(pipeline.steps) > 1:
+            y = self.data.y
+            steps = pipeline[:-1]
+            X_train = steps.fit_transform(X_train, None if y is None else y[train])
+            X_test = steps.transform(X_test)
+        checked = [copy.copy(machine)._check_examples(X) for X in (X_train, X_test)]
+        both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
+        # Rows in neither part stand for themselves nowhere: any will do.
+        place = np.zeros(count(self.data.rows), dtype=np.intp)
+        place[test] = len(train) + np.arange(len(test))
+        place[train] = np.arange(len(train))
+        return both[place], pipeline
 
 
 class _Prepared:
     """One set of examples and its kernels: as matrices if these fit into memory, else as rows computed when needed."""
 
-    def __init__(self, X: Any, kernel: Any, memory: float | str) -> None:
-        self.X = X
+    def __init__(self, X: Any, machine: Any, weights: Vector, memory: float | str, pipeline: Any = None) -> None:
+        self.X, self.pipeline = X, pipeline
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the final fit tells
+            machine._row_source(X, machine._checked_kernel(X, weights))  # refuses what is no kernel
         allowed = SHARE_OF_MEMORY * free_memory() if memory == "auto" else float(memory) * 2**20
-        self.shared = SharedKernel(X, kernel) if SharedKernel.bytes_needed(X, kernel) <= allowed else None
+        fits = SharedKernel.bytes_needed(X, machine.kernel) <= allowed
+        self.shared = SharedKernel(X, machine.kernel) if fits else None
         self._allowed = int(allowed)
 
     def kernel_of(self, machine: Any, split: SplitMachines) -> KernelParameters:
         """Resolve the kernel of a machine; gamma may depend on the rows of the split."""
-        train = np.unique(split.train)
-        X = self.X if not isinstance(machine.gamma, str) else take(self.X, train)
-        weights = split.weights if not isinstance(machine.gamma, str) else split.weights[train]
-        return resolve_kernel(machine.kernel, machine.gamma, machine.coef0, machine.degree, X, weights, None)
+        depends = isinstance(machine.gamma, str)
+        X, weights = (take(self.X, split.rows), split.weights[split.rows]) if depends else (self.X, split.weights)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return resolve_kernel(machine.kernel, machine.gamma, machine.coef0, machine.degree, X, weights, None)
+
+    def largest_diagonal(self, kernel: KernelParameters) -> float:
+        """Return the largest size of a kernel value k(x, x)."""
+        return 1.0 if kernel.kernel == "rbf" else float(np.abs(kernel.rows_of(self.X).diagonal()).max())
+
+    def behind_steps(self, machine: Any) -> Any:
+        """Put a fitted machine behind the steps before it."""
+        if self.pipeline is None:
+            return machine
+        return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], machine)])
 
     def solve(
         self, kernel: KernelParameters, chain: Chain, stop: StopRule, signal: _core.StopSignal

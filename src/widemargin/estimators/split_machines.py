@@ -10,21 +10,28 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from widemargin.estimators.one_class import BORDER, OneClassSVM
+from widemargin.estimators.novelty import BORDER
+from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import priced
+from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, Link
-from widemargin.machines.classifier import box, pairs_of_classes, ridge_of
+from widemargin.machines.classifier import PairSolution, box, pairs_of_classes, ridge_of
 from widemargin.machines.dual import DualProblem, Solution, Vector
 
 Rows = NDArray[np.intp]
+
+#: Methods that decide what a machine learns.
+TRAINING = ("fit", "_solve", "_bounds", "_class_factors", "_check_training_data", "_train", "_read", "_checked_kernel")
 
 
 class SplitMachines(ABC):
@@ -45,6 +52,9 @@ class SplitMachines(ABC):
     #: The parameter that grows along a chain.
     chained: ClassVar[str] = "C"
 
+    #: The largest value on the kernel's diagonal.
+    largest: float = 1.0
+
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         self.y, self.train, self.test, self.asked = y, train, test, np.unique(asked)
         self.weights = weights * np.bincount(train, minlength=len(weights))
@@ -58,8 +68,17 @@ class SplitMachines(ABC):
         """Decision values of all examples, (n, functions), from one link's solution of every chain."""
 
     @abstractmethod
-    def twin(self, machine: Any, known: KnownValues) -> Any:
-        """Return `machine` as if it had been fitted on the split."""
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return `machine` as if it had been fitted on the split, for scorers that only predict the split's rows."""
+
+    @abstractmethod
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return `machine` fitted on the split, all its attributes set; `X` are the training rows, each once."""
+
+    @property
+    def rows(self) -> Rows:
+        """The training rows, each once."""
+        return np.unique(self.train)
 
 
 class KnownValues:
@@ -92,9 +111,10 @@ class ClassifierSplit(SplitMachines):
         self.classes, labels = np.unique(y[train], return_inverse=True)
         self.labels = np.zeros(len(y), dtype=np.intp)
         self.labels[train] = labels
-        if len(self.classes) < 2:
+        if len(np.unique(self.labels[self.weights > 0])) < 2:
             raise ValueError(
-                f"The training part of a split must hold at least two classes; it holds one, {self.classes[0]!r}."
+                "The training part of a split must hold two classes at least; all its rows with positive weights are "
+                "of the same class."
             )
         self.pairs = pairs_of_classes(self.labels, len(self.classes), self.weights)
         self._all = np.arange(len(y), dtype=np.int32)
@@ -121,7 +141,7 @@ class ClassifierSplit(SplitMachines):
                 for machine, prices in zip(machines, bounds, strict=True)
             )
             start = None if starts is None else starts[number]
-            built.append(Chain(links, None if len(ids) == len(self.labels) else ids, start))
+            built.append(Chain(links, None if ids is self._all else ids, start))
         return built
 
     def _bounds(self, machine: PairwiseClassifier) -> Vector:
@@ -142,8 +162,7 @@ class ClassifierSplit(SplitMachines):
         assert isinstance(machine, SVC)
         if machine.loss == "hinge":
             return Link(box(signs, bounds))
-        unbounded = np.where(bounds > 0, np.inf, 0.0)
-        return Link(box(signs, unbounded), ridge_of(np.where(bounds > 0, bounds, np.inf)))
+        return Link(box(signs, np.where(bounds > 0, np.inf, 0.0)), _ridge(bounds))
 
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Decision values of the pairs, positive for the first class; 0 where nobody asks."""
@@ -154,10 +173,34 @@ class ClassifierSplit(SplitMachines):
             ids = self._ids(number)
             signs = np.zeros(len(self.labels))
             signs[pair.ids] = pair.signs
-            values[ids, numbers[pair.pair]] = signs[ids] - solution.gradient + solution.intercept
+            own = signs[ids] - solution.gradient + solution.intercept
+            if machine.loss != "hinge":  # the slack is no part of the function
+                own -= _ridge(self._bounds(machine)[ids] * (signs[ids] != 0)) * solution.alpha
+            values[ids, numbers[pair.pair]] = own
+        present = {c for pair in self.pairs for c in pair.pair}
+        for (first, second), column in numbers.items():
+            if (first in present) != (second in present):  # nobody to lose against
+                values[:, column] = 1.0 if first in present else -1.0
         return values
 
-    def twin(self, machine: Any, known: KnownValues) -> Any:
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a classifier with scikit-learn's attributes."""
+        rows = self.rows
+        found = clone(machine)
+        X, _ = found._check_examples_and_labels(X, self.y[rows])
+        found.classes_ = self.classes
+        labels, weights = self.labels[rows], self.weights[rows]
+        found.class_weight_ = found._class_factors(labels, weights)
+        machines = []
+        for number, (pair, solution) in enumerate(zip(self.pairs, solutions, strict=True)):
+            whole = np.zeros(len(self.labels))
+            whole[self._ids(number)] = solution.alpha
+            own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
+            machines.append(PairSolution(pair.pair, np.searchsorted(rows, pair.ids).astype(np.int32), own))
+        found._keep_pairs(X, labels, kernel, machines)
+        return found
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a classifier that knows the classes of the training part."""
         twin = copy.copy(machine)
         # The attributes of binary machines point the other way.
@@ -180,20 +223,36 @@ class RegressorSplit(SplitMachines):
             squared = machine.loss != "epsilon_insensitive"
             limit = np.where(bounds > 0, np.inf, 0.0) if squared else bounds
             kink = np.full(len(bounds), float(machine.epsilon))
-            ridge = ridge_of(np.where(bounds > 0, bounds, np.inf)) if squared else None
-            links.append(Link(DualProblem(self.y, -limit, limit, kink=kink), ridge))
+            links.append(Link(DualProblem(self.y, -limit, limit, kink=kink), _ridge(bounds) if squared else None))
         return [Chain(tuple(links), None, None if starts is None else starts[0])]
 
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
-        return np.asarray(self.y - solution.gradient + solution.intercept)[:, np.newaxis]
+        values = self.y - solution.gradient + solution.intercept
+        if machine.loss != "epsilon_insensitive":  # the slack is no part of the function
+            values -= _ridge(priced(self.weights, machine.C)) * solution.alpha
+        return np.asarray(values)[:, np.newaxis]
 
-    def twin(self, machine: Any, known: KnownValues) -> Any:
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a regressor."""
         twin = copy.copy(machine)
         twin.__dict__["_function_values"] = known
         return twin
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a regressor with scikit-learn's attributes."""
+        (solution,) = solutions
+        found = clone(machine)
+        X, _ = found._check_examples_and_numbers(X, self.y[self.rows])
+        found._keep_function(
+            X,
+            kernel,
+            coefficients=solution.alpha[self.rows],
+            intercept=solution.intercept,
+            outcome=solution.outcome,
+        )
+        return found
 
 
 class OneClassSplit(SplitMachines):
@@ -212,21 +271,42 @@ class OneClassSplit(SplitMachines):
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Values of the function, which is 0 a rounding error outside of the border."""
         (solution,) = solutions
-        similarities = -solution.gradient
-        largest = float(np.abs(similarities).max(initial=0.0))
-        return np.asarray(similarities + solution.intercept + BORDER * largest)[:, np.newaxis]
+        return np.asarray(-solution.gradient - self._offset(machine, solution))[:, np.newaxis]
 
-    def twin(self, machine: Any, known: KnownValues) -> Any:
+    def _offset(self, machine: Any, solution: Solution) -> float:
+        return -solution.intercept - BORDER * float(machine.nu) * float(self.weights.sum()) * self.largest
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a one-class machine."""
         twin = copy.copy(machine)
-        twin.__dict__.update(_function_values=known, offset_=0.0)
+        twin.__dict__.update(_function_values=known, offset_=self._offset(machine, solutions[0]))
         return twin
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a one-class machine with scikit-learn's attributes."""
+        (solution,) = solutions
+        found = clone(machine)
+        offset = self._offset(machine, solution)
+        found._keep_function(
+            found._check_examples(X),
+            kernel,
+            coefficients=solution.alpha[self.rows],
+            intercept=-offset,
+            outcome=solution.outcome,
+        )
+        found.offset_ = offset
+        return found
+
+
+def _ridge(bounds: Vector) -> Vector:
+    """Return what the square loss adds to the diagonal: nothing for examples that are not trained on."""
+    return ridge_of(np.where(bounds > 0, bounds, np.inf))
 
 
 def family_of(machine: Any) -> type[SplitMachines] | None:
-    """Return what trains a machine's candidates together, if anything does."""
-    if isinstance(machine, SVC):
-        return ClassifierSplit
-    if isinstance(machine, OneClassSVM) and machine.slack == "hinge" and machine.target_rejection is None:
-        return OneClassSplit
-    return RegressorSplit if isinstance(machine, SVR) else None
+    """Return what trains a machine's candidates together, if anything does; a subclass may train in its own way."""
+    for kind, family in ((SVC, ClassifierSplit), (SVR, RegressorSplit), (OneClassSVM, OneClassSplit)):
+        if isinstance(machine, kind):
+            own = [name for name in TRAINING if getattr(type(machine), name, None) is not getattr(kind, name, None)]
+            return None if own else family
+    return None

@@ -9,6 +9,7 @@ into memory, the same chain is solved over cached kernel rows.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -114,6 +115,7 @@ def solve_chain_on_rows(rows: RowSource, chain: Chain, *, stop: StopRule, option
     >>> [one.solution.alpha.round(6).tolist() for one in found]
     [[0.1, -0.1], [1.0, -1.0]]
     """
+    began = time.perf_counter()
     ids = np.arange(rows.size, dtype=np.int32) if chain.ids is None else chain.ids
     found: list[LinkSolution] = []
     for before, link in zip((None, *chain.links), chain.links, strict=False):
@@ -126,7 +128,10 @@ def solve_chain_on_rows(rows: RowSource, chain: Chain, *, stop: StopRule, option
         if link.ridge is not None:
             source, own = derived_rows(rows, base=ids, ridge=link.ridge), np.arange(len(ids), dtype=np.int32)
         start = chain.start if last is None or before is None else scale(before, link, last) * last.alpha
-        (solution,) = solve_all([Subproblem(own, link.problem, start)], source, stop=stop, options=options)
+        left = stop
+        if stop.max_seconds is not None:
+            left = replace(stop, max_seconds=max(0.0, stop.max_seconds - (time.perf_counter() - began)))
+        (solution,) = solve_all([Subproblem(own, link.problem, start)], source, stop=left, options=options)
         found.append(LinkSolution(solution))
         if solution.outcome.reason in ("time budget", "interrupted"):
             break

@@ -1,0 +1,81 @@
+"""What the command says when something is worth a remark, or goes wrong: one line on standard error, and a status."""
+
+import argparse
+import os
+import sys
+import warnings
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from widemargin.datasets.tables import TableError
+from widemargin.estimators.model_file import ModelFileError
+
+#: Exit statuses, beside 0 for done: bad data or files, bad usage, Ctrl-C, an output that nobody reads any more.
+FAILED, MISUSED, INTERRUPTED, UNREAD = 1, 2, 130, 141
+
+
+class CommandError(Exception):
+    """A reason, in one sentence, why a subcommand cannot do what it was asked to; `status` becomes the exit status."""
+
+    def __init__(self, sentence: str, status: int = FAILED) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser that complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the complaint, and where to read more, and leave."""
+        self.exit(MISUSED, f"{self.prog}: {_one_line(message)} (see {self.prog} --help)\n")
+
+
+def note(sentence: str) -> None:
+    """Print a remark, aside from what is printed as a result."""
+    print(_one_line(sentence), file=sys.stderr)
+
+
+def run_subcommand(chosen: argparse.Namespace) -> int:
+    """Run what was chosen and return the exit status; errors that a user can mend become one line."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            status: int = chosen.run(chosen)
+            sys.stdout.flush()
+            return status
+        except KeyboardInterrupt:
+            return _ended("interrupted", INTERRUPTED)
+        except BrokenPipeError:
+            _forget_output()
+            return UNREAD
+        except CommandError as problem:
+            return _ended(str(problem), problem.status)
+        except (TableError, ModelFileError) as problem:
+            return _ended(str(problem), FAILED)
+        except OSError as problem:
+            _forget_output()
+            named = "" if problem.filename is None else f"{problem.filename}: "
+            return _ended(f"{named}{problem.strerror or problem}", FAILED)
+        except MemoryError:
+            return _ended("there is not enough memory for this", FAILED)
+
+
+def _ended(sentence: str, status: int) -> int:
+    print(f"widemargin: {_one_line(sentence)}", file=sys.stderr)
+    return status
+
+
+def _one_line(sentence: str) -> str:
+    return " ".join(sentence.split())
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    note(f"Warning: {message}")
+
+
+def _forget_output() -> None:
+    # What is left in the buffer cannot be written, and Python would try once more, and complain, on its way out.
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

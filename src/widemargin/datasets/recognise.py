@@ -1,0 +1,112 @@
+"""What a file of unknown kind holds: delimited text, the LIBSVM format, or nothing that can be read here."""
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from lzma import LZMAError
+from os import fspath
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from widemargin.datasets.delimited import Grid, TableError, find_layout
+from widemargin.datasets.libsvm_file import read_libsvm
+from widemargin.datasets.text_file import FilePath, open_bytes
+
+FORMATS = ("csv", "tsv", "libsvm")
+
+#: Bytes of a file, and lines of these, by which its format is recognised.
+HEAD_BYTES = 2**16
+HEAD_LINES = 10
+
+_FORMAT_OF = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv"} | dict.fromkeys((".svm", ".libsvm", ".svmlight"), "libsvm")
+_COMPRESSED = (".gz", ".bz2", ".xz")
+_LIBSVM_LINE = re.compile(rb"[^\s:,;]+(\s+\d+:[^\s:]+)+\s*(#.*)?")
+_FOREIGN = {
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+    b"PK\x03\x04": "a zip archive (a spreadsheet or a model, perhaps); a table in CSV, TSV or LIBSVM format is needed",
+    b"PAR1": "a Parquet file; save the table as CSV",
+    b"\x1f\x8b": "compressed by gzip; its name must end in .gz",
+    b"%PDF": "a PDF document; a table in CSV, TSV or LIBSVM format is needed",
+}
+
+
+def open_table(path: FilePath, format: str | None, header: bool | None, known: Sequence[str]) -> Grid | None:
+    """Find out what a file holds; return the layout of delimited text, or None for the LIBSVM format.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    format : {"csv", "tsv", "libsvm"} or None
+        None goes by the end of the file's name, else by its first lines.
+    header : bool or None
+    known : sequence of str
+        As in :func:`widemargin.datasets.delimited.find_layout`.
+    """
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))} or None, got {format!r}.")
+    if header not in (None, True, False):
+        raise ValueError(f"header must be True, False or None, got {header!r}.")
+    name = fspath(path)
+    with _decompressed(name), open_bytes(path) as stream:
+        head = stream.read(HEAD_BYTES)
+        _require_text(name, head)
+        recognised = format or _FORMAT_OF.get(_suffix(name)) or _format_of(head)
+        if recognised == "libsvm":
+            return None
+        data = head + stream.read()
+    return find_layout(name, data, delimiter="\t" if recognised == "tsv" else None, header=header, known=known)
+
+
+def read_sparse(path: FilePath, n_features: int | None, zero_based: bool) -> tuple[csr_matrix, npt.NDArray[Any]]:
+    """Read the LIBSVM format."""
+    name = fspath(path)
+    if not Path(path).is_file():
+        raise TableError(f"{name} is not a regular file, which the LIBSVM format has to be read from.")
+    try:
+        with _decompressed(name):
+            X, y = read_libsvm(path, n_features=n_features, zero_based=zero_based)
+    except TableError:
+        raise
+    except ValueError as problem:
+        raise TableError(str(problem)) from None
+    if X.shape[1] == 0:
+        raise TableError(f"{name} holds labels but no features; expected lines such as '+1 1:0.5 3:2'.")
+    return X, y
+
+
+@contextmanager
+def _decompressed(name: str) -> Iterator[None]:
+    """Turn what the decompressors raise into one sentence."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno is not None:
+            raise
+        raise TableError(f"{name} cannot be decompressed ({problem}).") from None
+    except (EOFError, zlib.error, LZMAError) as problem:
+        raise TableError(f"{name} cannot be decompressed ({problem}).") from None
+
+
+def _require_text(name: str, head: bytes) -> None:
+    for mark, content in _FOREIGN.items():
+        if head.startswith(mark):
+            raise TableError(f"{name} is {content}.")
+    if b"\0" in head:
+        raise TableError(f"{name} is not a text file: it holds zero bytes; expected CSV, TSV or LIBSVM format.")
+
+
+def _suffix(name: str) -> str:
+    path = PurePath(name.lower())
+    return (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix
+
+
+def _format_of(head: bytes) -> str:
+    lines = [line.strip() for line in head.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(b"#")]
+    return "libsvm" if any(map(_LIBSVM_LINE.fullmatch, lines[:HEAD_LINES])) else "csv"

@@ -1,0 +1,385 @@
+"""Tables as users have them: CSV, TSV and LIBSVM files, recognised by name or content, for training and prediction."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import fspath
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from widemargin.datasets.checks import FloatMatrix
+from widemargin.datasets.delimited import (
+    Grid,
+    TableError,
+    is_number,
+    listed,
+    read_columns,
+    text_columns,
+)
+from widemargin.datasets.recognise import FORMATS, open_table, read_sparse
+from widemargin.datasets.text_file import FilePath, numeric_labels
+
+__all__ = ["FORMATS", "Features", "Table", "TableError", "read_features", "read_table"]
+
+#: Lower-case names that make a column the target where none is named.
+TARGET_NAMES = ("label", "target", "class", "y")
+
+#: Different values that a text column may have to be encoded.
+MOST_VALUES = 20
+
+Values: TypeAlias = Mapping[str, Sequence[str]]
+
+_COUNTED = re.compile(r"column \d+")
+_ADVICE = " (the options ignore and encode leave a column of text out, or turn it into numbers)"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows to train on.
+
+    Attributes
+    ----------
+    X : ndarray or csr_matrix of shape (n_rows, n_features), float64
+        Sparse if read from the LIBSVM format.
+    y : ndarray of shape (n_rows,) or None
+        int64 if every label is a whole number, float64 if every label is a number, strings otherwise; None if no target
+        was asked for.
+    names : list of str or None
+        Names of the features; None for the LIBSVM format, which has none.
+    target : str or None
+        The column that became `y`, if it has a name.
+    encoded : dict
+        The values of each text column that was turned into one column of zeros and ones a value.
+    notes : tuple of str
+        What the reader has decided by itself, in sentences.
+    """
+
+    X: FloatMatrix | csr_matrix
+    y: npt.NDArray[Any] | None
+    names: list[str] | None
+    target: str | None
+    encoded: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Features:
+    """Rows to predict, `X`, and sentences about what was left aside, `notes`."""
+
+    X: FloatMatrix | csr_matrix
+    notes: tuple[str, ...] = ()
+
+
+def read_table(
+    path: FilePath,
+    *,
+    target: str | int | None = None,
+    labelled: bool = True,
+    format: str | None = None,
+    header: bool | None = None,
+    encode: bool = False,
+    ignore: Sequence[str] = (),
+    zero_based: bool = False,
+) -> Table:
+    r"""Read a table of numbers with one column of labels or targets.
+
+    Text is UTF-8, with or without a byte order mark; fields are separated by commas, semicolons or tabs and may be
+    quoted. Files whose name ends in .gz, .bz2 or .xz are decompressed on the way.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. Names ending in .csv, .tsv, .tab, .svm, .libsvm and .svmlight say what it holds; of other files the
+        first lines are looked at.
+    target : str, int or None, default=None
+        The column that becomes `y`: its name, or its position counted from 0 (negative from the end). None takes the
+        column named label, target, class or y, in upper or lower case, else the last one; ``notes`` says which. In the
+        LIBSVM format the target comes first in a line, and None is the only choice.
+    labelled : bool, default=True
+        False reads all columns as features.
+    format : {"csv", "tsv", "libsvm"} or None, default=None
+        What the file holds, whatever its name; None finds out. Delimiters of "csv" are found out in any case.
+    header : bool or None, default=None
+        Whether the first line holds column names; None decides by the first two lines.
+    encode : bool, default=False
+        Turn every text column of at most 20 different values into one column of zeros and ones a value, named
+        "column=value". Without it text is accepted in the target only.
+    ignore : sequence of str, default=()
+        Columns to leave out.
+    zero_based : bool, default=False
+        Whether the features of the LIBSVM format are counted from 0.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        In one sentence with the file, the line and the column of the first value that cannot be used.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from widemargin.datasets.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "iris.csv"
+    ...     _ = path.write_text("length,colour,species\n5.1,blue,setosa\n6.2,white,versicolor\n")
+    ...     table = read_table(path, encode=True)
+    >>> table.names, table.X.tolist(), table.y.tolist()
+    (['length', 'colour=blue', 'colour=white'], [[5.1, 1.0, 0.0], [6.2, 0.0, 1.0]], ['setosa', 'versicolor'])
+    >>> table.notes
+    ("The target is column 'species', the last one.",)
+    """
+    if not labelled and target is not None:
+        raise ValueError(f"target must be None if labelled=False, got {target!r}.")
+    known = [target] if isinstance(target, str) else []
+    source = open_table(path, format, header, [*known, *ignore])
+    if source is not None:
+        return _train_on(source, target, labelled, encode, ignore)
+    if target is not None or ignore or encode:
+        given = {"target": target, "ignore": ignore, "encode": encode}
+        option = next(name for name, value in given.items() if value not in (None, (), [], False))
+        raise TableError(
+            f"{fspath(path)} is in LIBSVM format, which starts every line with the target and names no columns; "
+            f"{option} is for other formats."
+        )
+    X, y = read_sparse(path, None, zero_based)
+    return Table(X, y if labelled else None, None, None)
+
+
+def read_features(
+    path: FilePath,
+    *,
+    n_features: int,
+    names: Sequence[str] | None = None,
+    encoded: Values | None = None,
+    target: str | None = None,
+    format: str | None = None,
+    header: bool | None = None,
+    zero_based: bool = False,
+) -> Features:
+    r"""Read rows to predict, with the columns that a model was trained on.
+
+    Columns are found by name, in whatever order; what the model does not know is left aside and noted. Where names are
+    lacking, because model or table have none, the table needs as many columns as the model, in the same order.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    n_features : int
+        Features that the model takes.
+    names : sequence of str or None, default=None
+        Their names.
+    encoded : mapping or None, default=None
+        The values of each text column that `names` holds as "column=value".
+    target : str or None, default=None
+        The column that the model was trained to predict, left aside if the table has it.
+    format, header, zero_based
+        As in :func:`read_table`.
+
+    Returns
+    -------
+    Features
+
+    Raises
+    ------
+    TableError
+        In one sentence with the columns that are missing, or the first value that cannot be used.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from widemargin.datasets.tables import read_features
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "new.csv"
+    ...     _ = path.write_text("species,width,length\nsetosa,3.5,5.1\n")
+    ...     rows = read_features(path, n_features=2, names=["length", "width"], target="species")
+    >>> rows.X.tolist(), rows.notes
+    ([[5.1, 3.5]], ("Column 'species', which the model predicts, is left aside.",))
+    """
+    encoded = encoded or {}
+    raw = None if names is None else _raw_columns(names, encoded)
+    known = raw if raw is not None and _have_names(raw) else []
+    source = open_table(path, format, header, known)
+    if source is None:
+        if known:
+            raise TableError(
+                f"{fspath(path)} is in LIBSVM format, which names no columns, but the model was trained on columns "
+                f"named {listed(known)}."
+            )
+        return Features(read_sparse(path, n_features, zero_based)[0])
+    columns, notes = _matching_columns(source, raw, n_features, target)
+    if raw is None:
+        return Features(read_columns(source, columns, [])[0], notes)
+    assert names is not None
+    return Features(_predict_from(source, dict(zip(raw, columns, strict=True)), names, encoded), notes)
+
+
+def _train_on(grid: Grid, target: str | int | None, labelled: bool, encode: bool, ignore: Sequence[str]) -> Table:
+    ignored = {grid.position(name) for name in ignore}
+    kept = [column for column in range(len(grid.names)) if column not in ignored]
+    wanted, notes = _target_of(grid, target, kept) if labelled else (None, ())
+    columns = [column for column in kept if column != wanted]
+    if not columns:
+        raise TableError(
+            f"{grid.file} has no column left for a feature; fields must be separated by commas, semicolons or tabs."
+        )
+    nameless = sorted(grid.nameless.intersection(kept))
+    if nameless:
+        raise TableError(
+            f"{grid.file}: column {nameless[0] + 1} has no name in the header (a row index, perhaps); name it, or "
+            f"leave it out (ignore it as {grid.names[nameless[0]]!r})."
+        )
+    text = text_columns(grid, columns) if encode else []
+    numeric = [column for column in columns if column not in text]
+    labels = [] if wanted is None else [wanted]
+    numbers, texts, _ = read_columns(grid, numeric, [*text, *labels], "" if encode else _ADVICE)
+    y = _labels(texts.pop()) if labels else None
+    encoded = {grid.names[column]: _values(grid, column, found) for column, found in zip(text, texts, strict=True)}
+    names = _feature_names(grid, columns, encoded)
+    X = _assembled(names, [grid.names[column] for column in numeric], numbers, encoded, texts)
+    return Table(X, y, names, None if wanted is None else grid.names[wanted], encoded, notes)
+
+
+def _target_of(grid: Grid, target: str | int | None, kept: Sequence[int]) -> tuple[int, tuple[str, ...]]:
+    if isinstance(target, str):
+        column = grid.position(target)
+    elif target is not None:
+        width = len(grid.names)
+        if isinstance(target, bool) or not isinstance(target, int) or not -width <= target < width:
+            raise TableError(f"target must be a name, or a position from {-width} to {width - 1}, got {target!r}.")
+        column = target % width
+    else:
+        return _guessed_target(grid, kept)
+    if column not in kept:
+        raise TableError(f"target and ignore both name column {grid.names[column]!r}.")
+    return column, ()
+
+
+def _guessed_target(grid: Grid, kept: Sequence[int]) -> tuple[int, tuple[str, ...]]:
+    if not kept:
+        raise TableError(f"{grid.file} has no column left for the target.")
+    likely = [column for column in kept if grid.names[column].lower() in TARGET_NAMES]
+    if len(likely) > 1:
+        names = listed([grid.names[column] for column in likely])
+        raise TableError(f"{grid.file} has several columns that may be the target: {names}; name one as target.")
+    column, why = (likely[0], "by its name") if likely else (kept[-1], "the last one")
+    return column, (f"The target is column {grid.names[column]!r}, {why}.",)
+
+
+def _labels(texts: list[str]) -> npt.NDArray[Any]:
+    if not all(map(is_number, texts)):
+        return np.array(texts)
+    return numeric_labels(np.array([float(text) for text in texts]))
+
+
+def _values(grid: Grid, column: int, found: list[str]) -> tuple[str, ...]:
+    values = sorted(set(found))
+    if len(values) > MOST_VALUES:
+        raise TableError(
+            f"{grid.file}, column {grid.names[column]!r}: {len(values)} different texts found, at most {MOST_VALUES} "
+            "can be encoded (the option ignore leaves a column out)."
+        )
+    return tuple(values)
+
+
+def _feature_names(grid: Grid, columns: Sequence[int], encoded: Values) -> list[str]:
+    names: list[str] = []
+    for name in (grid.names[column] for column in columns):
+        names += [f"{name}={value}" for value in encoded[name]] if name in encoded else [name]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise TableError(f"{grid.file}: two columns would be named {repeated[0]!r}; rename the one that has this name.")
+    return names
+
+
+def _assembled(
+    names: Sequence[str], numeric: Sequence[str], numbers: FloatMatrix, encoded: Values, texts: Sequence[list[str]]
+) -> FloatMatrix:
+    """Put numbers, and zeros and ones for texts, into the order of the features."""
+    if not encoded:
+        return numbers
+    parts = dict(zip(numeric, numbers.T, strict=True))
+    for (name, values), found in zip(encoded.items(), map(np.array, texts), strict=True):
+        parts |= {f"{name}={value}": (found == value).astype(np.float64) for value in values}
+    return np.column_stack([parts[name] for name in names])
+
+
+def _raw_columns(names: Sequence[str], encoded: Values) -> list[str]:
+    """Name the columns of a table that features are made of."""
+    made_of = {f"{column}={value}": column for column, values in encoded.items() for value in values}
+    return list(dict.fromkeys(made_of.get(name, name) for name in names))
+
+
+def _matching_columns(
+    grid: Grid, raw: Sequence[str] | None, n_features: int, target: str | None
+) -> tuple[list[int], tuple[str, ...]]:
+    """Find the model's columns, and say what becomes of the others."""
+    if raw is None:
+        return _columns_in_order(grid, n_features, target)
+    if not _have_names(raw):
+        # Without a header the target was known by its number, which only counts if no column was left out in training.
+        complete = {*raw, target} == {f"column {number}" for number in range(1, len(raw) + 2)}
+        return _columns_in_order(grid, len(raw), target if complete and not grid.has_header else None)
+    if not grid.has_header:
+        raise TableError(f"{grid.file} has no header, but the model finds its columns by name: {listed(raw)}.")
+    missing = [name for name in raw if name not in grid.positions]
+    if missing:
+        raise TableError(
+            f"{grid.file} lacks column{'s' if len(missing) > 1 else ''} {listed(missing)}, which the model was trained "
+            f"on; its columns are {listed(grid.names)}."
+        )
+    columns, expected = [grid.position(name) for name in raw], set(raw)
+    extra = [name for name in grid.names if name not in expected]
+    notes = []
+    if target in extra:
+        extra.remove(target)
+        notes.append(_left_aside([target], "which the model predicts"))
+    if extra:
+        notes.append(_left_aside(extra, "which the model does not know"))
+    return columns, tuple(notes)
+
+
+def _columns_in_order(grid: Grid, expected: int, target: str | None) -> tuple[list[int], tuple[str, ...]]:
+    """Take all columns, but for one that is the target."""
+    everything = list(range(len(grid.names)))
+    if len(everything) == expected:
+        return everything, ()
+    likely = [name for name in grid.names if name == target or (target is None and name.lower() in TARGET_NAMES)]
+    if len(everything) == expected + 1 and len(likely) == 1:
+        everything.remove(grid.position(likely[0]))
+        return everything, (_left_aside(likely, "which the model predicts"),)
+    raise TableError(
+        f"{grid.file} has {len(everything)} columns, but the model, which knows no names of columns, takes {expected}, "
+        "in the order of its training."
+    )
+
+
+def _have_names(raw: Sequence[str]) -> bool:
+    return not all(map(_COUNTED.fullmatch, raw))
+
+
+def _left_aside(names: Sequence[str], why: str) -> str:
+    column, are = ("Column", "is") if len(names) == 1 else ("Columns", "are")
+    return f"{column} {listed(names)}, {why}, {are} left aside."
+
+
+def _predict_from(grid: Grid, columns: dict[str, int], names: Sequence[str], encoded: Values) -> FloatMatrix:
+    numeric = [name for name in columns if name not in encoded]
+    text = [columns[name] for name in encoded]
+    numbers, texts, lines = read_columns(grid, [columns[name] for name in numeric], text)
+    for (name, values), found in zip(encoded.items(), texts, strict=True):
+        for line, value in zip(lines, found, strict=True):
+            if value not in values:
+                raise grid.complaint(line, columns[name], value, f"one of {listed(values)}")
+    return _assembled(names, numeric, numbers, encoded, texts)

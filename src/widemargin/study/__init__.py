@@ -1,0 +1,19 @@
+"""A search as it runs: its journal, what it shows meanwhile, and who is told."""
+
+from widemargin.study.callbacks import EvaluationTasks, SearchTasks, with_callbacks
+from widemargin.study.identity import fingerprint
+from widemargin.study.journal import Journal, JournalError
+from widemargin.study.progress import LogProgress, Progress, SilentProgress, progress_for
+
+__all__ = [
+    "EvaluationTasks",
+    "Journal",
+    "JournalError",
+    "LogProgress",
+    "Progress",
+    "SearchTasks",
+    "SilentProgress",
+    "fingerprint",
+    "progress_for",
+    "with_callbacks",
+]

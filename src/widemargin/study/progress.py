@@ -1,0 +1,302 @@
+"""What a running search shows: nothing, a bar, or lines in a log."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+#: The reason of a search that has evaluated everything; any other is shown.
+FINISHED = "finished"
+
+Clock = Callable[[], float]
+
+
+@runtime_checkable
+class Progress(Protocol):
+    """What a search tells while it runs. Implement these three methods to show it in another way.
+
+    A search calls :meth:`start` once, then :meth:`advance` whenever some machines are done, then :meth:`finish`, even
+    where it ends with an error. All calls come from the thread that runs the search.
+    """
+
+    def start(self, machines: int) -> None:
+        """Begin a search of this many machines (candidates times splits)."""
+
+    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+        """Take note of machines that are done.
+
+        Parameters
+        ----------
+        machines : int
+            How many, since the last call.
+        cost : float
+            What these have cost, in any unit that grows with the time they take; 0 for those that a journal knew. The
+            time that costs are compared with begins with the last call at which nothing had cost anything, so that
+            ``advance(0, 0.0, ...)`` after preparations that take long makes for a better estimate.
+        expected_cost_left : float or None
+            What all machines that are left are expected to cost, in the same unit; None if nobody knows.
+        best_score : float or None
+            The best mean score of a candidate so far.
+        """
+
+    def finish(self, reason: str) -> None:
+        """End: ``"finished"``, or the reason to end before that (``"time budget"``, ``"interrupted"``)."""
+
+
+class Pace:
+    """How far a search is and when it will end, judged by what its machines have cost rather than by their number.
+
+    Machines of one grid differ in cost by orders of magnitude, so that half of them is rarely half of the time.
+
+    Parameters
+    ----------
+    machines : int
+    clock : callable, default=time.monotonic
+        Seconds since some moment.
+
+    Attributes
+    ----------
+    machines, done : int
+    best_score : float or None
+
+    Examples
+    --------
+    >>> now = 0.0
+    >>> pace = Pace(100, lambda: now)
+    >>> now = 8.0
+    >>> pace.advance(10, cost=4000.0, expected_cost_left=2000.0, best_score=0.9)
+    >>> pace.seconds_left()
+    4.0
+    >>> now = 9.0
+    >>> pace.seconds_left()
+    3.0
+    """
+
+    def __init__(self, machines: int, clock: Clock = time.monotonic) -> None:
+        self.machines = machines
+        self.done = 0
+        self.best_score: float | None = None
+        self._clock = clock
+        self._began = clock()
+        self._worked_since = self._began
+        self._cost = 0.0
+        self._judged = self._began
+        self._left: float | None = None
+
+    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+        """Take note, as :meth:`Progress.advance`."""
+        self.done += machines
+        self._cost += cost
+        if self._cost == 0:  # so far others were at work: a journal was read, or distances were computed
+            self._worked_since = self._clock()
+        if best_score is not None and not math.isnan(best_score):
+            self.best_score = best_score
+        self._judged = self._clock()
+        self._left = None
+        if expected_cost_left is not None and self._cost > 0 and math.isfinite(expected_cost_left):
+            self._left = (self._judged - self._worked_since) * expected_cost_left / self._cost
+
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return self._clock() - self._began
+
+    def seconds_left(self) -> float | None:
+        """Seconds until the end, None if nobody knows."""
+        if self._left is None or self.done >= self.machines:
+            return None
+        # Counts down between two calls; when the next one is overdue, all that is known is by how much.
+        return abs(self._left - (self._clock() - self._judged))
+
+
+class SilentProgress:
+    """Shows nothing."""
+
+    def start(self, machines: int) -> None:
+        """Do nothing."""
+
+    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+        """Do nothing."""
+
+    def finish(self, reason: str) -> None:
+        """Do nothing."""
+
+
+class LogProgress:
+    """Writes to the logger ``"widemargin"`` at level INFO: at most one line a second, and one at the end.
+
+    A program sees these lines if it has asked for them, ``logging.basicConfig(level=logging.INFO)`` at the least.
+
+    Parameters
+    ----------
+    clock : callable, default=time.monotonic
+        Seconds since some moment.
+
+    Examples
+    --------
+    >>> import logging, sys
+    >>> logger = logging.getLogger("widemargin")
+    >>> logger.addHandler(logging.StreamHandler(sys.stdout)); logger.setLevel(logging.INFO)
+    >>> progress = LogProgress()
+    >>> progress.start(20); progress.advance(15, 3.0, 1.0, 0.95); progress.finish("time budget")
+    15 of 20 machines after <1 s (time budget), best score 0.9500
+    >>> logger.handlers.clear(); logger.setLevel(logging.NOTSET)
+    """
+
+    #: Seconds between two lines.
+    PAUSE = 1.0
+
+    def __init__(self, *, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._pace: Pace | None = None
+        self._next = 0.0
+
+    def start(self, machines: int) -> None:
+        """Begin; the first line comes with the first machines that are done after a second."""
+        self._pace = Pace(machines, self._clock)
+        self._next = self._clock() + self.PAUSE
+
+    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+        """Write a line if the last one is a second old."""
+        if self._pace is None:
+            return
+        self._pace.advance(machines, cost, expected_cost_left, best_score)
+        if self._clock() >= self._next:
+            self._next = self._clock() + self.PAUSE
+            left = self._pace.seconds_left()
+            self._write("" if left is None else f", {time_left(left)}")
+
+    def finish(self, reason: str) -> None:
+        """Write the last line."""
+        if self._pace is not None:
+            why = "" if reason == FINISHED else f" ({reason})"
+            self._write(f" after {duration(self._pace.elapsed())}{why}")
+            self._pace = None
+
+    def _write(self, when: str) -> None:
+        assert self._pace is not None
+        best = "" if self._pace.best_score is None else f", best score {score_text(self._pace.best_score)}"
+        logging.getLogger("widemargin").info("%d of %d machines%s%s", self._pace.done, self._pace.machines, when, best)
+
+
+def progress_for(setting: Any) -> Progress:
+    """Return what shows the progress of a search.
+
+    Parameters
+    ----------
+    setting : None, bool, "rich", "log" or Progress
+        None and False show nothing. ``"rich"`` is a bar on the standard error stream, for terminals and notebooks;
+        ``"log"`` writes to the logger ``"widemargin"``; True is the former where there is a terminal or a notebook, the
+        latter otherwise. An object with the three methods of :class:`Progress` is taken as it is.
+
+    Returns
+    -------
+    Progress
+
+    Raises
+    ------
+    ImportError
+        If a bar is asked for and rich is not installed (in a notebook: or ipywidgets).
+    TypeError, ValueError
+        If `setting` is something else.
+
+    Examples
+    --------
+    >>> from widemargin.study import progress_for
+    >>> type(progress_for(None)).__name__, type(progress_for("log")).__name__
+    ('SilentProgress', 'LogProgress')
+    """
+    if setting is None or setting is False:
+        return SilentProgress()
+    if setting is True:
+        return _progress_of_this_place()
+    if setting == "log":
+        return LogProgress()
+    if setting == "rich":
+        return _bar()
+    if isinstance(setting, Progress) and not isinstance(setting, type):
+        return setting
+    accepted = 'None, False, True, "rich", "log" or an object with the methods start, advance and finish'
+    kind = ValueError if isinstance(setting, str) else TypeError
+    raise kind(f"progress must be {accepted}; got {setting!r}.")
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, as precise as it matters.
+
+    Examples
+    --------
+    >>> [duration(seconds) for seconds in (0.2, 42, 185, 1500, 7800, 200_000)]
+    ['<1 s', '42 s', '3 min 05 s', '25 min', '2 h 10 min', '2 d 8 h']
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s" if whole else "<1 s"
+    minutes, hours = whole // 60, round(seconds / 3600)
+    if whole < 600:
+        return f"{minutes} min {whole % 60:02d} s"
+    if whole < 3600:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60:02d} min" if whole < 86_400 else f"{hours // 24} d {hours % 24} h"
+
+
+def time_left(seconds: float) -> str:
+    """Return an estimate in words.
+
+    Examples
+    --------
+    >>> time_left(42), time_left(0.3)
+    ('about 42 s left', '<1 s left')
+    """
+    text = duration(seconds)
+    return f"{text} left" if text.startswith("<") else f"about {text} left"
+
+
+def score_text(score: float) -> str:
+    """Return a score with four digits, so that a better one takes no more room.
+
+    Examples
+    --------
+    >>> score_text(0.95), score_text(1.0), score_text(-123456.0), score_text(-1234.0)
+    ('0.9500', '1.000', '-1.235e+05', '-1234')
+    """
+    return f"{score:#.4g}".removesuffix(".")
+
+
+def _progress_of_this_place() -> Progress:
+    missing = _missing_for_a_bar()
+    if missing is None:
+        from widemargin.study.bar import RichProgress, can_show_a_bar
+
+        return RichProgress() if can_show_a_bar() else LogProgress()
+    if "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty()):
+        warnings.warn(
+            f"progress=True shows a bar with {missing}; without that, only the logger 'widemargin' is told.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return LogProgress()
+
+
+def _bar() -> Progress:
+    missing = _missing_for_a_bar()
+    if missing is not None:
+        raise ImportError(f"progress='rich' needs {missing}.")
+    from widemargin.study.bar import RichProgress
+
+    return RichProgress()
+
+
+def _missing_for_a_bar() -> str | None:
+    if importlib.util.find_spec("rich") is None:
+        return "rich, which pip install 'widemargin[progress]' brings"
+    from widemargin.study.bar import in_a_notebook
+
+    if in_a_notebook() and importlib.util.find_spec("ipywidgets") is None:
+        return "ipywidgets, which a notebook needs and pip install ipywidgets brings"
+    return None

@@ -1,0 +1,76 @@
+"""The options by which subcommands read tables to train on."""
+
+import argparse
+import warnings
+from pathlib import Path
+
+import pytest
+
+from widemargin.cli.data import add_table_options, add_training_options, training_table
+from widemargin.cli.messages import OneLineParser, run_subcommand
+from widemargin.datasets.tables import Table
+
+
+def read(*arguments: str, labelled: bool = True) -> Table:
+    parser = OneLineParser(prog="widemargin select")
+    add_table_options(parser, "the rows to train on")
+    add_training_options(parser)
+    return training_table(parser.parse_args(arguments), labelled=labelled)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    path = tmp_path / "table.csv"
+    path.write_text("id,size,colour,kind\n1,5,red,a\n2,6,blue,b\n")
+    return str(path)
+
+
+def test_what_is_decided_is_said(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = read(path, "--ignore", "id", "--ignore", "colour")
+    assert table.names == ["size"]
+    assert capsys.readouterr() == ("", "The target is column 'kind', the last one.\n")
+
+
+def test_what_is_told_is_not(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = read(path, "--target", "id", "--encode")
+    assert table.names == ["size", "colour=blue", "colour=red", "kind=a", "kind=b"]
+    assert table.y is not None
+    assert table.y.tolist() == [1, 2]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_header_format_and_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "table"
+    path.write_text("1,2\n3,4\n")
+    assert read(str(path), "--header", labelled=False).names == ["1", "2"]
+    assert read(str(path), "--no-header", labelled=False).names == ["column 1", "column 2"]
+    path.write_text("1 0:5\n")
+    assert read(str(path), "--format", "libsvm", "--zero-based").X.toarray().tolist() == [[5.0]]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_warnings_take_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def warn(_: argparse.Namespace) -> int:
+        warnings.warn("first\nsecond", UserWarning, stacklevel=1)
+        return 0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert run_subcommand(argparse.Namespace(run=warn)) == 0
+    assert capsys.readouterr().err == "Warning: first second\n"
+
+
+def test_lack_of_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(_: argparse.Namespace) -> int:
+        raise MemoryError
+
+    assert run_subcommand(argparse.Namespace(run=fail)) == 1
+    assert capsys.readouterr().err == "widemargin: there is not enough memory for this\n"
+
+
+def test_errors_of_the_program_itself_are_not_hidden() -> None:
+    def fail(_: argparse.Namespace) -> int:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_subcommand(argparse.Namespace(run=fail))
