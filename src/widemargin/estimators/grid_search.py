@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_outlier_detector
 from sklearn.exceptions import ConvergenceWarning
@@ -22,10 +21,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from widemargin._runtime import single_threaded_blas, thread_count
-from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, Unit, machine_of
+from widemargin._runtime import thread_count
+from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothness
+from widemargin.estimators.search_run import SearchRun, identity
+from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, machine_of
 from widemargin.estimators.split_machines import family_of
 from widemargin.estimators.validation import check_weights, require_number
+from widemargin.study import Journal, progress_for
 
 #: Fit parameters that the machines of a search understand.
 FIT_PARAMETERS = frozenset({"sample_weight"})
@@ -33,74 +35,6 @@ FIT_PARAMETERS = frozenset({"sample_weight"})
 
 class PlainSearchWarning(UserWarning):
     """A search could not share work between its machines and trains every one of them alone."""
-
-
-@dataclass(frozen=True)
-class WorkReport:
-    """What a search did, and what it was spared.
-
-    Attributes
-    ----------
-    machines : int
-        Machines asked for: candidates times splits.
-    solved, repeated, unfinished : int
-        Those that were trained, those that are provably equal to the one before, those that time did not suffice for.
-    iterations : int
-        Steps of the solver.
-    seconds : float
-        Time of the search, without the final fit.
-    """
-
-    machines: int
-    solved: int
-    repeated: int
-    unfinished: int
-    iterations: int
-    seconds: float
-
-    def __str__(self) -> str:
-        parts = [f"{self.machines} machines: {self.solved} solved"]
-        if self.repeated:
-            parts.append(f"{self.repeated} equal to a solved one")
-        if self.unfinished:
-            parts.append(f"{self.unfinished} left when time was up")
-        return f"{', '.join(parts)}; {self.iterations} steps in {self.seconds:.3g} s"
-
-
-def smoothness(parameters: Mapping[str, Any]) -> tuple[float, float]:
-    """Order machines from smooth to wiggly: by C, then by gamma; what is no number comes last.
-
-    Examples
-    --------
-    >>> smoothness({"svc__C": 2.0, "svc__gamma": "scale"})
-    (2.0, inf)
-    """
-
-    def number(name: str) -> float:
-        values = [value for key, value in parameters.items() if key.rpartition("__")[2] == name]
-        return float(values[0]) if values and isinstance(values[0], numbers.Real) else np.inf
-
-    return number("C"), number("gamma")
-
-
-def edges(candidates: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> dict[str, str]:
-    """Name the parameters whose chosen value is the smallest or the largest of the grid.
-
-    Examples
-    --------
-    >>> edges([{"C": 1, "gamma": 0.1}, {"C": 2, "gamma": 0.1}], {"C": 2, "gamma": 0.1})
-    {'C': 'largest'}
-    """
-    found: dict[str, str] = {}
-    for name, value in chosen.items():
-        others = {other[name] for other in candidates if isinstance(other.get(name), numbers.Real)}
-        if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)) or len(others) < 2:
-            continue
-        if value == min(others):
-            found[name] = "smallest"
-        elif value == max(others):
-            found[name] = "largest"
-    return found
 
 
 def _only_predicts(scorers: Any) -> bool:
@@ -130,6 +64,13 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         Seconds after which the search ends with the best of what it has finished.
     memory : float or "auto", default="auto"
         Megabytes that kernel matrices may take; "auto" is half of the free memory.
+    journal : path, default=None
+        File to which finished evaluations are added, each chain's together, written through to the disk. The same call
+        with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
+        nothing had happened. A file of other data or of another search is refused.
+    progress : None, bool, "rich", "log" or Progress, default=None
+        What is shown meanwhile: True is a bar in terminals and notebooks and log lines elsewhere; None is
+        ``verbose > 0``.
 
     Attributes
     ----------
@@ -159,6 +100,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         **PlainGridSearchCV._parameter_constraints,
         "max_time": "no_validation",
         "memory": "no_validation",
+        "journal": "no_validation",
+        "progress": "no_validation",
     }
 
     def __init__(
@@ -176,6 +119,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         return_train_score: bool = False,
         max_time: float | None = None,
         memory: float | str = "auto",
+        journal: str | PathLike[str] | None = None,
+        progress: Any = None,
     ) -> None:
         super().__init__(
             estimator,
@@ -191,6 +136,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         )
         self.max_time = max_time
         self.memory = memory
+        self.journal = journal
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, then train the best candidate on all rows.
@@ -214,8 +161,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             require_number("memory", self.memory, above=0)
         reason = self._why_plain(params)
         if reason is not None:
-            if self.max_time is not None:
-                raise ValueError(f"max_time={self.max_time!r} needs a search that shares work. {reason}.")
+            for name in ("max_time", "journal", "progress"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name}={getattr(self, name)!r} needs a search that shares work. {reason}.")
             warnings.warn(
                 f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
                 PlainSearchWarning,
@@ -322,30 +270,26 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         return SharedSearch(data)
 
     def _evaluate(self, search: SharedSearch, began: float) -> tuple[list[dict[str, Any]], WorkReport]:
-        units = search.units()
-        deadline = None if self.max_time is None else began + float(self.max_time)
-        found: dict[tuple[int, int], Evaluation] = {(e.candidate, e.split): e for e in search.failed()}
-
-        def run(unit: Unit) -> list[Evaluation]:
-            left = None if deadline is None else deadline - time.perf_counter()
-            return [] if left is not None and left <= 0 else search.evaluate(unit, left)
-
-        parallel = Parallel(
-            n_jobs=thread_count(self.n_jobs),
-            prefer="threads",
-            return_as="generator_unordered",
-            pre_dispatch=self.pre_dispatch,
-        )
-        try:
-            with single_threaded_blas():
-                for evaluations in parallel(delayed(run)(unit) for unit in units):
-                    found.update({(e.candidate, e.split): e for e in evaluations})
-        except KeyboardInterrupt:
-            search.data.signal.request()
-            if not found:
-                raise
+        shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
+        with ExitStack() as opened:
+            journal = None
+            if self.journal is not None:
+                same = identity(search, self.scoring, bool(self.return_train_score))
+                journal = opened.enter_context(Journal(self.journal, same))
+            run = SearchRun(
+                search,
+                thread_count(self.n_jobs),
+                self.pre_dispatch,
+                None if self.max_time is None else began + float(self.max_time),
+                journal,
+                shown,
+                best_mean(len(search.data.splits)),
+            )
+            found = run.run()
         n_splits, n_candidates = len(search.data.splits), len(search.data.candidates)
         finished = sum(all((c, s) in found for s in range(n_splits)) for c in range(n_candidates))
+        if finished == 0 and run.interrupted:
+            raise KeyboardInterrupt
         if finished == 0:
             raise TimeoutError(f"max_time={self.max_time!r} ended before any candidate was finished; allow more.")
         names = next((list(e.test_scores) for e in found.values() if isinstance(e.test_scores, dict)), None)
