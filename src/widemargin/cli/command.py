@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from widemargin.cli import demo, predict
+from widemargin.cli import demo, predict, select
 from widemargin.cli.messages import OneLineParser, run_subcommand
 
 
@@ -36,6 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             help="train two machines, print a table, write a picture",
             description="Trains on a generated noisy chess board and on scikit-learn's breast-cancer data, prints what"
             " was measured and writes a picture of both machines.",
+        )
+    )
+    select.configure(
+        subcommands.add_parser(
+            "select",
+            help="choose a machine for the rows of a table, and save it",
+            description="Standardises the features, chooses C and the width of a Gaussian kernel by cross-validation,"
+            " and says what was chosen and how sure that is.",
         )
     )
     predict.configure(

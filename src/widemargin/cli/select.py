@@ -1,0 +1,120 @@
+"""``widemargin select``: choose a machine for a table, and keep it."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from widemargin.cli.data import add_table_options, add_training_options, training_table
+from widemargin.cli.messages import CommandError
+from widemargin.cli.options import n_jobs
+from widemargin.estimators.model_file import save_model
+from widemargin.estimators.selection import Selection, select
+from widemargin.study import JournalError
+
+#: Whole numbers of up to so many different values are classes.
+MOST_CLASSES = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_table_options(parser, "the rows to learn from")
+    add_training_options(parser)
+    parser.add_argument("--model", type=Path, metavar="FILE", help="write the chosen model to this file")
+    parser.add_argument("--journal", type=Path, metavar="FILE", help="keep what is finished, and go on from there")
+    parser.add_argument("--max-time", type=float, metavar="SECONDS", help="end with the best found until then")
+    parser.add_argument(
+        "--task",
+        choices=("classes", "numbers"),
+        help=f"what the target is (default: classes if text or up to {MOST_CLASSES} different whole numbers)",
+    )
+    parser.add_argument("--splits", type=int, default=5, metavar="K", help="of the cross-validation (%(default)s)")
+    parser.add_argument(
+        "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 takes all cores (default: %(default)s)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Choose, print what was chosen, and write the model."""
+    table = training_table(arguments)
+    assert table.y is not None
+    regression = arguments.task == "numbers" if arguments.task else not _are_classes(table.y)
+    _require_splits(table.y, arguments.splits, regression)
+    try:
+        chosen = select(
+            table.X,
+            table.y,
+            regression=regression,
+            n_splits=arguments.splits,
+            max_time=arguments.max_time,
+            journal=arguments.journal,
+            n_jobs=arguments.n_jobs,
+            progress=None if arguments.quiet else True,
+        )
+    except (JournalError, ValueError, TimeoutError) as problem:
+        raise CommandError(str(problem)) from None
+    print(described(chosen, table.X.shape, table.y, regression=regression, splits=arguments.splits))
+    if arguments.model is not None:
+        save_model(
+            chosen.model,
+            arguments.model,
+            feature_names=table.names,
+            target=table.target,
+            encoded=table.encoded,
+            selection={"score": chosen.score, "standard_error": chosen.standard_error, **chosen.parameters},
+        )
+        print(f"model     {arguments.model}")
+    return 0
+
+
+def described(chosen: Selection, shape: tuple[int, int], y: Any, *, regression: bool, splits: int) -> str:
+    """Say in a few lines what was chosen, how sure that is, and what it took."""
+    kind = "numbers" if regression else f"{len(np.unique(y))} classes"
+    values = ", ".join(f"{name} = {value:.4g}" for name, value in chosen.parameters.items())
+    machines, solved, equal = (sum(getattr(r, k) for r in chosen.reports) for k in ("machines", "solved", "repeated"))
+    work = f"{machines:,} machines asked for, {solved:,} trained"
+    if equal:
+        work += f", {equal:,} equal to one that was"
+    work += f"; {sum(report.seconds for report in chosen.reports):.2g} s"
+    lines = [
+        f"data      {shape[0]:,} rows, {shape[1]:,} features, {kind}",
+        f"machine   {'SVR' if regression else 'SVC'}, Gaussian kernel, standardised features: {values}",
+        f"score     {'R^2' if regression else 'accuracy'} {chosen.score:.4f}, standard error "
+        f"{chosen.standard_error:.4f} over {splits} splits",
+        f"ties      {_tied(chosen)}",
+        f"work      {work}",
+    ]
+    if chosen.edges:
+        ends = ", ".join(f"{name} is the {edge} that was tried" for name, edge in chosen.edges.items())
+        lines.append(f"edge      {ends}; a better one may lie beyond")
+    return "\n".join(lines)
+
+
+def _tied(chosen: Selection) -> str:
+    if len(chosen.ties) < 2:
+        return f"none among {chosen.candidates} candidates"
+    ranges = []
+    for name in ("C", "gamma"):
+        values = [one[name] for one in chosen.ties]
+        ranges.append(f"{name} {min(values):.4g} to {max(values):.4g}")
+    tied = f"{len(chosen.ties)} of {chosen.candidates} candidates score as well"
+    return f"{tied} ({', '.join(ranges)}); the smoothest is kept"
+
+
+def _are_classes(y: Any) -> bool:
+    values = np.unique(y)
+    if values.dtype.kind not in "iuf":
+        return True
+    return len(values) <= MOST_CLASSES and bool(np.all(values == np.round(values)))
+
+
+def _require_splits(y: Any, splits: int, regression: bool) -> None:
+    least = len(y) if regression else int(np.unique(y, return_counts=True)[1].min())
+    if not 2 <= splits <= least:
+        what = "rows" if regression else "rows of the smallest class"
+        raise CommandError(f"--splits must be from 2 to {least}, the number of {what}; got {splits}")
+    if not regression and len(np.unique(y)) < 2:
+        raise CommandError("the target holds one class only; two are needed")

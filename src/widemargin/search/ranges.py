@@ -1,0 +1,105 @@
+"""Where to look for a width and a price: ranges that follow the data.
+
+The Gaussian kernel compares distances with its width, so ranges of gamma come from distances in the data: their
+quantiles, and Jaakkola's heuristic, the median distance of a row to the nearest row of another class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+#: Rows that heuristics look at, evenly spread over the data.
+SAMPLE = 800
+
+#: Values of C, at a factor of 4, if the data do not call for more: from machines of bounded coefficients to hard ones.
+C_EXPONENTS = np.arange(-4, 13, 2)
+
+
+def sample_distances(X: Any) -> tuple[NDArray[np.intp], Vector]:
+    """Return some rows' numbers and the squared distances between them.
+
+    Examples
+    --------
+    >>> sample_distances(np.array([[0.0], [3.0]]))[1].tolist()
+    [[0.0, 9.0], [9.0, 0.0]]
+    """
+    n = X.shape[0]
+    rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
+    points = np.asarray(X[rows].toarray() if sp.issparse(X) else X[rows], dtype=np.float64)
+    squares = np.einsum("ij,ij->i", points, points)
+    distances = np.maximum(squares[:, np.newaxis] + squares - 2.0 * points @ points.T, 0.0)
+    np.fill_diagonal(distances, 0.0)
+    return rows, distances
+
+
+def jaakkola_gamma(X: Any, labels: NDArray[Any]) -> float | None:
+    """Return 1 / (2 s^2), s the median distance of a row to the nearest row of another class; None if that is 0.
+
+    Examples
+    --------
+    >>> jaakkola_gamma(np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1]))
+    0.125
+    """
+    rows, distances = sample_distances(X)
+    other = labels[rows][:, np.newaxis] != labels[rows]
+    if not other.any():
+        return None
+    nearest = np.min(distances, axis=1, where=other, initial=np.inf)
+    typical = float(np.median(nearest[np.isfinite(nearest)]))
+    return 1.0 / (2.0 * typical) if typical > 0.0 else None
+
+
+def gamma_values(X: Any, labels: NDArray[Any] | None = None, *, count: int = 8) -> Vector:
+    """Return values of gamma from wide to narrow, evenly spaced in logarithms.
+
+    They reach from a kernel that sees the far quarter of the data as near to one that sees the near tenth as far, and
+    hold Jaakkola's value between them.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> values = gamma_values(X)
+    >>> len(values), bool((np.diff(values) > 0).all())
+    (8, True)
+    """
+    _, distances = sample_distances(X)
+    positive = distances[np.triu_indices(len(distances), 1)]
+    positive = positive[positive > 0.0]
+    if not len(positive):
+        raise ValueError("X must hold rows that differ; all rows that were looked at are equal.")
+    near, far = np.quantile(positive, [0.1, 0.75])
+    widest, narrowest = 1.0 / (8.0 * far), 2.0 / near
+    guess = None if labels is None else jaakkola_gamma(X, labels)
+    if guess is not None:
+        widest, narrowest = min(widest, guess / 8.0), max(narrowest, 4.0 * guess)
+    return np.geomspace(widest, narrowest, count)
+
+
+def c_values() -> Vector:
+    """Return values of C, from small to large.
+
+    Examples
+    --------
+    >>> c_values()[[0, -1]].tolist()
+    [0.0625, 4096.0]
+    """
+    return 2.0 ** C_EXPONENTS.astype(np.float64)
+
+
+def beyond(values: Vector, edge: str, *, count: int = 3) -> Vector:
+    """Return values beyond the "smallest" or "largest" of a geometric range, at its own factor.
+
+    Examples
+    --------
+    >>> beyond(np.array([1.0, 4.0]), "largest", count=2).tolist()
+    [16.0, 64.0]
+    """
+    factor = float(values[-1] / values[0]) ** (1.0 / (len(values) - 1)) if len(values) > 1 else 4.0
+    steps = factor ** np.arange(1.0, count + 1.0)
+    return np.asarray(values[-1] * steps if edge == "largest" else (values[0] / steps)[::-1])
