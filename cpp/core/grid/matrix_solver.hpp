@@ -26,7 +26,7 @@ struct Tuning {
   std::size_t most = 8192;  // variables worked on at once: 256 MB
   double share = 0.2;       // of the violation: bounded variables that violate less are left out
   double until = 0.1;       // of the violation: as far as a round goes
-  std::int64_t leap_wait = 256;
+  std::int64_t leap_wait = 32;
 };
 
 class MatrixSolver {
@@ -92,7 +92,7 @@ class MatrixSolver {
     std::sort(wanted.begin(), wanted.end());
     for (const Id v : compact_.members())
       if (chosen_by_[static_cast<std::size_t>(v)] != choice_) unwanted.push_back(v);
-    if (4 * unwanted.size() < wanted.size()) unwanted.clear();
+    if (2 * unwanted.size() < wanted.size()) unwanted.clear();
     compact_.change(wanted, unwanted);
   }
 

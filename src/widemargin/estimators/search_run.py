@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from widemargin._runtime import single_threaded_blas
 from widemargin.estimators.shared_search import Evaluation, SharedSearch, Unit
-from widemargin.study import Journal, Progress, fingerprint
+from widemargin.study import Journal, Progress, SilentProgress, fingerprint
 
 Found = dict[tuple[int, int], Evaluation]
 
@@ -59,7 +59,7 @@ class SearchRun:
         units = [u for u in self.search.units() if any((c, u.split) not in found for c in u.candidates)]
         machines = len(self.search.data.candidates) * len(self.search.data.splits)
         self.progress.start(machines)
-        self.progress.advance(len(found), 0.0, None, self.best(found))
+        self.progress.advance(len(found), 0.0, None, self._best(found))
         reason = "interrupted"
         try:
             self._run_units(units, found)
@@ -85,7 +85,10 @@ class SearchRun:
                     self.journal.extend([asdict(e) for e in new])
                 left.remove(unit)
                 spent.setdefault(unit.candidates, []).append(seconds)
-                self.progress.advance(len(new), seconds, self._expected(left, spent), self.best(found))
+                self.progress.advance(len(new), seconds, self._expected(left, spent), self._best(found))
+
+    def _best(self, found: Found) -> float | None:
+        return None if isinstance(self.progress, SilentProgress) else self.best(found)
 
     def _timed(self, unit: Unit) -> tuple[Unit, list[Evaluation], float]:
         began = time.perf_counter()
