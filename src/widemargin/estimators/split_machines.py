@@ -153,9 +153,10 @@ class ClassifierSplit(SplitMachines):
         """Weights of the training examples times those of their classes."""
         key = repr(machine.class_weight)
         if key not in self._weighted:
-            machine.classes_ = self.classes
+            own = copy.copy(machine)  # other splits may know other classes
+            own.classes_ = self.classes
             labels, weights = self.labels[self._used], self.weights[self._used]
-            self._weighted[key] = weights * machine._class_factors(labels, weights)[labels]
+            self._weighted[key] = weights * own._class_factors(labels, weights)[labels]
         return self._weighted[key]
 
     def _link(self, machine: PairwiseClassifier, signs: Vector, bounds: Vector) -> Link:
