@@ -16,11 +16,12 @@
 
 #include <unistd.h>
 
+#include "bindings/chains.hpp"
+#include "bindings/problems.hpp"
 #include "bindings/sources.hpp"
 #include "core/blas.hpp"
 #include "core/decision.hpp"
 #include "core/geometric/maxminover.hpp"
-#include "core/grid/chain.hpp"
 #include "core/kernel_matrix.hpp"
 #include "core/project.hpp"
 #include "core/solve.hpp"
@@ -29,23 +30,6 @@ using namespace nb::literals;
 
 namespace widemargin::bindings {
 namespace {
-
-template <class T>
-nb::ndarray<nb::numpy, T> numpy_array(std::vector<T> values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
-}
-
-template <class T>
-std::span<const T> view(const Vector<T>& values) {
-  return {values.data(), values.shape(0)};
-}
-
-bool interruption_pending() {
-  nb::gil_scoped_acquire hold;
-  return PyErr_CheckSignals() != 0;
-}
 
 // The next fit starts faster with memory that the last one has touched: up to 256 MB, or a 64th of the machine's, are kept for it.
 std::mutex slabs_at_rest_mutex;
@@ -73,25 +57,6 @@ void lay_by(SlabPool pool) {
   if (slabs_at_rest.size() < pool.size()) slabs_at_rest = std::move(pool);
 }
 
-struct Task {
-  Vector<Id> ids;
-  Vector<double> linear, lower, upper;
-  std::optional<Vector<double>> alpha, gradient;
-  std::array<double, 2> total;
-  std::optional<Vector<std::uint8_t>> group;
-  std::optional<Vector<double>> kink;
-  std::optional<Vector<double>> ridge;  // chains only: elsewhere the row source has it
-
-  DualProblem problem() const {
-    return {view(linear), view(lower), view(upper), total, group ? view(*group) : std::span<const std::uint8_t>{}, kink ? view(*kink) : std::span<const double>{}};
-  }
-};
-
-struct Solved {
-  nb::ndarray<nb::numpy, double> alpha, gradient;
-  Outcome outcome;
-};
-
 Solver solver_named(const std::string& name) {
   if (name == "auto") return Solver::automatic;
   if (name == "smo") return Solver::smo;
@@ -118,22 +83,6 @@ const char* reason_name(Reason reason) {
     case Reason::stalled: break;
   }
   return "stalled";
-}
-
-void check_problem(const Task& task, std::size_t n) {
-  if (task.linear.shape(0) != n || task.lower.shape(0) != n || task.upper.shape(0) != n) throw std::invalid_argument("ids, linear, lower and upper differ in length");
-  if (task.group && task.group->shape(0) != n) throw std::invalid_argument("the groups differ in length from the problem");
-  if (task.kink && task.kink->shape(0) != n) throw std::invalid_argument("the kinks differ in length from the problem");
-  if (task.kink && task.group) throw std::invalid_argument("a problem with kinks has one constant sum, and no groups");
-  if ((task.alpha && task.alpha->shape(0) != n) || (task.gradient && task.gradient->shape(0) != n)) throw std::invalid_argument("the start differs in length from the problem");
-  for (std::size_t p = 0; p < n; ++p) {
-    if (!std::isfinite(task.linear.data()[p]) || (task.alpha && !std::isfinite(task.alpha->data()[p])) || (task.gradient && !std::isfinite(task.gradient->data()[p])))
-      throw std::invalid_argument("linear, start and start_gradient must hold finite numbers; variable " + std::to_string(p) + " does not");
-    if (task.group && task.group->data()[p] > 1) throw std::invalid_argument("a variable is in neither of the two groups");
-    if (!(task.lower.data()[p] <= task.upper.data()[p])) throw std::invalid_argument("a lower bound exceeds its upper bound");
-    if (task.kink && !(task.kink->data()[p] >= 0 && std::isfinite(task.kink->data()[p]) && task.lower.data()[p] <= 0 && task.upper.data()[p] >= 0))
-      throw std::invalid_argument("a kink must be a finite number of at least 0 in a box that contains 0; that of variable " + std::to_string(p) + " is not");
-  }
 }
 
 void check_task(const Task& task, const RowSource& rows) {
@@ -191,104 +140,6 @@ std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tas
   std::vector<Solved> solved;
   for (Solution& solution : solutions) solved.push_back({numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
   return solved;
-}
-
-// Lets one thread end what others compute.
-struct StopSignal {
-  std::atomic<bool> requested{false};
-};
-
-struct ChainTask {
-  std::optional<Vector<Id>> ids;  // rows and columns of the matrix; all of them if not given
-  std::vector<Task> links;
-  std::optional<Vector<double>> start;
-};
-
-struct SolvedLink : Solved {
-  bool repeated;
-};
-
-void check_chain(const ChainTask& chain, std::size_t size) {
-  const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
-  if (chain.links.empty()) throw std::invalid_argument("a chain needs one problem at least");
-  if (chain.start && chain.start->shape(0) != n) throw std::invalid_argument("the start differs in length from the problems");
-  for (const Task& link : chain.links) {
-    check_problem(link, n);
-    if (!link.ridge) continue;
-    if (link.ridge->shape(0) != n) throw std::invalid_argument("the ridge differs in length from the problem");
-    for (std::size_t p = 0; p < n; ++p)
-      if (!(link.ridge->data()[p] >= 0) || !std::isfinite(link.ridge->data()[p]))
-        throw std::invalid_argument("a ridge must be a finite number of at least 0; that of variable " + std::to_string(p) + " is not");
-  }
-  for (std::size_t p = 0; chain.start && p < n; ++p)
-    if (!std::isfinite(chain.start->data()[p])) throw std::invalid_argument("a start must hold finite numbers; variable " + std::to_string(p) + " does not");
-  if (!chain.ids) return;
-  for (std::size_t p = 0; p < n; ++p)
-    if (chain.ids->data()[p] < 0 || static_cast<std::size_t>(chain.ids->data()[p]) >= size) throw std::invalid_argument("an id lies outside the kernel matrix");
-}
-
-// Chains of problems on a kernel matrix, spread over the threads.
-std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, const std::vector<ChainTask>& chains, double tolerance, std::int64_t max_iterations,
-                                                  double max_seconds, std::size_t n_threads, const StopSignal* signal) {
-  const std::size_t size = kernel.shape(0);
-  if (kernel.shape(1) != size) throw std::invalid_argument("a kernel matrix must be square");
-  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
-  for (const ChainTask& chain : chains) check_chain(chain, size);
-  std::vector<std::vector<grid::LinkSolution>> solutions(chains.size());
-  bool interrupted = false;
-  {
-    nb::gil_scoped_release release;
-    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
-    std::exception_ptr failure;
-    std::mutex failing;
-    ThreadTeam team(n_threads);
-    team.share(
-        chains.size(),
-        [&](std::size_t t, std::size_t member) {
-          try {
-            const ChainTask& chain = chains[t];
-            std::vector<grid::Link> links;
-            for (const Task& link : chain.links) links.push_back({link.problem(), link.ridge ? view(*link.ridge) : std::span<const double>{}});
-            const std::span<const double> start = chain.start ? view(*chain.start) : std::span<const double>{};
-            Buffer<float> part;
-            const float* matrix = kernel.data();
-            const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
-            if (chain.ids) {
-              part = Buffer<float>(n * n);
-              for (std::size_t r = 0; r < n; ++r) {
-                const float* row = kernel.data() + static_cast<std::size_t>(chain.ids->data()[r]) * size;
-                for (std::size_t c = 0; c < n; ++c) part.data()[r * n + c] = row[chain.ids->data()[c]];
-              }
-              matrix = part.data();
-            }
-            solutions[t] = grid::Chain(matrix, n, {tolerance, max_iterations}, watch, member == 0).run(links, start);
-          } catch (...) {
-            const std::lock_guard lock(failing);
-            if (!failure) failure = std::current_exception();
-          }
-        },
-        [&] { watch.poll(); });
-    if (failure) std::rethrow_exception(failure);
-    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
-  }
-  if (interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
-  std::vector<std::vector<SolvedLink>> solved(chains.size());
-  for (std::size_t t = 0; t < chains.size(); ++t)
-    for (grid::LinkSolution& one : solutions[t])
-      solved[t].push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated});
-  return solved;
-}
-
-// Kernel values from squared distances or dot products, written to `out`.
-void apply_kernel(Matrix<float> base, const std::string& kernel, double gamma, double coef0, int degree,
-                  nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, std::size_t n_threads) {
-  if (base.shape(0) != out.shape(0) || base.shape(1) != out.shape(1)) throw std::invalid_argument("the result has another shape than the matrix");
-  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
-  const KernelFunction function{kernel_kind(kernel), gamma, coef0, degree};
-  nb::gil_scoped_release release;
-  ThreadTeam team(n_threads);
-  const std::size_t m = base.shape(1);
-  team.share(base.shape(0), [&](std::size_t r, std::size_t) { function.from_base(base.data() + r * m, out.data() + r * m, m); });
 }
 
 // A store of kernel rows and the source they come from.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,14 @@ def test_one_column_that_drowns_all_others_is_told() -> None:
     X, y = data("two")
     with pytest.warns(UserWarning, match="Column 0"):
         GridSearchCV(classifier(gamma=1e-6), {"C": [1.0]}, cv=3, refit=False).fit(X * [1e4, 1, 1, 1, 1, 1], y)
+
+
+def test_it_is_told_once_whatever_the_threads() -> None:
+    X, y = data("two")
+    search = GridSearchCV(classifier(), {"C": [1.0], "gamma": [1e-7, 1e-6]}, cv=3, refit=False, n_jobs=2)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        filters = list(warnings.filters)
+        search.fit(X * [1e4, 1, 1, 1, 1, 1], y)
+        assert list(warnings.filters) == filters
+    assert len([one for one in told if "Column 0" in str(one.message)]) == 1

@@ -157,18 +157,19 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
         self._takes_objects = callable(self.kernel) and not is_numeric(X)
 
-    def _checked_kernel(self, X: Any, weights: Vector) -> KernelParameters:
-        """Resolve the kernel for checked examples and their weights; warn where the two do not suit each other.
+    def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True) -> KernelParameters:
+        """Resolve the kernel for checked examples and their weights; warn, or not, if the two do not suit each other.
 
         Kernel values that depend on the order of the examples are refused.
         """
         if self.kernel == "precomputed":
             require_gram(X)
-            warn_if_indefinite(X)
+            if tell:
+                warn_if_indefinite(X)
         elif callable(self.kernel):
             require_symmetric(self.kernel, X)
         names = getattr(self, "feature_names_in_", None)
-        return resolve_kernel(self.kernel, self.gamma, self.coef0, self.degree, X, weights, names)
+        return resolve_kernel(self.kernel, self.gamma, self.coef0, self.degree, X, weights, names, tell=tell)
 
     def _row_source(self, X: Any, kernel: KernelParameters) -> RowSource:
         """Kernel rows of checked examples, refused where their values leave the range of the arithmetic."""

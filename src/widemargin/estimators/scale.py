@@ -74,14 +74,26 @@ def sparse_variance(X: Any, weights: Vector) -> float:
 
 
 def resolve_kernel(
-    kernel: Any, gamma: float | str, coef0: float, degree: int, X: Any, weights: Vector, names: Any = None
+    kernel: Any,
+    gamma: float | str,
+    coef0: float,
+    degree: int,
+    X: Any,
+    weights: Vector,
+    names: Any = None,
+    *,
+    tell: bool = True,
 ) -> KernelParameters:
-    """Replace gamma="scale" and gamma="auto" by numbers, and refuse or warn where the data do not suit the kernel."""
+    """Replace gamma="scale" and gamma="auto" by numbers, and refuse or warn where the data do not suit the kernel.
+
+    Without `tell` nobody is warned: for those who ask again about data that were told of.
+    """
     number = 1.0
     if kernel in ("rbf", "poly", "sigmoid"):
         require_magnitude(X)
-        moments = None if sp.issparse(X) or not (kernel == "rbf" or gamma == "scale") else column_moments(X, weights)
-        if moments is not None:
+        wanted = gamma == "scale" or (tell and kernel == "rbf")
+        moments = column_moments(X, weights) if wanted and not sp.issparse(X) else None
+        if moments is not None and tell:
             warn_if_one_column_dominates(moments[1], names)
         if gamma == "scale":
             number = _scale(sparse_variance(X, weights) if moments is None else _pooled(*moments), X.shape[1])

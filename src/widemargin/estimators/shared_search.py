@@ -6,7 +6,6 @@ import copy
 import threading
 import time
 import traceback
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -299,9 +298,7 @@ class _Prepared:
 
     def __init__(self, X: Any, machine: Any, weights: Vector, memory: float | str, pipeline: Any = None) -> None:
         self.X, self.pipeline = X, pipeline
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the final fit tells
-            machine._row_source(X, machine._checked_kernel(X, weights))  # refuses what is no kernel
+        machine._row_source(X, machine._checked_kernel(X, weights, tell=False))  # refuses what is no kernel
         allowed = SHARE_OF_MEMORY * free_memory() if memory == "auto" else float(memory) * 2**20
         fits = SharedKernel.bytes_needed(X, machine.kernel) <= allowed
         self.shared = SharedKernel(X, machine.kernel) if fits else None
@@ -311,9 +308,7 @@ class _Prepared:
         """Resolve the kernel of a machine; gamma may depend on the rows of the split."""
         depends = isinstance(machine.gamma, str)
         X, weights = (take(self.X, split.rows), split.weights[split.rows]) if depends else (self.X, split.weights)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return resolve_kernel(machine.kernel, machine.gamma, machine.coef0, machine.degree, X, weights, None)
+        return resolve_kernel(machine.kernel, machine.gamma, machine.coef0, machine.degree, X, weights, tell=False)
 
     def largest_diagonal(self, kernel: KernelParameters) -> float:
         """Return the largest size of a kernel value k(x, x)."""

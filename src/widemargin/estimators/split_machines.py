@@ -60,7 +60,7 @@ class SplitMachines(ABC):
         self.weights = weights * np.bincount(train, minlength=len(weights))
 
     @abstractmethod
-    def chains(self, machines: Sequence[Any], starts: Sequence[Vector] | None = None) -> list[Chain]:
+    def chains(self, machines: Sequence[Any]) -> list[Chain]:
         """Build one chain for each decision function; the links are the candidates `machines`, in this order."""
 
     @abstractmethod
@@ -128,7 +128,7 @@ class ClassifierSplit(SplitMachines):
         own = self.pairs[number].ids
         return np.concatenate([own, np.setdiff1d(self.asked, own)]).astype(np.int32)
 
-    def chains(self, machines: Sequence[PairwiseClassifier], starts: Sequence[Vector] | None = None) -> list[Chain]:
+    def chains(self, machines: Sequence[PairwiseClassifier]) -> list[Chain]:
         """Build the chains of all pairs."""
         bounds = [self._bounds(machine) for machine in machines]
         built = []
@@ -140,8 +140,7 @@ class ClassifierSplit(SplitMachines):
                 self._link(machine, signs[ids], prices[ids] * (signs[ids] != 0))
                 for machine, prices in zip(machines, bounds, strict=True)
             )
-            start = None if starts is None else starts[number]
-            built.append(Chain(links, None if ids is self._all else ids, start))
+            built.append(Chain(links, None if ids is self._all else ids))
         return built
 
     def _bounds(self, machine: PairwiseClassifier) -> Vector:
@@ -216,7 +215,7 @@ class RegressorSplit(SplitMachines):
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         super().__init__(np.asarray(y, dtype=np.float64), train, test, weights, asked)
 
-    def chains(self, machines: Sequence[SVR], starts: Sequence[Vector] | None = None) -> list[Chain]:
+    def chains(self, machines: Sequence[SVR]) -> list[Chain]:
         """Build the one chain."""
         links = []
         for machine in machines:
@@ -225,7 +224,7 @@ class RegressorSplit(SplitMachines):
             limit = np.where(bounds > 0, np.inf, 0.0) if squared else bounds
             kink = np.full(len(bounds), float(machine.epsilon))
             links.append(Link(DualProblem(self.y, -limit, limit, kink=kink), _ridge(bounds) if squared else None))
-        return [Chain(tuple(links), None, None if starts is None else starts[0])]
+        return [Chain(tuple(links))]
 
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Values of the function."""
@@ -261,13 +260,13 @@ class OneClassSplit(SplitMachines):
 
     chained = "nu"
 
-    def chains(self, machines: Sequence[OneClassSVM], starts: Sequence[Vector] | None = None) -> list[Chain]:
+    def chains(self, machines: Sequence[OneClassSVM]) -> list[Chain]:
         """Build the one chain."""
         nothing, used = np.zeros(len(self.weights)), float(self.weights.sum())
         links = tuple(
             Link(DualProblem(nothing, nothing, self.weights, (float(machine.nu) * used, 0.0))) for machine in machines
         )
-        return [Chain(links, None, None if starts is None else starts[0])]
+        return [Chain(links)]
 
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Values of the function, which is 0 a rounding error outside of the border."""
