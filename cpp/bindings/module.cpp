@@ -254,16 +254,21 @@ nb::ndarray<nb::numpy, double> projected(Vector<double> alpha, Vector<double> lo
 }
 
 // SciPy exports its BLAS as capsules named by their C signature; another integer type would be another signature.
-void take_blas(nb::dict capsules) {
-  const auto pointer = [&](const char* name, const char* letter) {
+void take_blas(nb::dict blas_capsules, nb::dict lapack_capsules) {
+  const auto pointer = [](const nb::dict& capsules, const char* name, const std::string& begins) {
     PyObject* capsule = nb::object(capsules[name]).ptr();
     const char* signature = PyCapsule_GetName(capsule);
-    if (signature == nullptr || std::strncmp(signature, "void (char *, char *, int *, int *, int *", 40) != 0)
-      throw std::runtime_error(std::string("SciPy exports ") + letter + "gemm with another signature than 32-bit integers: " + (signature ? signature : "none"));
+    if (signature == nullptr || std::string(signature).compare(0, begins.size(), begins) != 0)
+      throw std::runtime_error(std::string("SciPy exports ") + name + " with another signature than 32-bit integers: " + (signature ? signature : "none"));
     return PyCapsule_GetPointer(capsule, signature);
   };
-  blas::sgemm = reinterpret_cast<blas::Sgemm*>(pointer("sgemm", "s"));
-  blas::dgemm = reinterpret_cast<blas::Dgemm*>(pointer("dgemm", "d"));
+  const std::string product = "void (char *, char *, int *, int *, int *";
+  blas::sgemm = reinterpret_cast<blas::Sgemm*>(pointer(blas_capsules, "sgemm", product));
+  blas::dgemm = reinterpret_cast<blas::Dgemm*>(pointer(blas_capsules, "dgemm", product));
+  blas::dsyrk = reinterpret_cast<blas::Dsyrk*>(pointer(blas_capsules, "dsyrk", "void (char *, char *, int *, int *, "));
+  blas::ddot = reinterpret_cast<blas::Ddot*>(pointer(blas_capsules, "ddot", ""));
+  blas::dpotrf = reinterpret_cast<blas::Dpotrf*>(pointer(lapack_capsules, "dpotrf", "void (char *, int *, "));
+  blas::dpotrs = reinterpret_cast<blas::Dpotrs*>(pointer(lapack_capsules, "dpotrs", "void (char *, int *, int *, "));
 }
 
 }  // namespace
@@ -361,7 +366,7 @@ NB_MODULE(_core, m) {
   m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a, "double_precision"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
   m.def("release_memory", &release_memory);
-  m.def("take_blas", &take_blas, "capsules"_a);
+  m.def("take_blas", &take_blas, "blas"_a, "lapack"_a);
   m.def("simd_name", [] { return simd::ops_name(); });
   m.def("use_simd", [](const std::string& name) { return simd::use_ops(name.c_str()); }, "name"_a);
 }

@@ -8,6 +8,7 @@
 #include "core/certificate.hpp"
 #include "core/geometric/mdm.hpp"
 #include "core/feasible.hpp"
+#include "core/primal/newton.hpp"
 #include "core/smo/select_maximum_gain.hpp"
 #include "core/smo/select_most_violating_pair.hpp"
 #include "core/smo/select_second_order.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 // However small the cache: what a working block needs to be worth its name.
 constexpr std::size_t least_rows = 64;
+constexpr std::size_t finished_exactly = 512;  // variables
 constexpr std::size_t cheap_in_double = 20'000'000;  // kernel values
 // Rows of a few thousand columns; touching more memory would cost more than computing some of them again.
 constexpr std::size_t enough_for_focus = std::size_t{64} << 20;
@@ -32,11 +34,12 @@ class Solve {
 
   Solution finish(const Start& from) {
     try {
-      start(from);
-      double_precision_ = options_.double_precision || !refine<float>();
-      if (double_precision_ && !options_.double_precision) recompute_gradient();
-      if (double_precision_) refine<double>();
-      if (reason_ == Reason::converged && leap_wait_ > 0 && state_.size() <= Verifier::small) finish_exactly();
+      if (start(from) || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>())) {
+        double_precision_ = options_.double_precision || !refine<float>();
+        if (double_precision_ && !options_.double_precision) recompute_gradient();
+        if (double_precision_) refine<double>();
+        if (reason_ == Reason::converged && options_.solver == Solver::automatic && state_.size() <= finished_exactly) finish_exactly();
+      }
     } catch (const Stopped& stopped) {  // while a gradient was being recomputed
       reason_ = stopped.reason;
       if (reason_ == Reason::time_budget) recompute_for_good();
@@ -61,8 +64,8 @@ class Solve {
   }
 
  private:
-  // Without a starting point: 0, or the feasible point nearest to it.
-  void start(const Start& from) {
+  // Without a starting point: 0, or the feasible point nearest to it. True if one was given.
+  bool start(const Start& from) {
     std::vector<double> alpha(from.alpha.begin(), from.alpha.end());
     alpha.resize(state_.size(), 0.0);
     const bool moved = make_feasible(state_, total_, alpha);
@@ -73,19 +76,62 @@ class Solve {
       zero = false;
       state_.put(p, alpha[p]);
     }
-    if (zero && !same) return;
+    if (zero && !same) return false;
     if (same)
       for (std::size_t p = 0; p < alpha.size(); ++p) state_.gradient[p] = from.gradient[p] + (state_.linear[p] - state_.problem.linear[p]);
     else
       recompute_gradient();
+    return !from.alpha.empty();
+  }
+
+  // A square loss over a kernel of low rank: Newton's method, corrected by what the factor leaves out until the kernel itself certifies the
+  // solution. False if that is not to be had; the point reached is then where another solver starts.
+  template <class T>
+  bool solve_in_primal() {
+    const std::size_t n = state_.size();
+    if (narrowing() != smo::Narrowing::focus || state_.grouped() || stop_.max_iterations < static_cast<std::int64_t>(n)) return false;
+    std::vector<double> ridge(n);
+    for (std::size_t p = 0; p < n; ++p) {
+      ridge[p] = source_.ridge(ids_[p]);
+      if (ridge[p] <= 0 && state_.whole_lower(p) < state_.whole_upper(p)) return false;
+    }
+    primal::LowRank factor(pool_);
+    const bool low = factor.factor(source_, ids_, team_, patience_);
+    evaluations_ += factor.evaluations();
+    if (!low) return false;
+    primal::Newton newton(factor, state_.problem, ridge);
+    CachedRows<T> rows = rows_of<T>(options_.cache_bytes);
+    Verifier verify(stop_.tolerance);
+    for (double last = std::numeric_limits<double>::infinity();;) {
+      std::vector<double> alpha = newton.minimise(team_, patience_, iterations_);
+      make_feasible(state_, total_, alpha);
+      for (std::size_t p = 0; p < n; ++p) state_.put(p, alpha[p]);
+      bool certified = verify(state_, rows) == Verdict::certified;
+      if (!certified) {  // corrections are only as good as the gradient they are taken from
+        recompute_gradient();
+        state_.cross();
+        certified = violation_of(state_.lead()) <= stop_.tolerance;
+      }
+      const double violation = violation_of(state_.lead());
+      if (certified || !(violation < 0.5 * last)) {
+        evaluations_ += rows.evaluations();
+        return certified;
+      }
+      last = violation;
+      std::vector<double> error = newton.function(team_);
+      for (std::size_t p = 0; p < n; ++p) error[p] = state_.problem.linear[p] - state_.smooth_gradient(p) - ridge[p] * state_.alpha[p] - error[p];
+      newton.correct(error);
+    }
   }
 
   // A small problem costs next to nothing to solve to rounding, and then its solution does not depend on the order of its rows, on where
   // the solver started, or on whether a row is weighted or repeated.
   void finish_exactly() {
     const StopRule asked = stop_;
-    stop_ = {std::min(asked.tolerance, 1e-10), std::min(asked.max_iterations, iterations_ + 100 * static_cast<std::int64_t>(state_.size()))};
-    leap_wait_ = 8;
+    double scale = 0;
+    for (const double g : state_.gradient) scale = std::max(scale, std::fabs(g));
+    stop_ = {std::min(asked.tolerance, 1e-10 * std::min(1.0, scale)), std::min(asked.max_iterations, iterations_ + 100 * static_cast<std::int64_t>(state_.size()))};
+    leaps_ = smo::Leaps(8, 1e6 + static_cast<double>(iterations_) * smo::Leaps::step_cost(state_.size()));
     CachedRows<double> rows = rows_of<double>(state_.size() * (state_.size() + 16) * sizeof(double));
     fetch_support(rows);
     const Reason ended = run_until_stopped(rows);
@@ -184,13 +230,13 @@ class Solve {
     stop.max_iterations -= iterations_;
     if (starts_with_blocks(rows)) {
       block::Tuning tuning;
-      tuning.leap_wait = leap_wait_;
-      smo::Housekeeping keeper(options_.shrinking ? smo::Narrowing::shrinking : smo::Narrowing::none, 0, stop_.tolerance, tuning.rounds_per_shrink, 1);
+      tuning.leaps = leaps_;
+      smo::Housekeeping keeper(options_.shrinking ? smo::Narrowing::shrinking : smo::Narrowing::none, smo::Leaps(0), stop_.tolerance, tuning.rounds_per_shrink, 1);
       block::BlockSolver<T, Selector, Stepper> solver(select, step, tuning);
       if (const auto ended = solver.run(state_, rows, stop, patience_, keeper, iterations_, options_.solver == Solver::automatic)) return *ended;
       stop.max_iterations = stop_.max_iterations - iterations_;
     }
-    smo::Housekeeping keeper(narrowing(), leap_wait_, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000), smo::steps_per_crossing);
+    smo::Housekeeping keeper(narrowing(), leaps_, stop_.tolerance, std::min<std::size_t>(state_.size(), 1000), smo::steps_per_crossing);
     return smo::run(state_, rows, stop, patience_, select, step, keeper, iterations_);
   }
 
@@ -225,16 +271,16 @@ class Solve {
 
   // G = y - K a with everything in double.
   void recompute_gradient() {
-    state_.gradient = state_.linear;
-    std::vector<Id> support, columns(state_.size());
-    std::vector<double> coefficients;
-    for (std::size_t p = 0; p < state_.size(); ++p) {
-      columns[p] = ids_[static_cast<std::size_t>(state_.variable[p])];
-      if (state_.alpha[p] == 0) continue;
-      support.push_back(columns[p]);
-      coefficients.push_back(state_.alpha[p]);
-    }
-    evaluations_ += subtract_kernel_rows<double>(source_, support, coefficients, columns, state_.gradient.data(), team_, patience_);
+    std::vector<Id> ids;
+    for (const Id v : state_.variable) ids.push_back(ids_[static_cast<std::size_t>(v)]);
+    const Support support(state_, ids);
+    std::vector<Id> order(support.positions), columns(support.ids);  // the support vectors first
+    for (std::size_t p = 0; p < state_.size(); ++p)
+      if (state_.alpha[p] == 0) order.push_back(static_cast<Id>(p)), columns.push_back(ids[p]);
+    std::vector<double> gradient;
+    for (const Id p : order) gradient.push_back(state_.linear[static_cast<std::size_t>(p)]);
+    evaluations_ += subtract_kernel_rows<double>(source_, support.ids, support.coefficients, columns, support.ids.size(), gradient.data(), team_, patience_);
+    for (std::size_t k = 0; k < order.size(); ++k) state_.gradient[static_cast<std::size_t>(order[k])] = gradient[k];
   }
 
   const RowSource& source_;
@@ -246,8 +292,8 @@ class Solve {
   DualState state_;
   std::array<double, 2> total_;
   std::vector<Id> ids_;
-  // Steps between two Newton steps on all free variables. Solvers asked for by name take the steps their papers describe, and no others.
-  std::int64_t leap_wait_ = options_.solver == Solver::automatic ? 256 : 0;
+  // Newton steps on all free variables. Solvers asked for by name take the steps their papers describe, and no others.
+  smo::Leaps leaps_{options_.solver == Solver::automatic ? 256 : 0};
   Reason reason_ = Reason::converged;
   bool double_precision_ = false;
   std::int64_t iterations_ = 0;

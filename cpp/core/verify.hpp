@@ -61,7 +61,7 @@ class Verifier {
     };
     for (const auto& missing : rows.subtract_known_rows(support.positions, support.coefficients, state.gradient.data())) {
       std::vector<double> change(missing.columns.size(), 0.0);
-      rows.count(subtract_kernel_rows<T>(rows.source(), ids_at(missing.rows), missing.coefficients, ids_at(missing.columns), change.data(), rows.team(), rows.patience()));
+      rows.count(subtract_kernel_rows<T>(rows.source(), ids_at(missing.rows), missing.coefficients, ids_at(missing.columns), 0, change.data(), rows.team(), rows.patience()));
       for (std::size_t c = 0; c < change.size(); ++c) state.gradient[static_cast<std::size_t>(missing.columns[c])] += change[c];
     }
   }
@@ -70,13 +70,12 @@ class Verifier {
   // Replaces the gradients that decide the violation by ones computed in double.
   template <class Rows>
   void sharpen(DualState& state, Rows& rows) const {
-    const Support support(state, rows.ids());
     std::vector<std::uint8_t> exact(state.size(), 0);
     double margin = state.size() <= small ? std::numeric_limits<double>::infinity() : 10 * tolerance_, largest_difference = 0;
     do {
       margin = std::max(margin, 8 * largest_difference);
       const std::array<simd::Lead, 2> leads = state.leads(state.size());
-      std::vector<Id> positions, ids;
+      std::vector<Id> positions, others;  // those that are support vectors, then those that are not
       for (std::size_t p = 0; p < state.size(); ++p) {
         const simd::Lead& lead = leads[state.group_of(p)];
         const auto decides_at = [&](double gradient, bool up, bool down) { return (up && gradient > lead.up - margin) || (down && gradient < lead.down + margin); };
@@ -85,13 +84,16 @@ class Verifier {
                              (state.at_kink(p) && decides_at(state.gradient_beyond(p), !up, !down));
         if (!decides || exact[p] != 0) continue;
         exact[p] = 1;
-        positions.push_back(static_cast<Id>(p));
-        ids.push_back(rows.ids()[p]);
+        (state.alpha[p] != 0 ? positions : others).push_back(static_cast<Id>(p));
       }
+      const std::size_t common = positions.size();
+      positions.insert(positions.end(), others.begin(), others.end());
       if (positions.empty()) return;
-      std::vector<double> gradient(positions.size());
-      for (std::size_t k = 0; k < positions.size(); ++k) gradient[k] = state.linear[static_cast<std::size_t>(positions[k])];
-      rows.count(subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, gradient.data(), rows.team(), rows.patience()));
+      std::vector<double> gradient;
+      std::vector<Id> ids;
+      for (const Id p : positions) gradient.push_back(state.linear[static_cast<std::size_t>(p)]), ids.push_back(rows.ids()[static_cast<std::size_t>(p)]);
+      const Support support(state, rows.ids(), std::span(positions).first(common));
+      rows.count(subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, common, gradient.data(), rows.team(), rows.patience()));
       for (std::size_t k = 0; k < positions.size(); ++k) {
         double& current = state.gradient[static_cast<std::size_t>(positions[k])];
         largest_difference = std::max(largest_difference, std::fabs(current - gradient[k]));

@@ -11,12 +11,13 @@ from typing import Any
 import joblib
 import numpy as np
 import scipy.linalg.cython_blas as cython_blas
+import scipy.linalg.cython_lapack as cython_lapack
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 from widemargin import _core
 
-_core.take_blas(cython_blas.__pyx_capi__)
+_core.take_blas(cython_blas.__pyx_capi__, cython_lapack.__pyx_capi__)
 
 
 @cache

@@ -25,7 +25,7 @@ struct Tuning {
   std::size_t steps_per_variable = 40;
   std::size_t rounds_per_shrink = 4;
   double few_new_rows = 0.1;
-  std::int64_t leap_wait = 0;        // steps between two Newton steps on the free variables; 0 for none
+  smo::Leaps leaps{0};               // Newton steps on the free variables of a block
 };
 
 template <class T, class Selector, class Stepper>
@@ -57,7 +57,7 @@ class BlockSolver {
       gather(state, rows, positions);
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
                                 std::min<std::int64_t>(most - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
-      smo::PartOfLarger keeper_inside(tuning_.leap_wait, inner_stop.tolerance);
+      smo::PartOfLarger keeper_inside(tuning_.leaps, inner_stop.tolerance);
       const Reason ended = smo::run(inner_.state, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
       if (!scatter(state, rows, positions)) return ended == Reason::converged ? Reason::stalled : ended;
       const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);

@@ -52,7 +52,7 @@ class MatrixSolver {
       choose(state, violation);
       inner_.take(state, compact_.members());
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
-      smo::PartOfLarger keeper(tuning_.leap_wait, inner_stop.tolerance);
+      smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), inner_stop.tolerance);
       const Reason ended = smo::run(inner_.state, compact_, inner_stop, patience_, select_, step_, keeper, iterations);
       if (!scatter(state)) return ended == Reason::converged ? Reason::stalled : ended;
     }

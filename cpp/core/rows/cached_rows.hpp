@@ -53,7 +53,7 @@ class CachedRows {
     const std::size_t bytes = cache_bytes >= ids_.size() * row_bytes ? cache_bytes : cache_bytes - std::min(cache_bytes, spent);
     const std::size_t wanted = std::max(bytes / row_bytes, std::min(ids_.size(), least_rows));
     room_ = std::min(wanted, ids_.size()) * padded(ids_.size());
-    arena_.set_sizes(padded(ids_.size()), room_);
+    arena_.set_longest(padded(ids_.size()));
     set_stride(padded(ids_.size()));
   }
 

@@ -46,9 +46,9 @@ class RowArena {
     for (Buffer<std::byte>& slab : slabs_) pool_.give_back(std::move(slab));
   }
 
-  // A slab holds one row of `longest` values at least; where there is little room altogether, slabs are smaller.
-  void set_sizes(std::size_t longest, std::size_t room) {
-    slab_size_ = std::max(std::min(slab_bytes, room * sizeof(T) / 16), longest * sizeof(T));
+  // A slab holds one row of `longest` values at least.
+  void set_longest(std::size_t longest) {
+    slab_size_ = std::max(slab_bytes, longest * sizeof(T));
   }
   std::size_t rows_per_slab(std::size_t stride) const { return slab_size_ / (stride * sizeof(T)); }
 

@@ -22,34 +22,48 @@ namespace widemargin::smo {
 // Calls NewtonOnFree from time to time, and less and less often where it does not help.
 class Leaps {
  public:
-  // `shortest_wait` steps lie between two leaps at least; 0 turns them off.
-  explicit Leaps(std::int64_t shortest_wait) : shortest_wait_(shortest_wait), wait_(shortest_wait) {}
+  // `shortest_wait` steps lie between two leaps at least; 0 turns them off. A leap may cost about what the steps since the last one did;
+  // `saved` is what the first may cost beyond that.
+  explicit Leaps(std::int64_t shortest_wait, double saved = 0) : shortest_wait_(shortest_wait), wait_(shortest_wait), saved_(saved) {}
+
+  // What a step over some variables costs, in units of about a nanosecond.
+  static double step_cost(std::size_t active) { return static_cast<double>(active + 64); }
 
   template <class Rows>
   bool after_step(DualState& state, Rows& rows, const simd::Lead& lead) {
     if (shortest_wait_ == 0 || ++steps_ < wait_) return false;
-    // A leap may cost about what the steps since the last one did.
-    const double effort = 32.0 * static_cast<double>(steps_) * static_cast<double>(state.active + 64);
+    saved_ += static_cast<double>(steps_) * step_cost(state.active);
     steps_ = 0;
+    if (newton_.cost(state, rows.capacity()) > saved_) return wait_longer();
+    saved_ = 0;
     const double before = violation_of(lead);
-    const bool moved = newton_(state, rows, effort);
-    const bool helped = moved && violation_of(state.lead()) < 0.5 * before;
-    wait_ = helped ? shortest_wait_ : std::min(2 * wait_, longest_wait);
+    const bool moved = newton_(state, rows);
+    if (moved && violation_of(state.lead()) < 0.5 * before)
+      wait_ = shortest_wait_;
+    else
+      wait_longer();
     return moved;
   }
 
  private:
   static constexpr std::int64_t longest_wait = 1 << 20;
+
+  bool wait_longer() {
+    wait_ = std::min(2 * wait_, longest_wait);
+    return false;
+  }
+
   std::int64_t shortest_wait_, wait_, steps_ = 0;
+  double saved_;
   NewtonOnFree newton_;
 };
 
 constexpr std::size_t steps_per_crossing = 64;
 
-// For a problem that is part of a larger one: no shrinking, and the running gradient is good enough.
+// For a problem that is part of something larger: no shrinking, and the running gradient is good enough.
 class PartOfLarger {
  public:
-  PartOfLarger(std::int64_t leap_wait, double tolerance) : leaps_(leap_wait), tolerance_(tolerance) {}
+  PartOfLarger(const Leaps& leaps, double tolerance) : leaps_(leaps), tolerance_(tolerance) {}
 
   template <class Rows>
   bool tidy(DualState& state, Rows& rows, const simd::Lead& lead) {
@@ -73,8 +87,8 @@ enum class Narrowing { none, shrinking, focus };  // the last where it pays, els
 class Housekeeping {
  public:
   // Narrows the problem after `every` steps; lets variables change sides after `steps_per_crossing`.
-  Housekeeping(Narrowing narrowing, std::int64_t leap_wait, double tolerance, std::size_t every, std::size_t steps_per_crossing)
-      : narrowing_(narrowing), leaps_(leap_wait), verify_(tolerance), tolerance_(tolerance), every_(every), left_(every), steps_per_crossing_(steps_per_crossing) {}
+  Housekeeping(Narrowing narrowing, const Leaps& leaps, double tolerance, std::size_t every, std::size_t steps_per_crossing)
+      : narrowing_(narrowing), leaps_(leaps), verify_(tolerance), tolerance_(tolerance), every_(every), left_(every), steps_per_crossing_(steps_per_crossing) {}
 
   // True if the state changed under the solver's feet.
   template <class Rows>

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
+from widemargin._runtime import single_threaded_blas
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.dual import (
     DualProblem,
@@ -90,15 +91,16 @@ def solve_chain(
         [as_task(link.problem, ridge=link.ridge) for link in chain.links],
         None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64),
     )
-    (solved,) = _core.solve_chains(
-        kernel,
-        [task],
-        tolerance=stop.tolerance,
-        max_iterations=2**62 if stop.max_iterations is None else stop.max_iterations,
-        max_seconds=1e10 if stop.max_seconds is None else stop.max_seconds,
-        n_threads=1,
-        signal=signal,
-    )
+    with single_threaded_blas():
+        (solved,) = _core.solve_chains(
+            kernel,
+            [task],
+            tolerance=stop.tolerance,
+            max_iterations=2**62 if stop.max_iterations is None else stop.max_iterations,
+            max_seconds=1e10 if stop.max_seconds is None else stop.max_seconds,
+            n_threads=1,
+            signal=signal,
+        )
     return [LinkSolution(as_solution(one), one.repeated) for one in solved]
 
 
