@@ -22,7 +22,7 @@ template <class R>
 concept Rows = requires(R& rows, std::size_t position, std::span<const Id> positions, const typename R::Value** out) {
   { rows.row(position) } -> std::convertible_to<const typename R::Value*>;
   rows.rows(positions, out);
-  { rows.diagonal() } -> std::convertible_to<const typename R::Value*>;
+  { rows.diagonal() } -> std::convertible_to<const simd::Real<typename R::Value>*>;
   { rows.capacity() } -> std::convertible_to<std::size_t>;
 };
 

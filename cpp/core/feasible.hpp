@@ -1,7 +1,9 @@
 // The feasible point of a problem nearest to a given one.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
@@ -22,6 +24,27 @@ inline bool make_feasible(const DualState& state, const std::array<double, 2>& t
       if (state.group_of(p) == g) moved = moved || alpha[p] != point[k], alpha[p] = point[k++];
   }
   return moved;
+}
+
+// Moves a point inside the box onto the constant sums: what is missing goes to the variables with the largest gradients, what is too much is
+// taken from those with the smallest. Unlike the nearest feasible point, this one leaves most variables where they are.
+inline void balance_by_gradient(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
+  for (std::size_t g = 0; g < state.groups(); ++g) {
+    double missing = total[g], size = std::fabs(total[g]);
+    std::vector<std::size_t> order;
+    for (std::size_t p = 0; p < alpha.size(); ++p)
+      if (state.group_of(p) == g) order.push_back(p), missing -= alpha[p], size += std::fabs(alpha[p]);
+    if (std::fabs(missing) <= 1e-12 * size) continue;
+    const double sign = missing > 0 ? 1 : -1;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sign * state.gradient[a] > sign * state.gradient[b]; });
+    for (const std::size_t p : order) {
+      const double room = missing > 0 ? state.whole_upper(p) - alpha[p] : state.whole_lower(p) - alpha[p];
+      const double by = std::fabs(room) < std::fabs(missing) ? room : missing;
+      alpha[p] += by;
+      missing -= by;
+      if (missing * sign <= 0) break;
+    }
+  }
 }
 
 }  // namespace widemargin

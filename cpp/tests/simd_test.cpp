@@ -172,6 +172,53 @@ class Comparison {
   const simd::Ops<T>&ours_, &base_;
 };
 
+// The loops over fractions; their values are those of the baseline to the last digit of what they store.
+void compare_fractions(const char* name, std::size_t n, unsigned seed) {
+  using simd::Fraction;
+  const simd::Ops<Fraction>&ours = simd::ops<Fraction>(), &base = simd::baseline::table<Fraction>();
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  std::vector<float> a(n), b(n), diagonal(n, 1.0f);
+  std::vector<double> G(n), room(n);
+  std::vector<simd::Flag> rises(n), falls(n);
+  for (std::size_t c = 0; c < n; ++c) {
+    a[c] = uniform(random), b[c] = uniform(random), G[c] = uniform(random), room[c] = c % 3 == 0 ? 0.0 : uniform(random);
+    rises[c] = c % 4 == 0 ? 0 : -1, falls[c] = c % 5 == 0 ? 0 : -1;
+  }
+  std::vector<Fraction> Ka(n), Kb(n), expected(n);
+  check(ours.from_floats(a.data(), Ka.data(), n) && base.from_floats(a.data(), expected.data(), n), name, "from_floats inside", n);
+  ours.from_floats(b.data(), Kb.data(), n);
+  bool same_parts = true, near = true;
+  for (std::size_t c = 0; c < n; ++c) {
+    same_parts = same_parts && std::abs(Ka[c].parts - expected[c].parts) <= 1;
+    near = near && std::fabs(static_cast<double>(Ka[c]) - static_cast<double>(a[c])) <= 0.51 * Fraction::unit + 1e-7;
+  }
+  check(same_parts && near, name, "from_floats", n);
+  std::vector<float> outside(a);
+  outside[n - 1] = 1.5f;
+  std::vector<Fraction> ignored(n);
+  check(!ours.from_floats(outside.data(), ignored.data(), n), name, "from_floats outside", n);
+  std::vector<double> ours_G(G), base_G(G);
+  const auto same_end = [](double x, double y) { return x == y || std::fabs(x - y) < 1e-13; };
+  const simd::Lead found = ours.move(ours_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);
+  const simd::Lead wanted = base.move(base_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);
+  check(close(ours_G, base_G, 1e-14) && same_end(found.up, wanted.up) && same_end(found.down, wanted.down), name, "move over fractions", n);
+  const simd::Pivot pivot{0.9, 1.0, 0.5, 0.5};
+  const auto same_gain = [](const simd::Partner& x, const simd::Partner& y) { return std::fabs(x.gain - y.gain) <= 1e-4 * (1 + std::fabs(y.gain)); };
+  check(same_gain(ours.best_newton_partner(G.data(), Ka.data(), diagonal.data(), falls.data(), n, pivot),
+                  base.best_newton_partner(G.data(), Ka.data(), diagonal.data(), falls.data(), n, pivot)),
+        name, "best_newton_partner over fractions", n);
+  check(same_gain(ours.best_ascending_partner(G.data(), Ka.data(), diagonal.data(), room.data(), n, pivot),
+                  base.best_ascending_partner(G.data(), Ka.data(), diagonal.data(), room.data(), n, pivot)),
+        name, "best_ascending_partner over fractions", n);
+  const Fraction* const rows[] = {Ka.data(), Kb.data()};
+  const double coefficient[] = {0.25, -1.5};
+  ours_G = base_G = G;
+  ours.subtract_rows(ours_G.data(), rows, coefficient, 2, 0, n);
+  base.subtract_rows(base_G.data(), rows, coefficient, 2, 0, n);
+  check(close(ours_G, base_G, 1e-14), name, "subtract_rows over fractions", n);
+}
+
 }  // namespace
 
 int main() {
@@ -185,6 +232,7 @@ int main() {
       for (const std::size_t d : {1, 2, 9, 64, 100}) {
         Comparison<float>(name, n, d, static_cast<unsigned>(n * d)).run();
         Comparison<double>(name, n, d, static_cast<unsigned>(n * d)).run();
+        compare_fractions(name, n, static_cast<unsigned>(n + d));
         ++compared;
       }
   }

@@ -82,6 +82,7 @@ class Chain {
     make_feasible(state, link.problem.total, alpha);
     place(state, alpha, std::vector<double>(n_, 0.0));
     if (given) return;
+    if (link.problem.total[0] != 0 || link.problem.total[1] != 0) return sharpen(state, link.problem.total, std::move(alpha));
     double objective = 0;
     for (std::size_t p = 0; p < n_; ++p) objective += 0.5 * (state.linear[p] + state.gradient[p]) * alpha[p];
     if (objective > 0) return;
@@ -89,6 +90,22 @@ class Chain {
     alpha.assign(n_, 0.0);
     make_feasible(state, link.problem.total, alpha);
     place(state, alpha, std::vector<double>(n_, 0.0));
+  }
+
+  // From a point that is spread over all variables to one that has the same sums on those with the largest gradients alone: for machines with
+  // a nu, whose support vectors are the examples where the density is lowest.
+  void sharpen(DualState& state, const std::array<double, 2>& total, std::vector<double> spread) {
+    std::vector<double> alpha(n_, 0.0);
+    make_feasible_by_gradient(state, total, alpha);
+    place(state, alpha, spread);
+  }
+
+  static void make_feasible_by_gradient(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
+    if (!state.kinked()) {
+      for (std::size_t p = 0; p < alpha.size(); ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
+      balance_by_gradient(state, total, alpha);
+    }
+    make_feasible(state, total, alpha);
   }
 
   // All variables to their bound, those of the side that weighs more only as far as they balance the other. Only where 0 is a bound of every
@@ -113,14 +130,14 @@ class Chain {
       for (const double bound : {link.problem.lower[p], link.problem.upper[p]})
         if (std::isfinite(bound) && std::fabs(scaled[p] - bound) <= 1e-12 * std::fabs(bound)) scaled[p] = bound;
     }
-    std::vector<double> alpha = scaled;
-    make_feasible(state, link.problem.total, alpha);
     solver_.set_ridge(link.ridge);
     // K a of the scaled point comes from the last gradient.
     for (std::size_t p = 0; p < n_; ++p) {
       const double Ka = before.problem.linear[p] - last.gradient[p] - (before.ridge.empty() ? 0.0 : before.ridge[p] * last.alpha[p]);
       state.gradient[p] -= s * Ka + (link.ridge.empty() ? 0.0 : link.ridge[p] * scaled[p]);
     }
+    std::vector<double> alpha = scaled;
+    make_feasible_by_gradient(state, link.problem.total, alpha);
     place(state, alpha, scaled);
   }
 

@@ -8,16 +8,20 @@
 #include <cstring>
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/simd/ops.hpp"
 
 namespace widemargin::grid {
 
+// T is float, or Fraction where memory is what a step waits for. Fractions are for kernels without a ridge, with values from 0 to 1.
+template <class T>
 class CompactKernel {
  public:
-  using Value = float;
+  using Value = T;
 
   // Its memory comes from the last one of the same thread: touching new memory would cost more than gathering.
   CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none), values_(std::move(at_rest())) {}
@@ -32,14 +36,14 @@ class CompactKernel {
   const std::vector<Id>& members() const { return members_; }
   bool holds(Id variable) const { return slot_of_[static_cast<std::size_t>(variable)] != none; }
 
-  const float* row(std::size_t slot) const { return values_.data() + slot * stride_; }
-  void rows(std::span<const Id> slots, const float** out) const {
+  const T* row(std::size_t slot) const { return values_.data() + slot * stride_; }
+  void rows(std::span<const Id> slots, const T** out) const {
     for (std::size_t r = 0; r < slots.size(); ++r) out[r] = row(static_cast<std::size_t>(slots[r]));
   }
-  const float* diagonal() const { return diagonal_.data(); }
+  const simd::Real<T>* diagonal() const { return diagonal_.data(); }
 
-  // Those of `wanted` that are not members become members; `unwanted` ones leave.
-  void change(const std::vector<Id>& wanted, const std::vector<Id>& unwanted) {
+  // Those of `wanted` that are not members become members; `unwanted` ones leave. False if a value came up that T does not hold.
+  bool change(const std::vector<Id>& wanted, const std::vector<Id>& unwanted) {
     std::vector<std::size_t> holes;
     for (const Id v : unwanted) {
       Id& slot = slot_of_[static_cast<std::size_t>(v)];
@@ -81,7 +85,7 @@ class CompactKernel {
       }
       members_.pop_back();
     }
-    gather(fresh);
+    return gather(fresh);
   }
 
   // What is added to the diagonal; empty for nothing.
@@ -98,42 +102,50 @@ class CompactKernel {
     if (count <= stride_) return;
     const std::size_t stride = (std::min(n_, count + count / 4) + 15) / 16 * 16;
     if (values_.size() < stride * stride) {
-      Buffer<float> wider(stride * stride);
+      Buffer<T> wider(stride * stride);
       for (std::size_t r = 0; r < members_.size(); ++r) std::copy_n(row(r), members_.size(), wider.data() + r * stride);
       values_ = std::move(wider);
     } else {  // from the last row on, so that none is overwritten before it has moved
-      for (std::size_t r = members_.size(); r-- > 0;) std::memmove(values_.data() + r * stride, values_.data() + r * stride_, members_.size() * sizeof(float));
+      for (std::size_t r = members_.size(); r-- > 0;) std::memmove(values_.data() + r * stride, values_.data() + r * stride_, members_.size() * sizeof(T));
     }
     stride_ = stride;
     diagonal_.resize(stride);
   }
 
-  static Buffer<float>& at_rest() {
-    thread_local Buffer<float> buffer;
+  static Buffer<T>& at_rest() {
+    thread_local Buffer<T> buffer;
     return buffer;
   }
 
   void set_diagonal(std::size_t slot) {
     const std::size_t v = static_cast<std::size_t>(members_[slot]);
     diagonal_[slot] = static_cast<float>(static_cast<double>(kernel_[v * n_ + v]) + (ridge_.empty() ? 0.0 : ridge_[v]));
-    values_.data()[slot * stride_ + slot] = diagonal_[slot];
+    if constexpr (std::is_same_v<T, float>) values_.data()[slot * stride_ + slot] = diagonal_[slot];
   }
 
-  void gather(const std::vector<std::size_t>& fresh) {
+  bool gather(const std::vector<std::size_t>& fresh) {
     const std::size_t m = members_.size();
+    bool held = true;
     for (const std::size_t s : fresh) {
       const float* from = kernel_ + static_cast<std::size_t>(members_[s]) * n_;
-      float* to = values_.data() + s * stride_;
-      for (std::size_t c = 0; c < m; ++c) to[c] = from[members_[c]];
+      T* to = values_.data() + s * stride_;
+      if constexpr (std::is_same_v<T, float>) {
+        for (std::size_t c = 0; c < m; ++c) to[c] = from[members_[c]];
+      } else {
+        gathered_.resize(m);
+        for (std::size_t c = 0; c < m; ++c) gathered_[c] = from[members_[c]];
+        held = simd::ops<T>().from_floats(gathered_.data(), to, m) && held;
+      }
       set_diagonal(s);
     }
-    if (fresh.size() == m) return;
-    std::vector<const float*> rows;
+    if (fresh.size() == m) return held;
+    std::vector<const T*> rows;
     for (const std::size_t s : fresh) rows.push_back(row(s));
     for (std::size_t c = 0; c < m; ++c) {
-      float* to = values_.data() + c * stride_;
+      T* to = values_.data() + c * stride_;
       for (std::size_t k = 0; k < fresh.size(); ++k) to[fresh[k]] = rows[k][c];
     }
+    return held;
   }
 
   const float* kernel_;
@@ -141,8 +153,9 @@ class CompactKernel {
   std::span<const double> ridge_;
   std::vector<Id> members_, slot_of_;  // slot -> variable and back
   std::size_t stride_ = 0;
-  Buffer<float> values_;
-  std::vector<float> diagonal_;
+  Buffer<T> values_;
+  std::vector<simd::Real<T>> diagonal_;
+  std::vector<float> gathered_;
 };
 
 }  // namespace widemargin::grid

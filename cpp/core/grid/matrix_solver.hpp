@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/block/inner_problem.hpp"
@@ -27,17 +28,18 @@ struct Tuning {
   double share = 0.2;       // of the violation: bounded variables that violate less are left out
   double until = 0.1;       // of the violation: as far as a round goes
   std::int64_t leap_wait = 32;
+  std::size_t narrow_from = 1024;  // variables: their floats would not stay in the second-level cache
 };
 
 class MatrixSolver {
  public:
   MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, Patience& patience)
-      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), compact_(kernel, n), chosen_by_(n, 0) {}
+      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), floats_(kernel, n), fractions_(kernel, n), chosen_by_(n, 0) {}
 
   // What the square loss adds to the diagonal from now on; empty for nothing.
   void set_ridge(std::span<const double> ridge) {
     ridge_ = ridge;
-    compact_.set_ridge(ridge);
+    floats_.set_ridge(ridge);
   }
 
   // From a feasible point and its gradient.
@@ -50,11 +52,14 @@ class MatrixSolver {
       if (iterations >= stop.max_iterations) return Reason::iteration_budget;
       if (patience_.now()) return patience_.reason();
       choose(state, violation);
-      inner_.take(state, compact_.members());
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
-      smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), inner_stop.tolerance);
-      const Reason ended = smo::run(inner_.state, compact_, inner_stop, patience_, select_, step_, keeper, iterations);
-      if (!scatter(state)) return ended == Reason::converged ? Reason::stalled : ended;
+      bool narrow = fractions_do_ && ridge_.empty() && wanted_.size() >= tuning_.narrow_from;
+      if (narrow && !admit(fractions_)) narrow = fractions_do_ = false;
+      if (!narrow) admit(floats_);
+      const std::optional<Reason> ended = narrow ? round(state, fractions_, inner_stop, iterations) : round(state, floats_, inner_stop, iterations);
+      if (!ended) continue;
+      if (!narrow) return *ended;
+      fractions_do_ = false;
     }
   }
 
@@ -70,8 +75,19 @@ class MatrixSolver {
   }
 
  private:
-  // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from the middle. Members
-  // that are not needed any more stay while they are few: they may be wanted again.
+  // Solves the problem of the members of a compact kernel and takes their solution over; how that ended if nothing moved.
+  template <class T>
+  std::optional<Reason> round(DualState& state, CompactKernel<T>& kernel, const StopRule& stop, std::int64_t& iterations) {
+    inner_.take(state, kernel.members());
+    smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), stop.tolerance);
+    const Reason ended = smo::run(inner_.state, kernel, stop, patience_, select_, step_, keeper, iterations);
+    const bool moved = scatter(state, kernel.members());
+    if (!std::is_same_v<T, float>) fractions_do_ = surprise(state, kernel.members()) <= stop.tolerance;
+    if (moved) return std::nullopt;
+    return ended == Reason::converged ? Reason::stalled : ended;
+  }
+
+  // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from the middle.
   void choose(const DualState& state, double violation) {
     const std::array<simd::Lead, 2> leads = state.leads(n_);
     const double margin = 0.5 * tuning_.share * violation;
@@ -87,21 +103,35 @@ class MatrixSolver {
       candidates_.resize(tuning_.most);
     }
     ++choice_;
-    std::vector<Id> wanted, unwanted;
-    for (const Candidate& candidate : candidates_) wanted.push_back(candidate.variable), chosen_by_[static_cast<std::size_t>(candidate.variable)] = choice_;
-    std::sort(wanted.begin(), wanted.end());
-    for (const Id v : compact_.members())
+    wanted_.clear();
+    for (const Candidate& candidate : candidates_) wanted_.push_back(candidate.variable), chosen_by_[static_cast<std::size_t>(candidate.variable)] = choice_;
+    std::sort(wanted_.begin(), wanted_.end());
+  }
+
+  // Lets the chosen variables in, and out those that are not needed any more, unless they are few: they may be wanted again.
+  template <class T>
+  bool admit(CompactKernel<T>& kernel) const {
+    std::vector<Id> unwanted;
+    for (const Id v : kernel.members())
       if (chosen_by_[static_cast<std::size_t>(v)] != choice_) unwanted.push_back(v);
-    if (2 * unwanted.size() < wanted.size()) unwanted.clear();
-    compact_.change(wanted, unwanted);
+    if (2 * unwanted.size() < wanted_.size()) unwanted.clear();
+    return kernel.change(wanted_, unwanted);
+  }
+
+  // The largest difference between the gradient that the members' own problem ended with and the one that the whole kernel gives them.
+  double surprise(const DualState& state, const std::vector<Id>& members) const {
+    double largest = 0;
+    for (std::size_t r = 0; r < members.size(); ++r)
+      largest = std::max(largest, std::fabs(inner_.state.smooth_gradient(r) - state.smooth_gradient(static_cast<std::size_t>(members[r]))));
+    return largest;
   }
 
   // Takes the solution of the chosen variables over; false if nothing moved.
-  bool scatter(DualState& state) {
+  bool scatter(DualState& state, const std::vector<Id>& members) {
     std::vector<Id> changed;
     std::vector<double> by;
-    for (std::size_t r = 0; r < compact_.size(); ++r) {
-      const Id v = compact_.members()[r];
+    for (std::size_t r = 0; r < members.size(); ++r) {
+      const Id v = members[r];
       const std::size_t p = static_cast<std::size_t>(v);
       const double value = inner_.state.alpha[r];
       if (value == state.alpha[p]) continue;
@@ -126,9 +156,12 @@ class MatrixSolver {
   Patience& patience_;
   smo::SelectSecondOrder select_;
   smo::StepPlanningAhead step_{1};
-  CompactKernel compact_;
+  CompactKernel<float> floats_;
+  CompactKernel<simd::Fraction> fractions_;
+  bool fractions_do_ = true;  // they have the precision it takes
   block::InnerProblem inner_;
   std::vector<Candidate> candidates_;
+  std::vector<Id> wanted_;
   std::vector<std::uint32_t> chosen_by_;  // the last choice that took a variable
   std::uint32_t choice_ = 0;
 };

@@ -107,12 +107,12 @@ Lead move(double* G, const T* Ki, const T* Kj, double mu, const Flag* rises, con
 }
 
 template <class T>
-Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, const Flag* falls, std::size_t n, Pivot i) {
+Partner best_newton_partner(const double* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = i.gradient - G[c];
     if (!(falls[c] != 0 && slope > 0)) continue;
-    const double curvature = std::max(i.diagonal + diagonal[c] - 2.0 * Ki[c], least_curvature);
+    const double curvature = std::max(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature);
     const double gain = slope * slope / curvature;
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
@@ -126,26 +126,26 @@ double truncated_gain(double slope, double curvature, double room) {
 }
 
 template <class T>
-Partner best_ascending_partner(const double* G, const T* Ki, const T* diagonal, const double* room_down, std::size_t n, Pivot i) {
+Partner best_ascending_partner(const double* G, const T* Ki, const Real<T>* diagonal, const double* room_down, std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = i.gradient - G[c];
     const double room = std::min(i.room_up, room_down[c]);
     if (!(room > 0 && slope > 0)) continue;
-    const double gain = truncated_gain(slope, std::max(i.diagonal + diagonal[c] - 2.0 * Ki[c], least_curvature), room);
+    const double gain = truncated_gain(slope, std::max(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature), room);
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
   return best;
 }
 
 template <class T>
-Partner best_descending_partner(const double* G, const T* Ki, const T* diagonal, const double* room_up, std::size_t n, Pivot i) {
+Partner best_descending_partner(const double* G, const T* Ki, const Real<T>* diagonal, const double* room_up, std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = G[c] - i.gradient;
     const double room = std::min(i.room_down, room_up[c]);
     if (!(room > 0 && slope > 0)) continue;
-    const double gain = truncated_gain(slope, std::max(i.diagonal + diagonal[c] - 2.0 * Ki[c], least_curvature), room);
+    const double gain = truncated_gain(slope, std::max(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature), room);
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
   return best;
@@ -161,6 +161,15 @@ void subtract_rows(double* G, const T* const* rows, const double* coefficient, s
 }
 
 }  // namespace
+
+bool from_floats(const float* values, Fraction* out, std::size_t n) {
+  bool inside = true;
+  for (std::size_t c = 0; c < n; ++c) {
+    inside = inside && values[c] >= 0.0f && values[c] <= 1.0f;
+    out[c].parts = static_cast<std::uint16_t>(std::clamp(values[c], 0.0f, 1.0f) * 65535.0f + 0.5f);
+  }
+  return inside;
+}
 
 template <class T>
 const Ops<T>& table() {
@@ -180,6 +189,15 @@ const Ops<T>& table() {
                               .best_ascending_partner = best_ascending_partner<T>,
                               .best_descending_partner = best_descending_partner<T>,
                               .subtract_rows = subtract_rows<T>};
+  return ops;
+}
+template <>
+const Ops<Fraction>& table<Fraction>() {
+  static constexpr Ops<Fraction> ops{.from_floats = from_floats,
+                                     .move = move<Fraction>,
+                                     .best_newton_partner = best_newton_partner<Fraction>,
+                                     .best_ascending_partner = best_ascending_partner<Fraction>,
+                                     .subtract_rows = subtract_rows<Fraction>};
   return ops;
 }
 template const Ops<float>& table<float>();

@@ -13,6 +13,7 @@ struct Implementation {
   bool (*runs_here)();
   const Ops<float>& (*floats)();
   const Ops<double>& (*doubles)();
+  const Ops<Fraction>& (*fractions)();
   bool counts_bits_fast = false;
 };
 
@@ -29,11 +30,11 @@ bool has_avx512_popcount() { return has_avx512() && __builtin_cpu_supports("avx5
 
 // Narrowest first.
 const Implementation implementations[] = {
-    {"baseline", always, baseline::table<float>, baseline::table<double>},
+    {"baseline", always, baseline::table<float>, baseline::table<double>, baseline::table<Fraction>},
 #ifdef WIDEMARGIN_X86
-    {"avx2", has_avx2, avx2::table<float>, avx2::table<double>},
-    {"avx512", has_avx512, avx512::table<float>, avx512::table<double>},
-    {"avx512-popcount", has_avx512_popcount, avx512_popcount::table<float>, avx512_popcount::table<double>, true},
+    {"avx2", has_avx2, avx2::table<float>, avx2::table<double>, avx2::table<Fraction>},
+    {"avx512", has_avx512, avx512::table<float>, avx512::table<double>, avx512::table<Fraction>},
+    {"avx512-popcount", has_avx512_popcount, avx512_popcount::table<float>, avx512_popcount::table<double>, avx512_popcount::table<Fraction>, true},
 #endif
 };
 
@@ -66,6 +67,10 @@ const Ops<float>& ops<float>() {
 template <>
 const Ops<double>& ops<double>() {
   return current().load(std::memory_order_relaxed)->doubles();
+}
+template <>
+const Ops<Fraction>& ops<Fraction>() {
+  return current().load(std::memory_order_relaxed)->fractions();
 }
 
 bool counts_bits_fast() { return current().load()->counts_bits_fast; }

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/simd/fraction.hpp"
+
 namespace widemargin::simd {
 
 using Flag = std::int8_t;  // all bits set: yes; 0: no
@@ -75,6 +77,17 @@ struct Ops {
   void (*subtract_rows)(double* G, const T* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last);
 };
 
+// The loops of an SMO step over fractions.
+template <>
+struct Ops<Fraction> {
+  // The nearest fractions; false if a value lies outside of [0, 1].
+  bool (*from_floats)(const float* values, Fraction* out, std::size_t n);
+  Lead (*move)(double* G, const Fraction* Ki, const Fraction* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n);
+  Partner (*best_newton_partner)(const double* G, const Fraction* Ki, const float* diagonal, const Flag* falls, std::size_t n, Pivot i);
+  Partner (*best_ascending_partner)(const double* G, const Fraction* Ki, const float* diagonal, const double* room_down, std::size_t n, Pivot i);
+  void (*subtract_rows)(double* G, const Fraction* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last);
+};
+
 inline constexpr std::size_t sparse_lanes = 16;
 inline constexpr std::size_t gaussian_table = 128;
 // Directions of (nearly) no curvature (duplicates, indefinite kernels) are treated as having this one.
@@ -86,6 +99,8 @@ template <>
 const Ops<float>& ops<float>();
 template <>
 const Ops<double>& ops<double>();
+template <>
+const Ops<Fraction>& ops<Fraction>();
 const char* ops_name();
 bool counts_bits_fast();      // the implementation in use has an instruction for it
 bool use_ops(const char* name);  // false if this processor cannot run it or the name is unknown

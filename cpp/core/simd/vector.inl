@@ -75,6 +75,40 @@ inline Doubles load_as_double(const float* p) {
 #endif
 }
 
+inline Doubles load_as_double(const Fraction* p) {
+#if WIDEMARGIN_SIMD_BYTES == 64
+  return (Doubles)_mm512_maskz_cvtepi32_pd(0xff, _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))) * Fraction::unit;
+#else
+  return (Doubles)_mm256_cvtepi32_pd(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))) * Fraction::unit;
+#endif
+}
+// a - b
+template <class T>
+inline Doubles difference(const T* a, const T* b) {
+  return load_as_double(a) - load_as_double(b);
+}
+inline Doubles difference(const Fraction* a, const Fraction* b) {
+#if WIDEMARGIN_SIMD_BYTES == 64
+  const auto parts = [](const Fraction* p) { return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); };
+  return (Doubles)_mm512_maskz_cvtepi32_pd(0xff, _mm256_sub_epi32(parts(a), parts(b))) * Fraction::unit;
+#else
+  const auto parts = [](const Fraction* p) { return _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); };
+  return (Doubles)_mm256_cvtepi32_pd(_mm_sub_epi32(parts(a), parts(b))) * Fraction::unit;
+#endif
+}
+// `wide` of them, as what is computed with
+template <class T>
+inline Vec<T, wide> load_as_real(const T* p) {
+  return load<Vec<T, wide>>(p);
+}
+inline Vec<float, wide> load_as_real(const Fraction* p) {
+#if WIDEMARGIN_SIMD_BYTES == 64
+  return (Vec<float, wide>)_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))) * static_cast<float>(Fraction::unit);
+#else
+  return (Vec<float, wide>)_mm_cvtepi32_ps(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))) * static_cast<float>(Fraction::unit);
+#endif
+}
+
 inline Positions first_positions() {
   Positions p;
   for (size_t l = 0; l < wide; ++l) p[l] = static_cast<int64_t>(l);
@@ -462,7 +496,7 @@ Lead move(double* G, const T* Ki, const T* Kj, double mu, const Flag* rises, con
   return ends(
       G, rises, falls, n, [&](size_t c) { return G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c])); },
       [&](size_t c) {
-        const Doubles g = load<Doubles>(G + c) - mu * (load_as_double(Ki + c) - load_as_double(Kj + c));
+        const Doubles g = load<Doubles>(G + c) - mu * difference(Ki + c, Kj + c);
         store(G + c, g);
         return g;
       });
@@ -489,31 +523,33 @@ struct GainBest {
 };
 
 template <class T>
-inline T scalar_curvature(const T* Ki, const T* diagonal, size_t c, double Kii) {
-  const T q = static_cast<T>(Kii) + diagonal[c] - 2 * Ki[c];
-  return q > T(least_curvature) ? q : T(least_curvature);
+inline Real<T> scalar_curvature(const T* Ki, const Real<T>* diagonal, size_t c, double Kii) {
+  using R = Real<T>;
+  const R q = static_cast<R>(Kii) + diagonal[c] - 2 * static_cast<R>(Ki[c]);
+  return q > R(least_curvature) ? q : R(least_curvature);
 }
 
 template <class T>
-Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, const Flag* falls, size_t n, Pivot i) {
-  using B = GainBest<T>;
+Partner best_newton_partner(const double* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, size_t n, Pivot i) {
+  using R = Real<T>;
+  using B = GainBest<R>;
   using V = typename B::V;
   B best;
   typename B::Mask position;
-  for (size_t l = 0; l < wide; ++l) position[l] = static_cast<typename ExpParts<T>::Bits>(l);
-  const T Kii = static_cast<T>(i.diagonal);
+  for (size_t l = 0; l < wide; ++l) position[l] = static_cast<typename ExpParts<R>::Bits>(l);
+  const R Kii = static_cast<R>(i.diagonal);
   const Doubles none = splat<Doubles>(-1.0);
   size_t c = 0;
   for (; c + wide <= n; c += wide) {
     const Doubles slope = choose(falls + c, i.gradient - load<Doubles>(G + c), none);
     const V s = __builtin_convertvector(slope, V);
-    const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load<V>(Ki + c), splat<V>(T(least_curvature)));
-    best.offer(s > 0 ? s * s / q : splat<V>(T(-1)), position);
-    position += static_cast<typename ExpParts<T>::Bits>(wide);
+    const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load_as_real(Ki + c), splat<V>(R(least_curvature)));
+    best.offer(s > 0 ? s * s / q : splat<V>(R(-1)), position);
+    position += static_cast<typename ExpParts<R>::Bits>(wide);
   }
   Partner found = best.reduced();
   for (; c < n; ++c) {
-    const T s = static_cast<T>(i.gradient - G[c]);
+    const R s = static_cast<R>(i.gradient - G[c]);
     if (!(falls[c] != 0 && s > 0)) continue;
     const double gain = static_cast<double>(s * s / scalar_curvature(Ki, diagonal, c, i.diagonal));
     if (gain > found.gain) found = {gain, static_cast<int64_t>(c)};
@@ -523,43 +559,44 @@ Partner best_newton_partner(const double* G, const T* Ki, const T* diagonal, con
 
 // Both orientations of a truncated step; `sign` is +1 where i ascends (partners descend into room_down) and -1 where i descends.
 template <class T>
-inline Partner best_truncated(const double* G, const T* Ki, const T* diagonal, const double* room, size_t n, Pivot i, double own_room, double sign) {
-  using B = GainBest<T>;
+inline Partner best_truncated(const double* G, const T* Ki, const Real<T>* diagonal, const double* room, size_t n, Pivot i, double own_room, double sign) {
+  using R = Real<T>;
+  using B = GainBest<R>;
   using V = typename B::V;
   B best;
   typename B::Mask position;
-  for (size_t l = 0; l < wide; ++l) position[l] = static_cast<typename ExpParts<T>::Bits>(l);
-  const T Kii = static_cast<T>(i.diagonal);
+  for (size_t l = 0; l < wide; ++l) position[l] = static_cast<typename ExpParts<R>::Bits>(l);
+  const R Kii = static_cast<R>(i.diagonal);
   size_t c = 0;
   for (; c + wide <= n; c += wide) {
     const V s = __builtin_convertvector(sign * (i.gradient - load<Doubles>(G + c)), V);
-    const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load<V>(Ki + c), splat<V>(T(least_curvature)));
+    const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load_as_real(Ki + c), splat<V>(R(least_curvature)));
     const V limit = __builtin_convertvector(min_of(load<Doubles>(room + c), splat<Doubles>(own_room)), V);
     const V mu = min_of(s / q, limit);
-    const V gain = mu * (s - T(0.5) * q * mu);
-    best.offer((s > 0) & (limit > 0) ? gain : splat<V>(T(-1)), position);
-    position += static_cast<typename ExpParts<T>::Bits>(wide);
+    const V gain = mu * (s - R(0.5) * q * mu);
+    best.offer((s > 0) & (limit > 0) ? gain : splat<V>(R(-1)), position);
+    position += static_cast<typename ExpParts<R>::Bits>(wide);
   }
   Partner found = best.reduced();
   for (; c < n; ++c) {
-    const T s = static_cast<T>(sign * (i.gradient - G[c]));
-    const T limit = static_cast<T>(room[c] < own_room ? room[c] : own_room);
+    const R s = static_cast<R>(sign * (i.gradient - G[c]));
+    const R limit = static_cast<R>(room[c] < own_room ? room[c] : own_room);
     if (!(limit > 0 && s > 0)) continue;
-    const T q = scalar_curvature(Ki, diagonal, c, i.diagonal);
-    const T mu = s / q < limit ? s / q : limit;
-    const double gain = static_cast<double>(mu * (s - T(0.5) * q * mu));
+    const R q = scalar_curvature(Ki, diagonal, c, i.diagonal);
+    const R mu = s / q < limit ? s / q : limit;
+    const double gain = static_cast<double>(mu * (s - R(0.5) * q * mu));
     if (gain > found.gain) found = {gain, static_cast<int64_t>(c)};
   }
   return found;
 }
 
 template <class T>
-Partner best_ascending_partner(const double* G, const T* Ki, const T* diagonal, const double* room_down, size_t n, Pivot i) {
+Partner best_ascending_partner(const double* G, const T* Ki, const Real<T>* diagonal, const double* room_down, size_t n, Pivot i) {
   return best_truncated(G, Ki, diagonal, room_down, n, i, i.room_up, 1.0);
 }
 
 template <class T>
-Partner best_descending_partner(const double* G, const T* Ki, const T* diagonal, const double* room_up, size_t n, Pivot i) {
+Partner best_descending_partner(const double* G, const T* Ki, const Real<T>* diagonal, const double* room_up, size_t n, Pivot i) {
   return best_truncated(G, Ki, diagonal, room_up, n, i, i.room_down, -1.0);
 }
 
@@ -589,6 +626,27 @@ void subtract_rows(double* G, const T* const* rows, const double* coefficient, s
   }
 }
 
+bool from_floats(const float* values, Fraction* out, size_t n) {
+  using V = Vec<float, wide>;
+  using Parts = Vec<std::uint16_t, wide>;
+  V least = splat<V>(0.0f), most = splat<V>(1.0f);
+  size_t c = 0;
+  for (; c + wide <= n; c += wide) {
+    const V v = load<V>(values + c);
+    least = min_of(v, least), most = max_of(v, most);
+    const V parts = max_of(min_of(v, splat<V>(1.0f)), splat<V>(0.0f)) * 65535.0f + 0.5f;
+    store(out + c, __builtin_convertvector(__builtin_convertvector(parts, Vec<int32_t, wide>), Parts));
+  }
+  bool inside = true;
+  for (size_t l = 0; l < wide; ++l) inside = inside && least[l] >= 0.0f && most[l] <= 1.0f;
+  for (; c < n; ++c) {
+    inside = inside && values[c] >= 0.0f && values[c] <= 1.0f;
+    const float v = values[c] < 0.0f ? 0.0f : values[c] > 1.0f ? 1.0f : values[c];
+    out[c].parts = static_cast<std::uint16_t>(v * 65535.0f + 0.5f);
+  }
+  return inside;
+}
+
 }  // namespace
 
 template <class T>
@@ -609,6 +667,15 @@ const Ops<T>& table() {
                               .best_ascending_partner = best_ascending_partner<T>,
                               .best_descending_partner = best_descending_partner<T>,
                               .subtract_rows = subtract_rows<T>};
+  return ops;
+}
+template <>
+const Ops<Fraction>& table<Fraction>() {
+  static constexpr Ops<Fraction> ops{.from_floats = from_floats,
+                                     .move = move<Fraction>,
+                                     .best_newton_partner = best_newton_partner<Fraction>,
+                                     .best_ascending_partner = best_ascending_partner<Fraction>,
+                                     .subtract_rows = subtract_rows<Fraction>};
   return ops;
 }
 template const Ops<float>& table<float>();

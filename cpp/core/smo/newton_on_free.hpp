@@ -28,7 +28,7 @@ class NewtonOnFree {
       if (state.free(p)) free_.push_back(static_cast<Id>(p));
     const double m = static_cast<double>(free_.size());
     if (free_.size() < 2 || free_.size() > most) return std::numeric_limits<double>::infinity();
-    return m * (m * m / 40 + 16 * m + 0.3 * static_cast<double>(state.active));
+    return m * (m * m / 50 + 5 * m + 0.3 * static_cast<double>(state.active));
   }
 
   // Moves the variables found and updates the gradient of all active ones; false if nothing moved.
@@ -45,7 +45,7 @@ class NewtonOnFree {
       gradient_[r] = state.gradient[static_cast<std::size_t>(free_[r])];
       for (std::size_t c = 0; c < m; ++c) kernel_[r * m + c] = static_cast<double>(row[r][free_[c]]);
     }
-    if (!descend(state, sizeof(T) == sizeof(float) ? 1e-7 : 1e-13)) return false;
+    if (!descend(state, sizeof(T) == sizeof(double) ? 1e-13 : sizeof(T) == sizeof(float) ? 1e-7 : 1e-5)) return false;
     std::vector<double> by;
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(free_[r]);

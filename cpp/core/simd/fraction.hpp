@@ -1,0 +1,30 @@
+// Numbers from 0 to 1 in two bytes: multiples of 1/65535. For copies of kernel values that a search for a step runs over, where the memory
+// they take decides how fast it is; what is claimed about a solution comes from the kernel values themselves.
+#pragma once
+
+#include <cstdint>
+
+namespace widemargin::simd {
+
+struct Fraction {
+  static constexpr double unit = 1.0 / 65535;
+
+  std::uint16_t parts;
+
+  explicit operator double() const { return parts * unit; }
+  explicit operator float() const { return static_cast<float>(parts * unit); }
+};
+
+// What is computed with values that are stored as T.
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <>
+struct RealOf<Fraction> {
+  using type = float;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+
+}  // namespace widemargin::simd
