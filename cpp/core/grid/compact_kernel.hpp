@@ -1,7 +1,7 @@
 // The part of a kernel matrix that belongs to the variables worked on, gathered so that steps run over it in the processor's cache.
 //
-// Members come and go; only the rows and columns of those that came are gathered, so a member that stays from one problem to the next costs
-// nothing.
+// A row is gathered when it is first asked for. Members come and go; where few come, the rows that are there get their columns, so that a
+// member that stays from one problem to the next costs nothing.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +36,20 @@ class CompactKernel {
   const std::vector<Id>& members() const { return members_; }
   bool holds(Id variable) const { return slot_of_[static_cast<std::size_t>(variable)] != none; }
 
-  const T* row(std::size_t slot) const { return values_.data() + slot * stride_; }
-  void rows(std::span<const Id> slots, const T** out) const {
+  const T* row(std::size_t slot) {
+    if (gathered_[slot] == 0) gather(slot);
+    return at(slot);
+  }
+  void rows(std::span<const Id> slots, const T** out) {
     for (std::size_t r = 0; r < slots.size(); ++r) out[r] = row(static_cast<std::size_t>(slots[r]));
   }
   const simd::Real<T>* diagonal() const { return diagonal_.data(); }
 
-  // Those of `wanted` that are not members become members; `unwanted` ones leave. False if a value came up that T does not hold.
-  bool change(const std::vector<Id>& wanted, const std::vector<Id>& unwanted) {
+  // False once a value came up that T does not hold.
+  bool holds_its_values() const { return held_; }
+
+  // Those of `wanted` that are not members become members; `unwanted` ones leave.
+  void change(const std::vector<Id>& wanted, const std::vector<Id>& unwanted) {
     std::vector<std::size_t> holes;
     for (const Id v : unwanted) {
       Id& slot = slot_of_[static_cast<std::size_t>(v)];
@@ -85,31 +91,46 @@ class CompactKernel {
       }
       members_.pop_back();
     }
-    return gather(fresh);
+    for (const std::size_t s : fresh) {
+      set_diagonal(s);
+      gathered_[s] = 0;
+    }
+    if (fewer_than_a_quarter(fresh.size()))
+      add_columns(fresh);
+    else
+      std::fill(gathered_.begin(), gathered_.end(), 0);
   }
 
   // What is added to the diagonal; empty for nothing.
   void set_ridge(std::span<const double> ridge) {
     ridge_ = ridge;
-    for (std::size_t s = 0; s < size(); ++s) set_diagonal(s);
+    for (std::size_t s = 0; s < size(); ++s) {
+      set_diagonal(s);
+      if constexpr (std::is_same_v<T, float>)
+        if (gathered_[s] != 0) at(s)[s] = diagonal_[s];
+    }
   }
 
  private:
   static constexpr Id none = -1;
 
+  T* at(std::size_t slot) { return values_.data() + slot * stride_; }
+  bool fewer_than_a_quarter(std::size_t count) const { return 4 * count < size(); }
+
   void make_room(std::size_t count) {
-    diagonal_.resize(std::max(diagonal_.size(), count));
     if (count <= stride_) return;
     const std::size_t stride = (std::min(n_, count + count / 4) + 15) / 16 * 16;
+    diagonal_.resize(stride), gathered_.resize(stride, 0);
     if (values_.size() < stride * stride) {
       Buffer<T> wider(stride * stride);
-      for (std::size_t r = 0; r < members_.size(); ++r) std::copy_n(row(r), members_.size(), wider.data() + r * stride);
+      for (std::size_t r = 0; r < size(); ++r)
+        if (gathered_[r] != 0) std::copy_n(at(r), size(), wider.data() + r * stride);
       values_ = std::move(wider);
     } else {  // from the last row on, so that none is overwritten before it has moved
-      for (std::size_t r = members_.size(); r-- > 0;) std::memmove(values_.data() + r * stride, values_.data() + r * stride_, members_.size() * sizeof(T));
+      for (std::size_t r = size(); r-- > 0;)
+        if (gathered_[r] != 0) std::memmove(values_.data() + r * stride, at(r), size() * sizeof(T));
     }
     stride_ = stride;
-    diagonal_.resize(stride);
   }
 
   static Buffer<T>& at_rest() {
@@ -120,32 +141,31 @@ class CompactKernel {
   void set_diagonal(std::size_t slot) {
     const std::size_t v = static_cast<std::size_t>(members_[slot]);
     diagonal_[slot] = static_cast<float>(static_cast<double>(kernel_[v * n_ + v]) + (ridge_.empty() ? 0.0 : ridge_[v]));
-    if constexpr (std::is_same_v<T, float>) values_.data()[slot * stride_ + slot] = diagonal_[slot];
   }
 
-  bool gather(const std::vector<std::size_t>& fresh) {
-    const std::size_t m = members_.size();
-    bool held = true;
-    for (const std::size_t s : fresh) {
-      const float* from = kernel_ + static_cast<std::size_t>(members_[s]) * n_;
-      T* to = values_.data() + s * stride_;
-      if constexpr (std::is_same_v<T, float>) {
-        for (std::size_t c = 0; c < m; ++c) to[c] = from[members_[c]];
-      } else {
-        gathered_.resize(m);
-        for (std::size_t c = 0; c < m; ++c) gathered_[c] = from[members_[c]];
-        held = simd::ops<T>().from_floats(gathered_.data(), to, m) && held;
-      }
-      set_diagonal(s);
+  void gather(std::size_t slot) {
+    const float* from = kernel_ + static_cast<std::size_t>(members_[slot]) * n_;
+    T* to = at(slot);
+    if constexpr (std::is_same_v<T, float>) {
+      for (std::size_t c = 0; c < size(); ++c) to[c] = from[members_[c]];
+      to[slot] = diagonal_[slot];
+    } else {
+      floats_.resize(size());
+      for (std::size_t c = 0; c < size(); ++c) floats_[c] = from[members_[c]];
+      held_ = simd::ops<T>().from_floats(floats_.data(), to, size()) && held_;
     }
-    if (fresh.size() == m) return held;
+    gathered_[slot] = 1;
+  }
+
+  // The kernel is symmetric: the columns of new members are their rows, which are gathered in order.
+  void add_columns(const std::vector<std::size_t>& fresh) {
     std::vector<const T*> rows;
     for (const std::size_t s : fresh) rows.push_back(row(s));
-    for (std::size_t c = 0; c < m; ++c) {
-      T* to = values_.data() + c * stride_;
+    for (std::size_t c = 0; c < size(); ++c) {
+      if (gathered_[c] == 0) continue;
+      T* to = at(c);
       for (std::size_t k = 0; k < fresh.size(); ++k) to[fresh[k]] = rows[k][c];
     }
-    return held;
   }
 
   const float* kernel_;
@@ -155,7 +175,9 @@ class CompactKernel {
   std::size_t stride_ = 0;
   Buffer<T> values_;
   std::vector<simd::Real<T>> diagonal_;
-  std::vector<float> gathered_;
+  std::vector<std::uint8_t> gathered_;  // rows that are there
+  std::vector<float> floats_;
+  bool held_ = true;
 };
 
 }  // namespace widemargin::grid

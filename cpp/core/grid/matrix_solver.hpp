@@ -28,7 +28,7 @@ struct Tuning {
   double share = 0.2;       // of the violation: bounded variables that violate less are left out
   double until = 0.1;       // of the violation: as far as a round goes
   std::int64_t leap_wait = 32;
-  std::size_t narrow_from = 1024;  // variables: their floats would not stay in the second-level cache
+  std::size_t narrow_from = 512;  // variables: their floats would not stay in the second-level cache
 };
 
 class MatrixSolver {
@@ -53,9 +53,11 @@ class MatrixSolver {
       if (patience_.now()) return patience_.reason();
       choose(state, violation);
       const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
-      bool narrow = fractions_do_ && ridge_.empty() && wanted_.size() >= tuning_.narrow_from;
-      if (narrow && !admit(fractions_)) narrow = fractions_do_ = false;
-      if (!narrow) admit(floats_);
+      const bool narrow = fractions_do_ && ridge_.empty() && wanted_.size() >= tuning_.narrow_from;
+      if (narrow)
+        admit(fractions_);
+      else
+        admit(floats_);
       const std::optional<Reason> ended = narrow ? round(state, fractions_, inner_stop, iterations) : round(state, floats_, inner_stop, iterations);
       if (!ended) continue;
       if (!narrow) return *ended;
@@ -82,7 +84,7 @@ class MatrixSolver {
     smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), stop.tolerance);
     const Reason ended = smo::run(inner_.state, kernel, stop, patience_, select_, step_, keeper, iterations);
     const bool moved = scatter(state, kernel.members());
-    if (!std::is_same_v<T, float>) fractions_do_ = surprise(state, kernel.members()) <= stop.tolerance;
+    if (!std::is_same_v<T, float>) fractions_do_ = kernel.holds_its_values() && surprise(state, kernel.members()) <= stop.tolerance;
     if (moved) return std::nullopt;
     return ended == Reason::converged ? Reason::stalled : ended;
   }
@@ -110,12 +112,12 @@ class MatrixSolver {
 
   // Lets the chosen variables in, and out those that are not needed any more, unless they are few: they may be wanted again.
   template <class T>
-  bool admit(CompactKernel<T>& kernel) const {
+  void admit(CompactKernel<T>& kernel) const {
     std::vector<Id> unwanted;
     for (const Id v : kernel.members())
       if (chosen_by_[static_cast<std::size_t>(v)] != choice_) unwanted.push_back(v);
     if (2 * unwanted.size() < wanted_.size()) unwanted.clear();
-    return kernel.change(wanted_, unwanted);
+    kernel.change(wanted_, unwanted);
   }
 
   // The largest difference between the gradient that the members' own problem ended with and the one that the whole kernel gives them.
