@@ -78,10 +78,10 @@ class Chain {
     std::vector<double> alpha(start.begin(), start.end());
     const bool given = !alpha.empty();
     alpha.resize(n_, 0.0);
-    if (!given) stretch(link.problem, alpha);
+    if (given) return start_from_point(link, std::move(alpha), state);
+    stretch(link.problem, alpha);
     make_feasible(state, link.problem.total, alpha);
     place(state, alpha, std::vector<double>(n_, 0.0));
-    if (given) return;
     if (link.problem.total[0] != 0 || link.problem.total[1] != 0) return sharpen(state, link.problem.total, std::move(alpha));
     double objective = 0;
     for (std::size_t p = 0; p < n_; ++p) objective += 0.5 * (state.linear[p] + state.gradient[p]) * alpha[p];
@@ -90,6 +90,15 @@ class Chain {
     alpha.assign(n_, 0.0);
     make_feasible(state, link.problem.total, alpha);
     place(state, alpha, std::vector<double>(n_, 0.0));
+  }
+
+  // Any point: moved into the box, then onto the sums by the gradient it has there.
+  void start_from_point(const Link& link, std::vector<double> alpha, DualState& state) {
+    for (std::size_t p = 0; p < n_; ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
+    place(state, alpha, std::vector<double>(n_, 0.0));
+    const std::vector<double> from = alpha;
+    make_feasible_by_gradient(state, link.problem.total, alpha);
+    place(state, alpha, from);
   }
 
   // From a point that is spread over all variables to one that has the same sums on those with the largest gradients alone: for machines with
