@@ -1,4 +1,4 @@
-"""How many threads a number of jobs means."""
+"""How many threads a number of jobs means, and how many BLAS has."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import joblib
 import pytest
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_info
 
-from widemargin._runtime import thread_count
+from widemargin._runtime import single_threaded_blas, thread_count
 
 
 def test_numbers_mean_what_joblib_means_by_them() -> None:
@@ -51,3 +52,17 @@ def _in_a_worker(n_jobs: int) -> int:
 def test_daemonic_workers_use_threads_without_a_warning() -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(_in_a_worker, [3]) == [3]
+
+
+def test_overlapping_users_of_blas_restore_its_threads() -> None:
+    def threads() -> list[int]:
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = threads()
+    first, second = single_threaded_blas(), single_threaded_blas()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(threads()) == {1}
+    second.__exit__(None, None, None)
+    assert threads() == before

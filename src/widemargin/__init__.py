@@ -1,16 +1,33 @@
 """Support vector machines that choose themselves.
 
->>> from widemargin import SVC
+>>> from widemargin import SVC, select
 >>> from widemargin.datasets import chess_board
 >>> X, y = chess_board(500, random_state=0)
 >>> SVC(C=10.0, gamma=2.0).fit(X, y).score(X, y) > 0.95
+True
+>>> select(X, y).model.score(X, y) > 0.95
 True
 """
 
 from importlib.metadata import version as _version
 
 from widemargin._runtime import release_memory
-from widemargin.estimators import SVC, SVDD, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM
+from widemargin.estimators import (
+    SVC,
+    SVDD,
+    SVR,
+    GridSearchCV,
+    LeaveOneOutScore,
+    ModelFileError,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    PlainSearchWarning,
+    RejectionScore,
+    load_model,
+    save_model,
+    select,
+)
 
 __version__ = _version("widemargin")
 
@@ -19,9 +36,16 @@ __all__ = [
     "SVDD",
     "SVR",
     "GridSearchCV",
+    "LeaveOneOutScore",
+    "ModelFileError",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "PlainSearchWarning",
+    "RejectionScore",
     "__version__",
+    "load_model",
     "release_memory",
+    "save_model",
+    "select",
 ]

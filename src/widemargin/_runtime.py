@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numbers
 import os
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -25,10 +28,35 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def single_threaded_blas() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread each while the core's own threads call it."""
-    limits: AbstractContextManager[Any] = _thread_pools().limit(limits=1, user_api="blas")
-    return limits
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS to one thread each while the core's own threads call it.
+
+    The number of threads belongs to the whole process: the first of those who are within sets it, the last one restores
+    it.
+    """
+    with _limit.lock:
+        _limit.users += 1
+        if _limit.users == 1:
+            _limit.limiter = _thread_pools().limit(limits=1, user_api="blas")
+            _limit.limiter.__enter__()
+    try:
+        yield
+    finally:
+        with _limit.lock:
+            _limit.users -= 1
+            if _limit.users == 0 and _limit.limiter is not None:
+                _limit.limiter.__exit__(None, None, None)
+
+
+@dataclass
+class _Limit:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
+    limiter: AbstractContextManager[Any] | None = None
+
+
+_limit = _Limit()
 
 
 def thread_count(n_jobs: int | None) -> int:

@@ -44,9 +44,18 @@ def test_header_format_and_labels(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text("1,2\n3,4\n")
     assert read(str(path), "--header", labelled=False).names == ["1", "2"]
     assert read(str(path), "--no-header", labelled=False).names == ["column 1", "column 2"]
+    path.write_text("1|2\n3|4\n")
+    assert read(str(path), "--delimiter", "|", "--no-header").X.tolist() == [[1.0], [3.0]]
+    capsys.readouterr()
     path.write_text("1 0:5\n")
     assert read(str(path), "--format", "libsvm", "--zero-based").X.toarray().tolist() == [[5.0]]
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_delimiter_is_one_character(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        read(path, "--delimiter", "||")
+    assert "argument --delimiter: must be one character, got '||'" in capsys.readouterr().err
 
 
 def test_warnings_take_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,44 +7,48 @@ from pathlib import Path
 
 import pytest
 
-from widemargin.cli import main
+from widemargin.cli import demo, main
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def parse(table: str) -> dict[str, tuple[str, str]]:
-    """Return the two values of every row of the printed table."""
-    lines = table.splitlines()
-    rows = [re.split(r" {3,}", line.strip()) for line in lines[2 : lines.index("")]]
-    return {key: (board, cancer) for key, board, cancer in rows}
+def blocks(printed: str) -> list[dict[str, str]]:
+    """Return the facts of both problems by name."""
+    return [{line[:10].strip(): line[10:] for line in block.splitlines()[1:]} for block in printed.split("\n\n")[:2]]
 
 
-def test_demo_prints_a_table_and_writes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_chooses_machines_and_writes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "picture.png"
     assert main(["demo", "--output", str(picture), "--n-jobs", "1"]) == 0
     printed, complaints = capsys.readouterr()
     assert complaints == ""
-    assert re.split(r" {3,}", printed.splitlines()[0].strip()) == ["noisy chess board", "breast cancer"]
-    assert printed.endswith(f"Picture written to {picture}\n")
-    assert max(map(len, printed.splitlines()[:-1])) <= 80
+    assert printed.startswith("Noisy chess board: 4 by 4 fields, 10% of the labels random\ndata")
+    assert "\n\nBreast cancer: " in printed
+    assert f"\n\nPicture written to {picture}\n" in printed
+    assert "\033" not in printed
 
-    values = parse(printed)
-    assert values["rows to train on"] == ("2000", "398")
-    assert values["rows to test on"] == ("10000", "171")
-    assert values["features"] == ("2", "30")
-    assert values["classes"] == ("2", "2")
-    assert values["ended because"] == ("converged", "converged")
-    assert values["Bayes error"] == ("5.0%", "unknown")
-    board_error, cancer_error = (float(text.rstrip("%")) for text in values["test error"])
-    assert 5.0 < board_error < 12.0
-    assert cancer_error < 8.0
-    for key in ("support vectors", "iterations"):
-        assert all(int(text) > 0 for text in values[key])
-    for violation, gap, objective in zip(
-        values["KKT violation"], values["duality gap"], values["dual objective"], strict=True
-    ):
-        assert 0.0 <= float(violation) <= 1e-3
-        assert 0.0 <= float(gap) < 1e-2 * float(objective)
+    board, cancer = blocks(printed)
+    assert list(board)[:6] == ["data", "machine", "score", "ties", "work", "kernel"]
+    assert board["data"] == "1,000 rows, 2 features, 2 classes"
+    assert cancer["data"] == "398 rows, 30 features, 2 classes"
+    for one, least in ((board, 0.85), (cancer, 0.95)):
+        assert one["machine"].startswith("SVC, Gaussian kernel, standardised features: C = ")
+        score = re.fullmatch(r"accuracy (.*), standard error 0\.\d+ over 5 splits", one["score"])
+        assert score is not None
+        assert float(score[1]) > least
+        assert re.match(r"\d+ machines asked for, \d+ trained", one["work"])
+        computed, alone = (int(text.replace(",", "")) for text in re.findall(r"\d[\d,]*", one["kernel"]))
+        assert 0 < computed < alone / 5
+        assert one["training"].startswith("converged in ")
+        violation, gap = map(float, re.findall(r"\d\.\de[-+]\d\d", one["training"]))
+        assert violation <= 1e-3
+        assert 0.0 <= gap < 1.0
+    wrong = re.fullmatch(r"(.*)% of 10,000 are predicted wrong; no machine can get below 5\.0%", board["new rows"])
+    assert wrong is not None
+    assert 5.0 < float(wrong[1]) < 15.0
+    wrong = re.fullmatch(r"(.*)% of 171 are predicted wrong", cancer["new rows"])
+    assert wrong is not None
+    assert float(wrong[1]) < 8.0
 
     content = picture.read_bytes()
     assert content.startswith(PNG)
@@ -58,7 +62,7 @@ def test_demo_without_matplotlib(
     picture = tmp_path / "picture.png"
     assert main(["demo", "--output", str(picture)]) == 1
     printed, complaints = capsys.readouterr()
-    assert parse(printed)["Bayes error"] == ("5.0%", "unknown")
+    assert all("new rows" in block for block in blocks(printed))
     assert complaints == "No picture: it needs matplotlib, which pip install 'widemargin[plot]' brings.\n"
     assert not picture.exists()
 
@@ -71,7 +75,7 @@ def test_picture_that_cannot_be_written(
 ) -> None:
     assert main(["demo", "--output", str(tmp_path / name)]) == 1
     printed, complaints = capsys.readouterr()
-    assert "test error" in printed
+    assert "new rows" in printed
     assert "written" not in printed
     assert complaints.startswith(f"No picture: {tmp_path / name} could not be written ({reason}")
     assert complaints.count("\n") == 1
@@ -79,15 +83,15 @@ def test_picture_that_cannot_be_written(
 
 def test_seed_changes_the_data(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # drawing takes longest and is not the point here
-    tables = []
+    monkeypatch.setattr(demo, "BOARD_ROWS", 200)
+    found = []
     for seed in ("1", "1", "2"):
         main(["demo", "--seed", seed])
-        tables.append(parse(capsys.readouterr().out))
-        del tables[-1]["seconds"]
-    assert tables[0] == tables[1]
-    first, _, other = tables
+        found.append([{**block, "work": block["work"].partition(";")[0]} for block in blocks(capsys.readouterr().out)])
+    assert found[0] == found[1]
+    first, _, other = found
     for problem in (0, 1):
-        assert first["dual objective"][problem] != other["dual objective"][problem]
+        assert first[problem]["training"] != other[problem]["training"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,6 +110,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["demo", "--seed", "x"], "argument --seed: must be a whole number from 0 to 4294967295, got 'x'"),
         (["demo", "--n-jobs", "0"], "argument --n-jobs: must be a whole number other than 0, got '0'"),
         (["demo", "--n-jobs", "all"], "argument --n-jobs: must be a whole number other than 0, got 'all'"),
+        (["generate", "moons", "moons.csv"], "invalid choice: 'moons'"),
+        (["generate", "twonorm", "t.csv", "--rows", "0"], "argument --rows: must be a whole number of at least 1"),
     ],
 )
 def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:

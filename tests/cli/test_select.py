@@ -36,7 +36,8 @@ def test_select_and_predict(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     heads = [line.split()[0] for line in done.stdout.splitlines()]
-    assert heads[:5] == ["data", "machine", "score", "ties", "work"]
+    assert heads == ["data", "machine", "score", "ties", "work", "kernel", "model"]
+    assert "\033" not in done.stdout + done.stderr
     assert "200 rows, 2 features, 2 classes" in done.stdout
     saved = open_model(model)
     assert saved.selection is not None
@@ -85,6 +86,7 @@ def test_a_journal_is_continued_and_refused_for_other_data(tmp_path: Path, capsy
         (["--max-time", "1e-9"], "max_time"),
         (["--max-time", "-1"], "max_time"),
         (["--target", "missing"], "missing"),
+        (["--model", "absent/model.wm"], "--model must name a file in a folder that exists, got absent/model.wm"),
     ],
 )
 def test_errors_are_one_line(

@@ -170,6 +170,18 @@ def test_header_can_be_told(write: Write) -> None:
         read_table(path, header="yes")  # type: ignore[arg-type]
 
 
+def test_any_delimiter(write: Write) -> None:
+    path = write("a|b c|y\n1|2|0\n3|4|1\n", "table.svm")
+    table = read_table(path, delimiter="|")
+    assert table.names == ["a", "b c"]
+    assert table.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    rows = read_features(path, n_features=2, names=["b c", "a"], target="y", delimiter="|")
+    assert rows.X.tolist() == [[2.0, 1.0], [4.0, 3.0]]
+    with pytest.raises(ValueError, match="delimiter must be one character or None, got ''"):
+        read_table(path, delimiter="")
+    assert "delimiter='|' is for the format 'csv', got format='libsvm'" in refusal(path, delimiter="|", format="libsvm")
+
+
 def test_blank_lines_spaces_and_quotes(write: Write) -> None:
     table = read_table(write('\n a , "b, c",y\n\n 1 , 2 , x\n   \n"3","4","y\nz"\n\n'))
     assert table.names == ["a", "b, c"]
@@ -189,7 +201,8 @@ def test_blank_lines_spaces_and_quotes(write: Write) -> None:
         (b"a,b,y\n", "table.csv holds a header but no rows."),
         (
             b"a b y\n1 2 3\n",
-            "has no column left for a feature; fields must be separated by commas, semicolons or tabs.",
+            "has no column left for a feature; fields must be separated by commas, semicolons or tabs, unless a "
+            "delimiter is given.",
         ),
         (b"a,b,y\n1,2,3\n4,5\n", "table.csv, line 3: 2 fields found, expected 3."),
         (b"a,b,y\n1,2,3,4\n", "table.csv, line 2: 4 fields found, expected 3."),

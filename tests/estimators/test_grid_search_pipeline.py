@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -237,9 +238,33 @@ def test_routed_weights(scaled: bool) -> None:
             scoring=sklearn.metrics.make_scorer(sklearn.metrics.accuracy_score).set_score_request(sample_weight=False),
         ).fit(X, y, sample_weight=weights)
 
-    with pytest.warns(PlainSearchWarning, match="routed"):
+    told = pytest.warns(PlainSearchWarning, match="step0__sample_weight") if scaled else nullcontext()
+    with told:
         ours = searched(GridSearchCV, classifier())
     check_cells(ours, searched(PlainGridSearchCV, peer(classifier())))
+    unweighted = search_both(pipelines(StandardScaler()), ours.param_grid, X, y)[0]
+    assert (ours.cv_results_["mean_test_score"] != unweighted.cv_results_["mean_test_score"]).any()
+
+
+@pytest.mark.usefixtures("_routing")
+def test_weights_that_only_the_scorer_asks_for() -> None:
+    X, y = data("two")
+    weights = 10.0 ** np.random.default_rng(0).uniform(-2, 2, size=len(y))
+
+    def searched(search: Any, machine: Any) -> Any:
+        return search(
+            Pipeline(
+                [
+                    ("step0", StandardScaler().set_fit_request(sample_weight=False)),
+                    ("svc", machine.set_fit_request(sample_weight=False)),
+                ]
+            ),
+            {"svc__C": [1.0, 10.0], "svc__gamma": [0.05]},
+            cv=3,
+            scoring=sklearn.metrics.make_scorer(sklearn.metrics.accuracy_score).set_score_request(sample_weight=True),
+        ).fit(X, y, sample_weight=weights)
+
+    check_cells(searched(GridSearchCV, classifier()), searched(PlainGridSearchCV, peer(classifier())))
 
 
 def test_weights_by_the_name_of_the_step() -> None:
@@ -248,8 +273,19 @@ def test_weights_by_the_name_of_the_step() -> None:
     ours, theirs = pipelines(StandardScaler())
     grid = {"svc__C": [1.0, 10.0], "svc__gamma": [0.05]}
     alone = PlainGridSearchCV(theirs, grid, cv=3).fit(X, y, svc__sample_weight=weights)
-    with pytest.warns(PlainSearchWarning, match="svc__sample_weight"):
-        check_cells(GridSearchCV(ours, grid, cv=3).fit(X, y, svc__sample_weight=weights), alone)
+    check_cells(GridSearchCV(ours, grid, cv=3).fit(X, y, svc__sample_weight=weights), alone)
+    both = {"svc__sample_weight": weights, "step0__sample_weight": weights}
+    alone = PlainGridSearchCV(theirs, grid, cv=3).fit(X, y, **both)
+    with pytest.warns(PlainSearchWarning, match=r"\(step0__sample_weight\)"):
+        check_cells(GridSearchCV(ours, grid, cv=3).fit(X, y, **both), alone)
+
+
+def test_weights_for_nobody_are_refused_as_by_a_pipeline() -> None:
+    X, y = data("two")
+    ours, _ = pipelines(StandardScaler())
+    search = GridSearchCV(ours, {"svc__C": [1.0]}, cv=3)
+    with pytest.warns(PlainSearchWarning), pytest.raises(ValueError, match="sample_weight"):
+        search.fit(X, y, sample_weight=np.ones(len(y)))
 
 
 def test_pipelines_that_cannot_share_are_announced(tmp_path: Any) -> None:

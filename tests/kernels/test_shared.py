@@ -237,6 +237,32 @@ def test_threads_that_ask_for_one_matrix_share_it() -> None:
     assert len(set(found)) == 1
 
 
+@pytest.mark.parametrize("family", ["rbf", "poly"])
+def test_values_are_counted_when_they_are_computed(family: str) -> None:
+    n = 70
+    shared = SharedKernel(data("dense", n), family)
+    wide, narrow, narrower = (KernelParameters(family, gamma) for gamma in (0.1, 1.0, 2.0))
+    counts = [shared.counted_matrix(p)[1] for p in (wide, wide, narrow, wide, narrower, wide, narrow)]
+    # The last one had to make room.
+    assert counts == [n * n, 0, n * n, 0, n * n, 0, n * n]
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed", lambda left, right: np.ones((len(left), len(right)))])
+def test_values_of_a_kernel_without_parameters_are_counted_once(kernel: Any) -> None:
+    n = 70
+    X = np.eye(n) if kernel == "precomputed" else data("dense", n)
+    shared = SharedKernel(X, kernel)
+    counts = [shared.counted_matrix(KernelParameters(kernel))[1] for _ in range(3)]
+    assert counts == [0 if kernel == "precomputed" else n * n, 0, 0]
+
+
+def test_threads_count_a_matrix_once() -> None:
+    shared = SharedKernel(data("dense", n=150))
+    with ThreadPoolExecutor(8) as threads:
+        counts = list(threads.map(lambda _: shared.counted_matrix(KernelParameters("rbf", 0.5))[1], range(32)))
+    assert sorted(counts) == [0] * 31 + [150 * 150]
+
+
 @pytest.mark.parametrize("family", ["rbf", "linear"])
 def test_more_threads_change_nothing(family: str) -> None:
     X = data("dense", n=300)

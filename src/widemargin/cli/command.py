@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from widemargin.cli import demo, predict, select
+from widemargin.cli import demo, generate, predict, select
 from widemargin.cli.messages import OneLineParser, run_subcommand
 
 
@@ -27,17 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["demo", "--output", "picture.png"])  # doctest: +SKIP
     0
     """
-    parser = OneLineParser(prog="widemargin", description="Train support vector machines exactly, and say how exactly.")
+    parser = OneLineParser(
+        prog="widemargin", description="Choose and train support vector machines exactly, and say how exactly."
+    )
     parser.add_argument("--version", action="version", version=f"widemargin {version('widemargin')}")
     subcommands = parser.add_subparsers(title="subcommands", metavar="subcommand", required=True)
-    demo.configure(
-        subcommands.add_parser(
-            "demo",
-            help="train two machines, print a table, write a picture",
-            description="Trains on a generated noisy chess board and on scikit-learn's breast-cancer data, prints what"
-            " was measured and writes a picture of both machines.",
-        )
-    )
     select.configure(
         subcommands.add_parser(
             "select",
@@ -52,6 +46,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             help="predict the rows of a table with a saved model",
             description="Reads the columns that the model was trained on, in whatever order, and writes a CSV table"
             " with one prediction a line.",
+        )
+    )
+    generate.configure(
+        subcommands.add_parser(
+            "generate",
+            help="write a table to try things out on",
+            description="Draws rows of a distribution whose best possible error is known, and writes a CSV table.",
+        )
+    )
+    demo.configure(
+        subcommands.add_parser(
+            "demo",
+            help="choose two machines, say how good they are, write a picture",
+            description="Chooses a machine for a generated noisy chess board and one for scikit-learn's breast-cancer"
+            " data, says what was chosen and how good that is on rows held out, and writes a picture of both.",
         )
     )
     return run_subcommand(parser.parse_args(arguments))

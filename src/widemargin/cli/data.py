@@ -7,7 +7,9 @@ from typing import Any
 import scipy.sparse as sp
 
 from widemargin.cli.messages import note
-from widemargin.datasets.tables import FORMATS, TARGET_NAMES, Table, read_features, read_table
+from widemargin.cli.options import character
+from widemargin.datasets import Table, read_features, read_table
+from widemargin.datasets.tables import FORMATS, TARGET_NAMES
 from widemargin.estimators.model_file import SavedModel
 
 
@@ -18,6 +20,12 @@ def add_table_options(parser: argparse.ArgumentParser, purpose: str) -> None:
     )
     parser.add_argument(
         "--format", choices=FORMATS, help="what the table is (default: by the end of its name, else by its first lines)"
+    )
+    parser.add_argument(
+        "--delimiter",
+        type=character,
+        metavar="CHARACTER",
+        help="what stands between fields (default: the one of comma, semicolon and tab that splits the first lines)",
     )
     parser.add_argument(
         "--header",
@@ -50,6 +58,7 @@ def training_table(arguments: argparse.Namespace, *, labelled: bool = True) -> T
         target=arguments.target,
         labelled=labelled,
         format=arguments.format,
+        delimiter=arguments.delimiter,
         header=arguments.header,
         encode=arguments.encode,
         ignore=arguments.ignore,
@@ -69,6 +78,7 @@ def new_rows(arguments: argparse.Namespace, saved: SavedModel) -> Any:
         encoded=saved.encoded,
         target=saved.target,
         format=arguments.format,
+        delimiter=arguments.delimiter,
         header=arguments.header,
         zero_based=arguments.zero_based,
     )

@@ -1,12 +1,10 @@
-"""``widemargin demo``: two machines, a table of what was measured about them, and a picture."""
+"""``widemargin demo``: machines chosen for two problems, what is known of them, and a picture."""
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,39 +12,40 @@ import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC
-from widemargin.cli.options import n_jobs
+from widemargin.cli.facts import Facts, print_facts, print_heading
+from widemargin.cli.messages import progress_bar
+from widemargin.cli.options import n_jobs, seed
+from widemargin.cli.select import described
 from widemargin.datasets import bayes_error, chess_board
-from widemargin.reports import DecisionSurface, DecisionValues, aligned, decision_surface
+from widemargin.estimators.selection import Selection, select
+from widemargin.reports import DecisionSurface, DecisionValues, decision_surface
 
 BOARD_SIZE = 4
 BOARD_NOISE = 0.1
-BOARD_ROWS, BOARD_TEST_ROWS = 2000, 10_000
+BOARD_ROWS, BOARD_TEST_ROWS = 1000, 10_000
+SPLITS = 5
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Training and test rows, and the machine to train on them."""
+    """Rows to choose a machine by, and others to test it on."""
 
     name: str
+    what: str
     X: npt.NDArray[np.float64]
     y: npt.NDArray[Any]
     X_test: npt.NDArray[np.float64]
     y_test: npt.NDArray[Any]
-    C: float
-    gamma: float
     bayes_error: float | None
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A problem's machine, how long its training took, and its share of errors on the test rows."""
+class Chosen:
+    """What was chosen for a problem, and its share of errors on the test rows."""
 
     problem: Problem
-    model: SVC
-    seconds: float
+    selection: Selection
     test_error: float
 
 
@@ -60,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the picture; its ending names the format: png, pdf or svg (default: %(default)s)",
     )
     parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="seed of the board and of the split (default: %(default)s)"
+        "--seed", type=seed, default=0, metavar="N", help="seed of the board and of the split (default: %(default)s)"
     )
     parser.add_argument(
         "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 takes all cores (default: %(default)s)"
@@ -69,12 +68,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, print the table, write the picture; 1 if the picture could not be written."""
-    board = train(chess_board_problem(arguments.seed), arguments.n_jobs)
-    cancer = train(breast_cancer_problem(arguments.seed), arguments.n_jobs)
-    print(table([board, cancer]))
-    print()
-    return write_picture(arguments.output, board, cancer)
+    """Choose, say what was chosen, write the picture; 1 if that could not be written."""
+    found, progress = [], progress_bar(quiet=False)
+    for problem in (chess_board_problem(arguments.seed), breast_cancer_problem(arguments.seed)):
+        print_heading(f"{problem.name}: {problem.what}")
+        found.append(choose(problem, arguments.n_jobs, progress))
+        print_facts(facts(found[-1]))
+        print()
+    status = write_picture(arguments.output, *found)
+    print("A machine for a table of your own: widemargin select TABLE --model FILE")
+    return status
 
 
 def chess_board_problem(seed: int) -> Problem:
@@ -83,90 +86,77 @@ def chess_board_problem(seed: int) -> Problem:
     X, y = chess_board(BOARD_ROWS, size=BOARD_SIZE, noise=BOARD_NOISE, random_state=generator)
     X_test, y_test = chess_board(BOARD_TEST_ROWS, size=BOARD_SIZE, noise=BOARD_NOISE, random_state=generator)
     smallest = bayes_error(chess_board, size=BOARD_SIZE, noise=BOARD_NOISE)
-    return Problem("noisy chess board", X, y, X_test, y_test, C=10.0, gamma=4.0, bayes_error=smallest)
+    what = f"{BOARD_SIZE} by {BOARD_SIZE} fields, {BOARD_NOISE:.0%} of the labels random"
+    return Problem("Noisy chess board", what, X, y, X_test, y_test, smallest)
 
 
 def breast_cancer_problem(seed: int) -> Problem:
-    """Split the breast-cancer data, and scale both parts by what the training part alone says."""
+    """Split the breast-cancer data."""
     bunch = load_breast_cancer()
     labels = bunch.target_names[bunch.target]
     X, X_test, y, y_test = train_test_split(bunch.data, labels, test_size=0.3, stratify=labels, random_state=seed)
-    scaler = StandardScaler().fit(X)
-    return Problem(
-        "breast cancer", scaler.transform(X), y, scaler.transform(X_test), y_test, C=10.0, gamma=0.01, bayes_error=None
-    )
+    return Problem("Breast cancer", "malignant or benign, by 30 measurements", X, y, X_test, y_test, None)
 
 
-def train(problem: Problem, n_jobs: int) -> Trained:
-    """Fit the problem's machine and count its errors on the test rows."""
-    model = SVC(C=problem.C, gamma=problem.gamma, n_jobs=n_jobs)
-    start = perf_counter()
-    model.fit(problem.X, problem.y)
-    seconds = perf_counter() - start
-    wrong = model.predict(problem.X_test) != problem.y_test
-    return Trained(problem, model, seconds, float(np.mean(wrong)))
+def choose(problem: Problem, n_jobs: int, progress: str | None) -> Chosen:
+    """Choose a machine, and count its errors on the test rows."""
+    selection = select(problem.X, problem.y, n_splits=SPLITS, n_jobs=n_jobs, progress=progress)
+    wrong = selection.model.predict(problem.X_test) != problem.y_test
+    return Chosen(problem, selection, float(np.mean(wrong)))
 
 
-def table(results: Sequence[Trained]) -> str:
-    """Return what was measured, one column per problem."""
-    columns = [_column(result) for result in results]
-    names = ["", *(result.problem.name for result in results)]
-    return aligned([names, *([key, *(column[key] for column in columns)] for key in columns[0])])
+def facts(chosen: Chosen) -> Facts:
+    """Say what ``widemargin select`` says, how exactly the machine was trained, and how it does on rows held out."""
+    problem, machine = chosen.problem, chosen.selection.model[-1]
+    (report,) = machine.fit_report_
+    truth = f"{chosen.test_error:.1%} of {len(problem.y_test):,} are predicted wrong"
+    if problem.bayes_error is not None:
+        truth += f"; no machine can get below {problem.bayes_error:.1%}"
+    return [
+        *described(chosen.selection, problem.X.shape, problem.y, regression=False, splits=SPLITS),
+        (
+            "training",
+            f"{report.reason} in {report.iterations:,} steps with {len(machine.support_):,} support vectors; "
+            f"KKT violation {report.kkt_violation:.1e}, duality gap {report.duality_gap:.1e}",
+        ),
+        ("new rows", truth),
+    ]
 
 
-def _column(result: Trained) -> dict[str, str]:
-    problem, (report,) = result.problem, result.model.fit_report_
-    known = problem.bayes_error
-    return {
-        "rows to train on": f"{len(problem.y)}",
-        "rows to test on": f"{len(problem.y_test)}",
-        "features": f"{problem.X.shape[1]}",
-        "classes": f"{len(result.model.classes_)}",
-        "C": f"{problem.C:g}",
-        "gamma": f"{problem.gamma:g}",
-        "support vectors": f"{len(result.model.support_)}",
-        "iterations": f"{report.iterations}",
-        "ended because": f"{report.reason}",
-        "dual objective": f"{report.objective:.3f}",
-        "duality gap": f"{report.duality_gap:.1e}",
-        "KKT violation": f"{report.kkt_violation:.1e}",
-        "seconds": f"{result.seconds:.3f}",
-        "test error": f"{result.test_error:.1%}",
-        "Bayes error": "unknown" if known is None else f"{known:.1%}",
-    }
-
-
-def board_panel(result: Trained) -> DecisionSurface:
+def board_panel(chosen: Chosen) -> DecisionSurface:
     """Return the chess board's decision surface."""
+    problem = chosen.problem
     return decision_surface(
-        result.model,
-        result.problem.X,
-        result.problem.y,
+        chosen.selection.model,
+        problem.X,
+        problem.y,
         lower=0,
         upper=BOARD_SIZE,
-        title=f"{result.problem.name.capitalize()}, {BOARD_NOISE:.0%} of the labels random\n"
-        f"test error {result.test_error:.1%}, best possible {result.problem.bayes_error:.1%}",
+        title=f"{problem.name}, {BOARD_NOISE:.0%} of the labels random\n"
+        f"test error {chosen.test_error:.1%}, best possible {problem.bayes_error:.1%}",
     )
 
 
-def cancer_panel(result: Trained) -> DecisionValues:
+def cancer_panel(chosen: Chosen) -> DecisionValues:
     """Return the test rows by decision value, spread out along the leading principal component.
 
     With 30 features a boundary drawn in two of them would mislead; along the decision value it is exact.
     """
-    problem = result.problem
-    first, second = result.model.classes_
+    problem, model = chosen.problem, chosen.selection.model
+    first, second = model.classes_
+    scaler = model[:-1]
+    leading = PCA(n_components=1).fit(scaler.transform(problem.X))
     return DecisionValues(
-        title=f"{problem.name.capitalize()}, {len(problem.y_test)} rows held out\ntest error {result.test_error:.1%}",
-        values=np.asarray(result.model.decision_function(problem.X_test)),
-        spread=PCA(n_components=1).fit(problem.X).transform(problem.X_test)[:, 0],
+        title=f"{problem.name}, {len(problem.y_test)} rows held out\ntest error {chosen.test_error:.1%}",
+        values=np.asarray(model.decision_function(problem.X_test)),
+        spread=leading.transform(scaler.transform(problem.X_test))[:, 0],
         spread_name="leading principal component of the 30 features",
         positive=np.asarray(problem.y_test == second),
         class_names=(str(first), str(second)),
     )
 
 
-def write_picture(path: Path, board: Trained, cancer: Trained) -> int:
+def write_picture(path: Path, board: Chosen, cancer: Chosen) -> int:
     """Write the picture and say where it went, or in one sentence why it could not be written."""
     if find_spec("matplotlib") is None:
         print("No picture: it needs matplotlib, which pip install 'widemargin[plot]' brings.", file=sys.stderr)
@@ -182,10 +172,3 @@ def write_picture(path: Path, board: Trained, cancer: Trained) -> int:
         return 1
     print(f"Picture written to {path.resolve()}")
     return 0
-
-
-def _seed(text: str) -> int:
-    # scikit-learn's split takes 32 bits.
-    if not (text.isdecimal() and int(text) < 2**32):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {2**32 - 1}, got {text!r}")
-    return int(text)

@@ -5,6 +5,7 @@ import os
 import sys
 import warnings
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from widemargin.datasets.tables import TableError
@@ -33,6 +34,16 @@ class OneLineParser(argparse.ArgumentParser):
 def note(sentence: str) -> None:
     """Print a remark, aside from what is printed as a result."""
     print(_one_line(sentence), file=sys.stderr)
+
+
+def progress_bar(quiet: bool) -> str | None:
+    """Choose how a search shows its progress: by a bar where standard error is a terminal, unless it is to be quiet."""
+    if quiet or not sys.stderr.isatty():
+        return None
+    if find_spec("rich") is None:
+        note("No progress is shown: that takes rich, which pip install 'widemargin[progress]' brings.")
+        return None
+    return "rich"
 
 
 def run_subcommand(chosen: argparse.Namespace) -> int:

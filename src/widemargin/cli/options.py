@@ -2,9 +2,33 @@
 
 import argparse
 
+#: scikit-learn's splits take seeds of 32 bits.
+LARGEST_SEED = 2**32 - 1
+
 
 def n_jobs(text: str) -> int:
     """Read a number of threads."""
     if not text.removeprefix("-").isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"must be a whole number other than 0, got {text!r}")
+    return int(text)
+
+
+def whole_number(text: str) -> int:
+    """Read a number of things, one at least."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def character(text: str) -> str:
+    """Read a single character."""
+    if len(text) != 1:
+        raise argparse.ArgumentTypeError(f"must be one character, got {text!r}")
+    return text
+
+
+def seed(text: str) -> int:
+    """Read the seed of random numbers."""
+    if not (text.isdecimal() and int(text) <= LARGEST_SEED):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {LARGEST_SEED}, got {text!r}")
     return int(text)

@@ -1,17 +1,21 @@
 """``widemargin select``: choose a machine for a table, and keep it."""
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from widemargin.cli.data import add_table_options, add_training_options, training_table
-from widemargin.cli.messages import CommandError
+from widemargin.cli.facts import Facts, print_facts
+from widemargin.cli.messages import CommandError, progress_bar
 from widemargin.cli.options import n_jobs
 from widemargin.estimators.model_file import save_model
+from widemargin.estimators.search_report import WorkReport
 from widemargin.estimators.selection import Selection, select
 from widemargin.study import JournalError
+from widemargin.study.progress import duration
 
 #: Whole numbers of up to so many different values are classes.
 MOST_CLASSES = 20
@@ -43,6 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     assert table.y is not None
     regression = arguments.task == "numbers" if arguments.task else not _are_classes(table.y)
     _require_splits(table.y, arguments.splits, regression)
+    _require_folder(arguments.model)
+    # Candidates that time did not suffice for have no score; the work that was left is told.
+    warnings.filterwarnings("ignore", "One or more of the test scores are non-finite", UserWarning)
     try:
         chosen = select(
             table.X,
@@ -52,11 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
             max_time=arguments.max_time,
             journal=arguments.journal,
             n_jobs=arguments.n_jobs,
-            progress=None if arguments.quiet else True,
+            progress=progress_bar(arguments.quiet),
         )
     except (JournalError, ValueError, TimeoutError) as problem:
         raise CommandError(str(problem)) from None
-    print(described(chosen, table.X.shape, table.y, regression=regression, splits=arguments.splits))
+    print_facts(described(chosen, table.X.shape, table.y, regression=regression, splits=arguments.splits))
     if arguments.model is not None:
         save_model(
             chosen.model,
@@ -66,31 +73,44 @@ def run(arguments: argparse.Namespace) -> int:
             encoded=table.encoded,
             selection={"score": chosen.score, "standard_error": chosen.standard_error, **chosen.parameters},
         )
-        print(f"model     {arguments.model}")
+        print_facts([("model", str(arguments.model))])
     return 0
 
 
-def described(chosen: Selection, shape: tuple[int, int], y: Any, *, regression: bool, splits: int) -> str:
+def described(chosen: Selection, shape: tuple[int, int], y: Any, *, regression: bool, splits: int) -> Facts:
     """Say in a few lines what was chosen, how sure that is, and what it took."""
     kind = "numbers" if regression else f"{len(np.unique(y))} classes"
     values = ", ".join(f"{name} = {value:.4g}" for name, value in chosen.parameters.items())
-    machines, solved, equal = (sum(getattr(r, k) for r in chosen.reports) for k in ("machines", "solved", "repeated"))
-    work = f"{machines:,} machines asked for, {solved:,} trained"
-    if equal:
-        work += f", {equal:,} equal to one that was"
-    work += f"; {sum(report.seconds for report in chosen.reports):.2g} s"
-    lines = [
-        f"data      {shape[0]:,} rows, {shape[1]:,} features, {kind}",
-        f"machine   {'SVR' if regression else 'SVC'}, Gaussian kernel, standardised features: {values}",
-        f"score     {'R^2' if regression else 'accuracy'} {chosen.score:.4f}, standard error "
-        f"{chosen.standard_error:.4f} over {splits} splits",
-        f"ties      {_tied(chosen)}",
-        f"work      {work}",
+    work = chosen.work
+    facts = [
+        ("data", f"{shape[0]:,} rows, {shape[1]:,} features, {kind}"),
+        ("machine", f"{'SVR' if regression else 'SVC'}, Gaussian kernel, standardised features: {values}"),
+        (
+            "score",
+            f"{'R^2' if regression else 'accuracy'} {chosen.score:.4f}, standard error {chosen.standard_error:.4f} "
+            f"over {splits} splits",
+        ),
+        ("ties", _tied(chosen)),
+        ("work", _work(work)),
+        (
+            "kernel",
+            f"{work.kernel_evaluations:,} values computed; {work.cold_kernel_evaluations:,} if machines shared nothing",
+        ),
     ]
     if chosen.edges:
         ends = ", ".join(f"{name} is the {edge} that was tried" for name, edge in chosen.edges.items())
-        lines.append(f"edge      {ends}; a better one may lie beyond")
-    return "\n".join(lines)
+        facts.append(("edge", f"{ends}; a better one may lie beyond"))
+    return facts
+
+
+def _work(work: WorkReport) -> str:
+    parts = [f"{work.machines:,} machines asked for", f"{work.solved:,} trained"]
+    if work.repeated:
+        parts.append(f"{work.repeated:,} equal to one that was")
+    if work.unfinished:
+        parts.append(f"{work.unfinished:,} left undone")
+    seconds = f"{work.seconds:.2f} s" if work.seconds < 10 else duration(work.seconds)
+    return f"{', '.join(parts)}; {seconds}"
 
 
 def _tied(chosen: Selection) -> str:
@@ -100,7 +120,7 @@ def _tied(chosen: Selection) -> str:
     for name in ("C", "gamma"):
         values = [one[name] for one in chosen.ties]
         ranges.append(f"{name} {min(values):.4g} to {max(values):.4g}")
-    tied = f"{len(chosen.ties)} of {chosen.candidates} candidates score as well"
+    tied = f"{len(chosen.ties)} of {chosen.candidates} candidates score the same"
     return f"{tied} ({', '.join(ranges)}); the smoothest is kept"
 
 
@@ -118,3 +138,9 @@ def _require_splits(y: Any, splits: int, regression: bool) -> None:
         raise CommandError(f"--splits must be from 2 to {least}, the number of {what}; got {splits}")
     if not regression and len(np.unique(y)) < 2:
         raise CommandError("the target holds one class only; two are needed")
+
+
+def _require_folder(model: Path | None) -> None:
+    """Refuse a model file that could not be written, before it takes a search to find out."""
+    if model is not None and not model.resolve().parent.is_dir():
+        raise CommandError(f"--model must name a file in a folder that exists, got {model}")

@@ -6,15 +6,21 @@ from widemargin.datasets.csv_file import read_csv
 from widemargin.datasets.glasmachers import chess_board, noisy_chess_board, sparse_coordinates
 from widemargin.datasets.libsvm_file import read_libsvm
 from widemargin.datasets.npz_folder import data_folder, load_npz
+from widemargin.datasets.tables import Features, Table, TableError, read_features, read_table
 
 __all__ = [
+    "Features",
+    "Table",
+    "TableError",
     "bayes_error",
     "chess_board",
     "data_folder",
     "load_npz",
     "noisy_chess_board",
     "read_csv",
+    "read_features",
     "read_libsvm",
+    "read_table",
     "ringnorm",
     "sparse_coordinates",
     "twonorm",

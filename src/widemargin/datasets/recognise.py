@@ -35,7 +35,9 @@ _FOREIGN = {
 }
 
 
-def open_table(path: FilePath, format: str | None, header: bool | None, known: Sequence[str]) -> Grid | None:
+def open_table(
+    path: FilePath, format: str | None, header: bool | None, known: Sequence[str], delimiter: str | None = None
+) -> Grid | None:
     """Find out what a file holds; return the layout of delimited text, or None for the LIBSVM format.
 
     Parameters
@@ -46,21 +48,27 @@ def open_table(path: FilePath, format: str | None, header: bool | None, known: S
         None goes by the end of the file's name, else by its first lines.
     header : bool or None
     known : sequence of str
-        As in :func:`widemargin.datasets.delimited.find_layout`.
+    delimiter : str or None
+        As in :func:`widemargin.datasets.delimited.find_layout`; one that is given rules the LIBSVM format out.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))} or None, got {format!r}.")
     if header not in (None, True, False):
         raise ValueError(f"header must be True, False or None, got {header!r}.")
+    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
+        raise ValueError(f"delimiter must be one character or None, got {delimiter!r}.")
+    if delimiter is not None and format not in (None, "csv"):
+        raise TableError(f"delimiter={delimiter!r} is for the format 'csv', got format={format!r}.")
     name = fspath(path)
     with _decompressed(name), open_bytes(path) as stream:
         head = stream.read(HEAD_BYTES)
         _require_text(name, head)
-        recognised = format or _FORMAT_OF.get(_suffix(name)) or _format_of(head)
+        recognised = format or (delimiter and "csv") or _FORMAT_OF.get(_suffix(name)) or _format_of(head)
         if recognised == "libsvm":
             return None
         data = head + stream.read()
-    return find_layout(name, data, delimiter="\t" if recognised == "tsv" else None, header=header, known=known)
+    delimiter = "\t" if recognised == "tsv" else delimiter
+    return find_layout(name, data, delimiter=delimiter, header=header, known=known)
 
 
 def read_sparse(path: FilePath, n_features: int | None, zero_based: bool) -> tuple[csr_matrix, npt.NDArray[Any]]:

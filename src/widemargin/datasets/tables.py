@@ -80,6 +80,7 @@ def read_table(
     target: str | int | None = None,
     labelled: bool = True,
     format: str | None = None,
+    delimiter: str | None = None,
     header: bool | None = None,
     encode: bool = False,
     ignore: Sequence[str] = (),
@@ -87,8 +88,8 @@ def read_table(
 ) -> Table:
     r"""Read a table of numbers with one column of labels or targets.
 
-    Text is UTF-8, with or without a byte order mark; fields are separated by commas, semicolons or tabs and may be
-    quoted. Files whose name ends in .gz, .bz2 or .xz are decompressed on the way.
+    Text is UTF-8, with or without a byte order mark; fields may be quoted. Files whose name ends in .gz, .bz2 or .xz
+    are decompressed on the way.
 
     Parameters
     ----------
@@ -102,7 +103,9 @@ def read_table(
     labelled : bool, default=True
         False reads all columns as features.
     format : {"csv", "tsv", "libsvm"} or None, default=None
-        What the file holds, whatever its name; None finds out. Delimiters of "csv" are found out in any case.
+        What the file holds, whatever its name; None finds out.
+    delimiter : str or None, default=None
+        The character between fields; None finds out which of comma, semicolon and tab it is.
     header : bool or None, default=None
         Whether the first line holds column names; None decides by the first two lines.
     encode : bool, default=False
@@ -127,7 +130,7 @@ def read_table(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from widemargin.datasets.tables import read_table
+    >>> from widemargin.datasets import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "iris.csv"
     ...     _ = path.write_text("length,colour,species\n5.1,blue,setosa\n6.2,white,versicolor\n")
@@ -140,7 +143,7 @@ def read_table(
     if not labelled and target is not None:
         raise ValueError(f"target must be None if labelled=False, got {target!r}.")
     known = [target] if isinstance(target, str) else []
-    source = open_table(path, format, header, [*known, *ignore])
+    source = open_table(path, format, header, [*known, *ignore], delimiter)
     if source is not None:
         return _train_on(source, target, labelled, encode, ignore)
     if target is not None or ignore or encode:
@@ -162,6 +165,7 @@ def read_features(
     encoded: Values | None = None,
     target: str | None = None,
     format: str | None = None,
+    delimiter: str | None = None,
     header: bool | None = None,
     zero_based: bool = False,
 ) -> Features:
@@ -182,7 +186,7 @@ def read_features(
         The values of each text column that `names` holds as "column=value".
     target : str or None, default=None
         The column that the model was trained to predict, left aside if the table has it.
-    format, header, zero_based
+    format, delimiter, header, zero_based
         As in :func:`read_table`.
 
     Returns
@@ -199,7 +203,7 @@ def read_features(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from widemargin.datasets.tables import read_features
+    >>> from widemargin.datasets import read_features
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "new.csv"
     ...     _ = path.write_text("species,width,length\nsetosa,3.5,5.1\n")
@@ -210,7 +214,7 @@ def read_features(
     encoded = encoded or {}
     raw = None if names is None else _raw_columns(names, encoded)
     known = raw if raw is not None and _have_names(raw) else []
-    source = open_table(path, format, header, known)
+    source = open_table(path, format, header, known, delimiter)
     if source is None:
         if known:
             raise TableError(
@@ -232,7 +236,8 @@ def _train_on(grid: Grid, target: str | int | None, labelled: bool, encode: bool
     columns = [column for column in kept if column != wanted]
     if not columns:
         raise TableError(
-            f"{grid.file} has no column left for a feature; fields must be separated by commas, semicolons or tabs."
+            f"{grid.file} has no column left for a feature; fields must be separated by commas, semicolons or "
+            "tabs, unless a delimiter is given."
         )
     nameless = sorted(grid.nameless.intersection(kept))
     if nameless:

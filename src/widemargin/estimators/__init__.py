@@ -1,10 +1,35 @@
-"""Estimators with scikit-learn's face."""
+"""Estimators with scikit-learn's face, and what chooses and keeps them."""
 
-from widemargin.estimators.grid_search import GridSearchCV
+from widemargin.estimators.grid_search import GridSearchCV, PlainSearchWarning
+from widemargin.estimators.model_file import ModelFileError, SavedModel, load_model, open_model, save_model
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.one_class_scores import LeaveOneOutScore, RejectionScore
 from widemargin.estimators.regression import SVR, NuSVR
+from widemargin.estimators.search_report import ColdWork, WorkReport, measure_cold
+from widemargin.estimators.selection import Selection, select
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 
-__all__ = ["GridSearchCV", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR"]
+__all__ = [
+    "ColdWork",
+    "GridSearchCV",
+    "LeaveOneOutScore",
+    "ModelFileError",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "PlainSearchWarning",
+    "RejectionScore",
+    "SVC",
+    "SVDD",
+    "SVR",
+    "SavedModel",
+    "Selection",
+    "WorkReport",
+    "load_model",
+    "measure_cold",
+    "open_model",
+    "save_model",
+    "select",
+]

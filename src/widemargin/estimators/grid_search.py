@@ -10,37 +10,30 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_outlier_detector
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.model_selection._validation import _insert_error_scores, _score, _warn_or_raise_about_fit_failures
+from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
 from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from widemargin._runtime import thread_count
-from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothness
-from widemargin.estimators.search_run import SearchRun, identity
+from widemargin.estimators.novelty import NoveltyMachine
+from widemargin.estimators.one_class_scores import RejectionScore
+from widemargin.estimators.search_metadata import weights_of_the_machine
+from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothest, tied
+from widemargin.estimators.search_run import INTERRUPTED, STOPPED, Found, SearchRun, identity, listener
+from widemargin.estimators.search_scoring import Scoring
+from widemargin.estimators.search_starts import require_plan
 from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, machine_of
-from widemargin.estimators.split_machines import family_of
+from widemargin.estimators.splits import family_of
 from widemargin.estimators.validation import check_weights, require_number
-from widemargin.study import Journal, progress_for
-
-#: Fit parameters that the machines of a search understand.
-FIT_PARAMETERS = frozenset({"sample_weight"})
+from widemargin.study import EvaluationTasks, Journal, SearchTasks, progress_for, with_callbacks
 
 
 class PlainSearchWarning(UserWarning):
     """A search could not share work between its machines and trains every one of them alone."""
-
-
-def _only_predicts(scorers: Any) -> bool:
-    """Tell whether scorers ask a machine for nothing but predictions of the rows they get."""
-    inner = getattr(scorers, "_scorers", {"score": scorers})
-    return all(isinstance(one, (_BaseScorer, _PassthroughScorer)) for one in inner.values())
 
 
 class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
@@ -59,11 +52,16 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     Parameters
     ----------
     estimator, param_grid, scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
-        As in scikit-learn's ``GridSearchCV``. `n_jobs` counts threads unless ``joblib.parallel_config`` says otherwise.
+        As in scikit-learn's ``GridSearchCV``. `n_jobs` counts threads unless ``joblib.parallel_config`` names another
+        backend: processes, or the workers of a Dask or Ray cluster.
     max_time : float, default=None
         Seconds after which the search ends with the best of what it has finished.
     memory : float or "auto", default="auto"
         Megabytes that kernel matrices may take; "auto" is half of the free memory.
+    plan : {"heuristic", "learn", "cold"}, default="heuristic"
+        Where the first machine of each chain starts. "heuristic": on the first split from the neighbouring kernel
+        width, on the others from the first split. "learn": the same, unless the steps counted so far say that starting
+        from nothing is cheaper. "cold": always from nothing. Machines meet the same tolerance in any case.
     journal : path, default=None
         File to which finished evaluations are added, each chain's together, written through to the disk. The same call
         with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
@@ -80,7 +78,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         What was solved and what was not needed.
     ties_ : list of dict
         Parameters of all candidates that score as well as the best one. Of these the smoothest machine is chosen: the
-        smallest C, then the smallest gamma.
+        smallest C, then the smallest gamma. Not there if a callable `refit` chooses.
     edges_ : dict
         Parameters whose chosen value is the "smallest" or the "largest" of the grid; a wider one may hold a better.
 
@@ -96,10 +94,15 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     45
     """
 
+    cv_results_: dict[str, Any]
+    n_splits_: int
+    refit_time_: float
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PlainGridSearchCV._parameter_constraints,
         "max_time": "no_validation",
         "memory": "no_validation",
+        "plan": "no_validation",
         "journal": "no_validation",
         "progress": "no_validation",
     }
@@ -119,6 +122,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         return_train_score: bool = False,
         max_time: float | None = None,
         memory: float | str = "auto",
+        plan: str = "heuristic",
         journal: str | PathLike[str] | None = None,
         progress: Any = None,
     ) -> None:
@@ -136,6 +140,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         )
         self.max_time = max_time
         self.memory = memory
+        self.plan = plan
         self.journal = journal
         self.progress = progress
 
@@ -159,19 +164,16 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             require_number("max_time", self.max_time, above=0)
         if self.memory != "auto":
             require_number("memory", self.memory, above=0)
+        require_plan(self.plan)
+        began = time.perf_counter()
+        if y is not None and self.scoring is None and isinstance(machine_of(self.estimator), NoveltyMachine):
+            raise TypeError(
+                f"scoring=None says nothing about labels: {type(machine_of(self.estimator)).__name__} has no score of "
+                "its own; pass scoring='accuracy' or the like, or leave y out."
+            )
         reason = self._why_plain(params)
         if reason is not None:
-            for name in ("max_time", "journal", "progress"):
-                if getattr(self, name) is not None:
-                    raise ValueError(f"{name}={getattr(self, name)!r} needs a search that shares work. {reason}.")
-            warnings.warn(
-                f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
-                PlainSearchWarning,
-                stacklevel=2,
-            )
-            super().fit(X, y, **params)
-            return self
-        began = time.perf_counter()
+            return self._fit_alone(reason, X, y, params)
         scorers, refit_metric = self._get_scorers()
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
@@ -182,27 +184,78 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self.n_splits_ = len(splits)
         candidates = list(ParameterGrid(self.param_grid))
         search = self._search(X, y, splits, candidates, scorers, routed)
-        out, self.work_report_ = self._evaluate(search, began)
-        _warn_or_raise_about_fit_failures(out, self.error_score)
-        if callable(self.scoring):
-            _insert_error_scores(out, self.error_score)
-        self.cv_results_ = self._format_results(candidates, self.n_splits_, out, {})
-        self._choose(out, scorers, refit_metric)
-        if self.refit:
-            self._refit(X, y, routed.estimator.fit)
-        self.scorer_ = getattr(scorers, "_scorers", scorers)
+        early = self._search_and_refit(search, X, y, params, routed.estimator.fit, refit_metric, began)
+        if early:
+            warnings.warn(
+                f"{early} of {self.work_report_.machines} machines of the search ended before the tolerance was met "
+                "(iteration budget); raise max_iter, or widen tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
+
+    def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> Self:
+        """Search as scikit-learn does, for a reason."""
+        for name in ("max_time", "journal", "progress"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}={getattr(self, name)!r} needs a search that shares work. {reason}.")
+        warnings.warn(
+            f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
+            PlainSearchWarning,
+            stacklevel=3,
+        )
+        began = time.perf_counter()
+        super().fit(X, y, **params)
+        seconds = time.perf_counter() - began - (self.refit_time_ if self.refit else 0.0)
+        self.work_report_ = WorkReport.of_plain(self.cv_results_, self.n_splits_, seconds)
+        self._keep_ties_and_edges()
+        return self
+
+    @with_callbacks
+    def _search_and_refit(
+        self,
+        search: SharedSearch,
+        X: Any,
+        y: Any,
+        params: Mapping[str, Any],
+        fit_params: Mapping[str, Any],
+        refit_metric: str,
+        began: float,
+    ) -> int:
+        """Run a search, choose and refit; return how many machines ended before their tolerance was met."""
+        weights = params.get("sample_weight")
+        with SearchTasks(self, X, y, refit=bool(self.refit), sample_weight=weights) as tasks:
+            with tasks.search(len(search.data.candidates) * len(search.data.splits)) as evaluations:
+                found, out = self._evaluate(search, evaluations, weights, began)
+            self.work_report_ = WorkReport.of_shared(search, found, time.perf_counter() - began)
+            _warn_or_raise_about_fit_failures(out, self.error_score)
+            if callable(self.scoring):
+                _insert_error_scores(out, self.error_score)
+            self.cv_results_ = self._format_results(search.data.candidates, self.n_splits_, out, {})
+            self._choose(out, refit_metric)
+            if self.refit:
+                self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+                with tasks.refit(self.best_estimator_):
+                    self._refit(X, y, fit_params)
+            scorers = search.data.scoring.scorers
+            self.scorer_ = getattr(scorers, "_scorers", scorers)
+        return sum(not one.converged for one in found.values())
+
+    def _get_scorers(self) -> tuple[Any, str]:
+        """Return scorers as scikit-learn does; one-class machines, which have no ``score``, are judged by rejection."""
+        if self.scoring is None and isinstance(machine_of(self.estimator), NoveltyMachine):
+            return RejectionScore(), "score"
+        scorers, refit_metric = super()._get_scorers()
+        return scorers, refit_metric
 
     def _why_plain(self, params: Mapping[str, Any]) -> str | None:
         """Say why work cannot be shared, if it cannot."""
         machine = machine_of(self.estimator)
-        name = type(machine).__name__
-        if family_of(machine) is None:
-            return f"{name} is no machine whose candidates can share work"
+        family = family_of(machine)
+        if family is None:
+            return f"{type(machine).__name__} is no machine whose candidates can share work"
         if isinstance(self.estimator, Pipeline) and self.estimator.memory is not None:
             return "The pipeline caches its steps in `memory`"
-        if isinstance(self.estimator, Pipeline) and params and get_config()["enable_metadata_routing"]:
-            return "Metadata is routed through a pipeline"
         settings = [machine.get_params(deep=False)]
         last = self.estimator.steps[-1][0] + "__" if isinstance(self.estimator, Pipeline) else ""
         for grid in [self.param_grid] if isinstance(self.param_grid, Mapping) else list(self.param_grid):
@@ -211,27 +264,18 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                     return f"The grid replaces the machine itself ({key!r})"
                 if key.startswith(last):
                     settings.extend({key.removeprefix(last): value} for value in values)
-        for setting in settings:
-            if setting.get("solver", "auto") != "auto" or setting.get("selection", "auto") != "auto":
-                return "A solver or a selection rule is asked for by name"
-            if not setting.get("fit_intercept", True):
-                return f"{name} without an intercept has no constant sum"
-            if setting.get("max_time") is not None:
-                return "max_time limits single machines"
-            if setting.get("C", 1.0) == np.inf:
-                return "C=inf asks for a hard margin"
-            if setting.get("slack", "hinge") != "hinge" or setting.get("target_rejection") is not None:
-                return f"{name} with squared slack or a target rejection is not trained in chains"
-            if setting.get("dtype", "float32") != "float32":
-                return "dtype='float64' asks for kernel values in double"
-        others = set(params) - FIT_PARAMETERS - {"groups"}
-        return f"Fit parameters other than sample_weight were given ({', '.join(sorted(others))})" if others else None
+        for reason in map(family.why_alone, settings):
+            if reason is not None:
+                return reason
+        _, others = weights_of_the_machine(self.estimator, self._get_routed_params_for_fit(params).estimator.fit)
+        return f"Fit parameters other than the machine's weights were given ({', '.join(others)})" if others else None
 
     def _search(
         self, X: Any, y: Any, splits: Sequence[Any], candidates: Sequence[Any], scorers: Any, routed: Any
     ) -> SharedSearch:
         machine = clone(machine_of(self.estimator))
-        weights = check_weights(dict(routed.estimator.fit).get("sample_weight"), _num_samples(X))
+        weights, _ = weights_of_the_machine(self.estimator, routed.estimator.fit)
+        weights = check_weights(weights, _num_samples(X))
         X_checked, targets = X, None if y is None else np.asarray(y)
         if is_outlier_detector(machine):
             X_checked = X if isinstance(self.estimator, Pipeline) else machine._check_examples(X)
@@ -243,15 +287,6 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             X_checked, targets = machine._check_examples_and_numbers(X, y)
         if not isinstance(self.estimator, Pipeline):
             machine._checked_kernel(X_checked, weights)  # tells, once, of rows and a kernel that do not suit each other
-        score_params = dict(routed.scorer.score)
-
-        def score(judged: Any, rows: Any, numbers: Any) -> Any:
-            wanted = None if targets is None else targets[numbers]
-            if accuracy and not score_params:
-                return float(np.mean(judged.predict(rows) == wanted))
-            own = _check_method_params(X, params=score_params, indices=numbers)
-            return _score(judged, rows, wanted, scorers, own, self.error_score)
-
         accuracy = is_classifier(machine) and (self.scoring is None or self.scoring == "accuracy")
         data = SearchData(
             self.estimator,
@@ -260,16 +295,18 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             targets,
             splits,
             weights,
-            score,
+            Scoring(scorers, dict(routed.scorer.score), self.error_score, accuracy),
             rows=X,
-            only_predicts=_only_predicts(scorers),
             raises=self.error_score == "raise",
             return_train_score=bool(self.return_train_score),
             memory=self.memory,
+            plan=self.plan,
         )
         return SharedSearch(data)
 
-    def _evaluate(self, search: SharedSearch, began: float) -> tuple[list[dict[str, Any]], WorkReport]:
+    def _evaluate(
+        self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
+    ) -> tuple[Found, list[dict[str, Any]]]:
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         with ExitStack() as opened:
             journal = None
@@ -278,41 +315,27 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 journal = opened.enter_context(Journal(self.journal, same))
             run = SearchRun(
                 search,
-                thread_count(self.n_jobs),
+                self.n_jobs,
                 self.pre_dispatch,
                 None if self.max_time is None else began + float(self.max_time),
                 journal,
                 shown,
                 best_mean(len(search.data.splits)),
+                listener(tasks, search.data, weights),
             )
             found = run.run()
         n_splits, n_candidates = len(search.data.splits), len(search.data.candidates)
         finished = sum(all((c, s) in found for s in range(n_splits)) for c in range(n_candidates))
-        if finished == 0 and run.interrupted:
+        if finished == 0 and run.ended == INTERRUPTED:
             raise KeyboardInterrupt
+        if finished == 0 and run.ended == STOPPED:
+            raise RuntimeError("A callback ended the search before any candidate was finished on all splits.")
         if finished == 0:
             raise TimeoutError(f"max_time={self.max_time!r} ended before any candidate was finished; allow more.")
         names = next((list(e.test_scores) for e in found.values() if isinstance(e.test_scores, dict)), None)
         pairs = [(candidate, split) for candidate in range(n_candidates) for split in range(n_splits)]
         out = [self._as_result(found.get(pair) or search.missing(*pair), names) for pair in pairs]
-        early = sum(not e.converged for e in found.values())
-        if early:
-            warnings.warn(
-                f"{early} of {len(out)} machines of the search ended before the tolerance was met (iteration budget); "
-                "raise max_iter, or widen tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        solved = [e for e in found.values() if e.fit_error is None]
-        report = WorkReport(
-            len(out),
-            sum(not e.repeated for e in solved),
-            sum(e.repeated for e in solved),
-            len(out) - len(found),
-            sum(e.iterations for e in solved),
-            time.perf_counter() - began,
-        )
-        return out, report
+        return found, out
 
     def _as_result(self, one: Evaluation, names: list[str] | None) -> dict[str, Any]:
         """Put an evaluation into scikit-learn's words; what was not finished has no score, whatever `error_score`."""
@@ -330,7 +353,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             result["train_scores"] = missing if one.train_scores is None else one.train_scores
         return result
 
-    def _choose(self, out: Sequence[Mapping[str, Any]], scorers: Any, refit_metric: str) -> None:
+    def _choose(self, out: Sequence[Mapping[str, Any]], refit_metric: str) -> None:
         first = out[0]["test_scores"]
         self.multimetric_ = isinstance(first, dict)
         if callable(self.scoring) and self.multimetric_:
@@ -339,26 +362,28 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         if self.refit or not self.multimetric_:
             self.best_index_ = self._select_best_index(self.refit, refit_metric, self.cv_results_)
             if not callable(self.refit):
-                self.best_index_ = self._smoothest_of_ties(refit_metric)
-            if not callable(self.refit):
                 self.best_score_ = self.cv_results_[f"mean_test_{refit_metric}"][self.best_index_]
             self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self._keep_ties_and_edges()
 
-    def _smoothest_of_ties(self, metric: str) -> int:
-        """Set what is tied with the best candidate, and where that is on the edge; return the smoothest of the ties."""
-        scores, params = self.cv_results_[f"mean_test_{metric}"], self.cv_results_["params"]
-        best = scores[self.best_index_]
-        tied = [self.best_index_]
-        if np.isfinite(best):
-            # Means of the same scores may differ in their last digits.
-            tied = np.flatnonzero(scores >= best - 1e-12 * max(1.0, abs(best))).tolist()
-        chosen = min(tied, key=lambda index: (*smoothness(params[index]), index))
-        self.ties_ = [params[index] for index in tied]
-        self.edges_ = edges(params, params[chosen])
-        return int(chosen)
+    @staticmethod
+    def _select_best_index(refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
+        """Choose as scikit-learn does, but of equals the smoothest machine."""
+        index = int(PlainGridSearchCV._select_best_index(refit, refit_metric, results))
+        return index if callable(refit) else smoothest(results, refit_metric, index)
+
+    def _keep_ties_and_edges(self) -> None:
+        """Say how the choice compares; forget what was said of an earlier one."""
+        for name in ("ties_", "edges_"):
+            self.__dict__.pop(name, None)
+        params = self.cv_results_["params"]
+        if self.refit or not self.multimetric_:
+            self.edges_ = edges(params, self.best_params_)
+            if not callable(self.refit):
+                metric = self.refit if self.multimetric_ else "score"
+                self.ties_ = [params[index] for index in tied(self.cv_results_, metric, self.best_index_)]
 
     def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
-        self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
         began = time.time()
         self.best_estimator_.fit(X, y, **fit_params)
         self.refit_time_ = time.time() - began

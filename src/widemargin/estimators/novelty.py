@@ -92,6 +92,24 @@ def deal_folds(X: Any, *, pairwise: bool) -> NDArray[np.intp]:
     return np.asarray(ranks % FOLDS, dtype=np.intp)
 
 
+def parts_to_hold_out(X: Any, *, pairwise: bool) -> list[NDArray[np.bool_]]:
+    """Deal rows into the parts that `target_rejection` holds out, as :func:`deal_folds` does; refuse if there is one.
+
+    Examples
+    --------
+    >>> sorted(part.tolist() for part in parts_to_hold_out(np.array([[1.0], [2.0], [1.0]]), pairwise=False))
+    [[False, True, False], [True, False, True]]
+    """
+    dealt = deal_folds(X, pairwise=pairwise)
+    parts = [dealt == number for number in np.unique(dealt)]
+    if len(parts) < 2:
+        raise ValueError(
+            "target_rejection holds rows out and needs at least two different ones of positive weight; all such rows "
+            f"of X are equal (n_samples={len(dealt)})."
+        )
+    return parts
+
+
 def sides(decision: Vector) -> NDArray[np.intp]:
     """Tell decision values of at least 0 (+1) from others (-1)."""
     return np.where(decision >= 0, 1, -1).astype(np.intp)
@@ -197,13 +215,7 @@ class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
         `read` gives the scores of the examples in ``machine.ids`` and the outcome, in the machine's own units.
         """
         assert self.target_rejection is not None
-        dealt = deal_folds(take(X, machine.ids), pairwise=self.kernel == "precomputed")
-        folds = [dealt == number for number in np.unique(dealt)]
-        if len(folds) < 2:
-            raise ValueError(
-                "target_rejection holds rows out and needs at least two different ones of positive weight; all "
-                f"n_samples={len(weights)} rows of X are equal or of weight 0."
-            )
+        folds = parts_to_hold_out(take(X, machine.ids), pairwise=self.kernel == "precomputed")
         options = self._solver_options(len(weights))
         scores, reports = np.empty(len(machine.ids)), []
         trained = train_without(machine, solution, folds, rows, stop=stop, options=options)

@@ -71,7 +71,8 @@ class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
             X, kernel, coefficients=machine.coefficients, intercept=machine.intercept, outcome=machine.outcome
         )
         self._tell()
-        _warn_of_missing_tube(machine)
+        if not machine.tube_found:
+            warn_of_missing_tube(machine.epsilon)
         return self
 
     def predict(self, X: Any) -> Vector:
@@ -119,12 +120,10 @@ class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
         """Train the machine; `how` are the stop rule, options and start that the builders take."""
 
 
-def _warn_of_missing_tube(machine: Regression) -> None:
-    """Warn in one sentence if all targets were to lie inside the tube and no such function was found."""
-    if machine.tube_found:
-        return
+def warn_of_missing_tube(epsilon: float) -> None:
+    """Warn in one sentence that no function with all targets inside the tube was found."""
     warnings.warn(
-        f"C=inf asks for all targets inside the tube, but no function within epsilon={machine.epsilon:g} of all of "
+        f"C=inf asks for all targets inside the tube, but no function within epsilon={epsilon:g} of all of "
         "them was found with this kernel: there is none, or none that can be computed with these budgets; the machine "
         "kept is that of a very large finite C.",
         ConvergenceWarning,

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from sklearn.utils import _safe_indexing
 
-from widemargin._runtime import single_threaded_blas
-from widemargin.estimators.shared_search import Evaluation, SharedSearch, Unit
-from widemargin.study import Journal, Progress, SilentProgress, fingerprint
+from widemargin.estimators.search_units import Deadline
+from widemargin.estimators.search_workers import Workers
+from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, Unit
+from widemargin.study import EvaluationTasks, Journal, Progress, SilentProgress, fingerprint
 
 Found = dict[tuple[int, int], Evaluation]
+
+#: How a search may end.
+FINISHED, TIME_IS_UP, INTERRUPTED, STOPPED = "finished", "time is up", "interrupted", "stopped by a callback"
 
 
 @dataclass
@@ -25,7 +30,7 @@ class SearchRun:
     Parameters
     ----------
     search : SharedSearch
-    n_jobs : int
+    n_jobs : int or None
         Threads, unless ``joblib.parallel_config`` chooses another backend.
     pre_dispatch : int or str
         As joblib takes it.
@@ -37,16 +42,24 @@ class SearchRun:
         Told of every unit.
     best : callable
         Gives the best score of what has been found so far, or None.
+    told : callable or None
+        Gets every finished evaluation, those of the journal too; returns whether the search is to stop.
+
+    Attributes
+    ----------
+    ended : str
+        How it ended.
     """
 
     search: SharedSearch
-    n_jobs: int
+    n_jobs: int | None
     pre_dispatch: int | str
     deadline: float | None
     journal: Journal | None
     progress: Progress
     best: Callable[[Found], float | None]
-    interrupted: bool = False
+    told: Callable[[Evaluation], bool] | None = None
+    ended: str = INTERRUPTED
 
     def run(self) -> Found:
         """Run what the journal does not hold; return all evaluations that are finished when it ends."""
@@ -59,48 +72,70 @@ class SearchRun:
         units = [u for u in self.search.units() if any((c, u.split) not in found for c in u.candidates)]
         machines = len(self.search.data.candidates) * len(self.search.data.splits)
         self.progress.start(machines)
-        self.progress.advance(len(found), 0.0, None, self._best(found))
-        reason = "interrupted"
+        self.progress.advance(len(found), 0.0, None, None if self._silent else self.best(found))
         try:
-            self._run_units(units, found)
-            reason = "finished" if len(found) == machines else "time is up"
+            if self._stops(list(found.values())) or self._run_units(units, found):
+                self.ended = STOPPED
+            else:
+                self.ended = FINISHED if len(found) == machines else TIME_IS_UP
         except KeyboardInterrupt:
-            self.interrupted = True
-            self.search.data.signal.request()
+            self.ended = INTERRUPTED
         finally:
-            self.progress.finish(reason)
+            self.progress.finish(self.ended)
         return found
 
-    def _run_units(self, units: list[Unit], found: Found) -> None:
-        parallel = Parallel(
-            n_jobs=self.n_jobs, prefer="threads", return_as="generator_unordered", pre_dispatch=self.pre_dispatch
-        )
+    def _run_units(self, units: Sequence[Unit], found: Found) -> bool:
+        """Run units; return whether somebody asked to stop."""
+        if not units:
+            return False
         spent: dict[tuple[int, ...], list[float]] = {}
-        left = list(units)
-        with single_threaded_blas():
-            for unit, evaluations, seconds in parallel(delayed(self._timed)(unit) for unit in units):
-                new = [e for e in evaluations if (e.candidate, e.split) not in found]
+        left = dict.fromkeys(units)
+        with (
+            Workers(self.search, self.n_jobs, self.pre_dispatch) as workers,
+            closing(workers.evaluate(units, Deadline(self.deadline))) as results,
+        ):
+            for done in results:
+                new = [e for e in done.evaluations if (e.candidate, e.split) not in found]
                 found.update({(e.candidate, e.split): e for e in new})
                 if self.journal is not None and new:
                     self.journal.extend([asdict(e) for e in new])
-                left.remove(unit)
-                spent.setdefault(unit.candidates, []).append(seconds)
-                self.progress.advance(len(new), seconds, self._expected(left, spent), self._best(found))
+                del left[done.unit]
+                spent.setdefault(done.unit.candidates, []).append(done.seconds)
+                if not self._silent:
+                    self.progress.advance(len(new), done.seconds, self._expected(left, spent), self.best(found))
+                if self._stops(new):
+                    return True
+        return False
 
-    def _best(self, found: Found) -> float | None:
-        return None if isinstance(self.progress, SilentProgress) else self.best(found)
+    @property
+    def _silent(self) -> bool:
+        return isinstance(self.progress, SilentProgress)
 
-    def _timed(self, unit: Unit) -> tuple[Unit, list[Evaluation], float]:
-        began = time.perf_counter()
-        left = None if self.deadline is None else self.deadline - began
-        evaluations = [] if left is not None and left <= 0 else self.search.evaluate(unit, left)
-        return unit, evaluations, time.perf_counter() - began
+    def _stops(self, evaluations: Sequence[Evaluation]) -> bool:
+        """Tell of evaluations; return whether somebody asks to stop."""
+        told = self.told
+        return told is not None and any([told(one) for one in evaluations])
 
     @staticmethod
-    def _expected(left: list[Unit], spent: Mapping[tuple[int, ...], list[float]]) -> float:
+    def _expected(left: Mapping[Unit, None], spent: Mapping[tuple[int, ...], list[float]]) -> float:
         """Expect of a unit what the same chain took on other splits, or what chains took on average."""
         typical = fmean(fmean(seconds) for seconds in spent.values())
         return sum(fmean(spent[unit.candidates]) if unit.candidates in spent else typical for unit in left)
+
+
+def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable[[Evaluation], bool] | None:
+    """Return what tells scikit-learn's callbacks of an evaluation, or None if there are none."""
+    if not tasks.anybody_listens:
+        return None
+
+    def told(one: Evaluation) -> bool:
+        train, _ = data.splits[one.split]
+        X, y, own = (
+            None if part is None else partial(_safe_indexing, part, train) for part in (data.rows, data.y, weights)
+        )
+        return tasks.end(one.candidate * len(data.splits) + one.split, X, y, own)
+
+    return told
 
 
 def identity(search: SharedSearch, scoring: Any, return_train_score: bool) -> dict[str, Any]:
@@ -114,4 +149,5 @@ def identity(search: SharedSearch, scoring: Any, return_train_score: bool) -> di
         "candidates": fingerprint(list(data.candidates)),
         "estimator": fingerprint(data.estimator),
         "scoring": fingerprint(scoring, return_train_score),
+        "plan": fingerprint(data.plan),
     }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,16 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin.estimators.grid_search import GridSearchCV
 from widemargin.estimators.regression import SVR
-from widemargin.estimators.search_report import WorkReport, smoothness
+from widemargin.estimators.search_report import ROUNDING, WorkReport, edges, smoothness
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
 from widemargin.search.ranges import beyond, c_values, gamma_values
 
 #: Times that a grid grows beyond an edge.
 MOST_ROUNDS = 4
+
+#: What names of the machine's parameters begin with in its pipeline.
+PREFIX = "machine__"
 
 #: Width of a regression's tube, in standard deviations of the targets.
 TUBE = 0.1
@@ -58,15 +63,20 @@ class Selection:
     edges: dict[str, str]
     reports: tuple[WorkReport, ...]
 
+    @property
+    def work(self) -> WorkReport:
+        """All reports added up."""
+        return WorkReport.total(self.reports)
+
 
 def select(
     X: Any,
-    y: NDArray[Any],
+    y: Any,
     *,
     regression: bool = False,
     n_splits: int = 5,
     max_time: float | None = None,
-    journal: Path | None = None,
+    journal: str | PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: Any = None,
 ) -> Selection:
@@ -77,29 +87,38 @@ def select(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : array of shape (n_samples,)
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
     regression : bool, default=False
         Train `SVR` on numbers rather than `SVC` on classes.
     n_splits : int, default=5
     max_time : float, optional
         Seconds for the search.
-    journal : Path, optional
+    journal : path, optional
         File of the grid's journal; where the grid grows, further files get a number.
     n_jobs, progress
         See :class:`GridSearchCV`.
 
+    Returns
+    -------
+    Selection
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from widemargin import select
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> chosen = select(X, y)
-    >>> chosen.score > 0.97
-    True
+    >>> chosen.score > 0.97, sorted(chosen.parameters)
+    (True, ['C', 'gamma'])
+    >>> chosen.model.predict(X[:3]).tolist()
+    [0, 0, 0]
     """
-    began = time.perf_counter()
+    deadline = None
     if max_time is not None:
         require_number("max_time", max_time, above=0)
+        deadline = time.perf_counter() + max_time
+    y = np.asarray(y)
     scaler = StandardScaler(with_mean=not sp.issparse(X))
     spread = float(np.std(y.astype(np.float64))) if regression else 1.0
     machine: Any = SVR(epsilon=TUBE * spread, n_jobs=n_jobs) if regression else SVC(n_jobs=n_jobs)
@@ -108,68 +127,85 @@ def select(
         "machine__C": c_values() * (spread or 1.0),
         "machine__gamma": gamma_values(scaler.fit_transform(X), None if regression else y),
     }
-    folds = KFold if regression else StratifiedKFold
-    cv = folds(n_splits, shuffle=True, random_state=0)
-    searches: list[GridSearchCV] = []
-    grid = dict(axes)
-    for number in range(MOST_ROUNDS + 1):
-        left = None if max_time is None else max_time - (time.perf_counter() - began)
+    folds = (KFold if regression else StratifiedKFold)(n_splits, shuffle=True, random_state=0)
+
+    def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
+        left = None if deadline is None else deadline - time.perf_counter()
         if left is not None and left <= 0:
-            if not searches:
-                raise TimeoutError(f"max_time={max_time!r} ended before the search began; allow more.")
-            break
-        name = None if journal is None else _numbered(journal, number)
+            raise TimeoutError
+        name = None if journal is None else _numbered(Path(journal), number)
         search = GridSearchCV(
-            pipeline, grid, cv=cv, n_jobs=n_jobs, refit=False, max_time=left, journal=name, progress=progress
+            pipeline, grid, cv=folds, n_jobs=n_jobs, refit=False, max_time=left, journal=name, progress=progress
         )
-        try:
-            searches.append(search.fit(X, y))
-        except TimeoutError:
-            if not searches:
-                raise
-            break
-        edges = _edges(axes, _best(searches)[1])
-        if not edges:
-            break
-        axis, edge = next(iter(edges.items()))
-        more = beyond(axes[axis], edge)
-        grid = {**axes, axis: more}
-        axes[axis] = np.unique(np.concatenate([axes[axis], more]))
-    (search, index), parameters = _best(searches)
-    score = float(search.cv_results_["mean_test_score"][index])
-    spreads = search.cv_results_["std_test_score"]
-    ties = [tied for one in searches for tied in one.ties_ if one.best_score_ >= score - 1e-12]
+        return search.fit(X, y)
+
+    try:
+        searches = _grown(searched, axes)
+    except TimeoutError:
+        raise TimeoutError(f"max_time={max_time!r} ended before any candidate was finished; allow more.") from None
+    search = _best(searches)
+    score, parameters = float(search.best_score_), dict(search.best_params_)
+    # scikit-learn divides by the number of splits, not by one less.
+    deviation = float(search.cv_results_["std_test_score"][search.best_index_])
     return Selection(
         model=pipeline.set_params(**parameters).fit(X, y),
         parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
         score=score,
-        standard_error=float(spreads[index]) / np.sqrt(n_splits),
-        ties=[_short(one) for one in ties],
+        standard_error=deviation / float(np.sqrt(n_splits - 1)),
+        ties=[_short(one) for other in searches if other.best_score_ >= score - ROUNDING for one in other.ties_],
         candidates=sum(len(one.cv_results_["params"]) for one in searches),
-        edges=_short(_edges(axes, parameters)),
+        edges={name.removeprefix(PREFIX): edge for name, edge in _edges(searches).items()},
         reports=tuple(one.work_report_ for one in searches),
     )
 
 
-def _best(searches: list[GridSearchCV]) -> tuple[tuple[GridSearchCV, int], dict[str, Any]]:
-    """Return the best candidate of all grids, the smoothest of equals."""
-    search = min(searches, key=lambda one: (-round(float(one.best_score_), 12), *smoothness(one.best_params_)))
-    return (search, int(search.best_index_)), dict(search.best_params_)
+def _grown(
+    search: Callable[[Mapping[str, Any], int], GridSearchCV], axes: dict[str, NDArray[np.float64]]
+) -> list[GridSearchCV]:
+    """Search a grid, then beyond its edges for as long as the best candidate is on one; `axes` grow along.
+
+    A search that leaves something undone, because of the clock or of Ctrl-C, is the last one.
+    """
+    searches: list[GridSearchCV] = []
+    grid = dict(axes)
+    for number in range(MOST_ROUNDS + 1):
+        try:
+            searches.append(search(grid, number))
+        except (TimeoutError, KeyboardInterrupt):
+            if not searches:
+                raise
+            break
+        reached = _edges(searches)
+        if searches[-1].work_report_.unfinished or not reached:
+            break
+        axis, edge = next(iter(reached.items()))
+        more = beyond(axes[axis], edge)
+        grid = {**axes, axis: more}
+        axes[axis] = np.unique(np.concatenate([axes[axis], more]))
+    return searches
 
 
-def _edges(axes: dict[str, Any], parameters: dict[str, Any]) -> dict[str, str]:
-    found = {}
-    for name, values in axes.items():
-        if parameters[name] == values[0]:
-            found[name] = "smallest"
-        elif parameters[name] == values[-1]:
-            found[name] = "largest"
-    return found
+def _best(searches: list[GridSearchCV]) -> GridSearchCV:
+    """Return the search that holds the best candidate of all, the smoothest of equals."""
+    return min(searches, key=lambda one: (-round(float(one.best_score_), 12), *smoothness(one.best_params_)))
+
+
+def _edges(searches: list[GridSearchCV]) -> dict[str, str]:
+    """Name the parameters of the best candidate that are at an edge of all that have a score."""
+    results = [one.cv_results_ for one in searches]
+    scored = [
+        params
+        for one in results
+        for params, score in zip(one["params"], one["mean_test_score"], strict=True)
+        if np.isfinite(score)
+    ]
+    return edges(scored, _best(searches).best_params_)
 
 
 def _numbered(journal: Path, number: int) -> Path:
     return journal if number == 0 else journal.with_name(f"{journal.stem}.{number + 1}{journal.suffix}")
 
 
-def _short(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name.removeprefix("machine__"): value for name, value in parameters.items()}
+def _short(parameters: Mapping[str, Any]) -> dict[str, float]:
+    """Parameters of the machine by their own names."""
+    return {name.removeprefix(PREFIX): float(value) for name, value in parameters.items()}

@@ -7,8 +7,8 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,20 +16,19 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
-from widemargin._runtime import cache_bytes, free_memory
-from widemargin.estimators.scale import resolve_kernel
-from widemargin.estimators.split_machines import KnownValues, Rows, SplitMachines, family_of
-from widemargin.kernels import KernelParameters, SharedKernel
+from widemargin.estimators.prepared_examples import PreparedExamples
+from widemargin.estimators.search_scoring import Scoring
+from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
+from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, family_of
+from widemargin.kernels import KernelParameters
 from widemargin.kernels.rows import count, take
-from widemargin.machines.chain import Chain, LinkSolution, solve_chain, solve_chain_on_rows
-from widemargin.machines.dual import Solution, SolverOptions, StopRule, Vector
+from widemargin.machines.chain import LinkSolution, ended_early
+from widemargin.machines.dual import Solution, StopRule, Vector
 
 Parameters = Mapping[str, Any]
-
-#: A kernel may take this share of the free memory unless `memory` says otherwise.
-SHARE_OF_MEMORY = 0.5
 
 #: Kernels held at once: those of a pipeline's splits differ.
 SHARED_KERNELS = 2
@@ -58,15 +57,15 @@ class Evaluation:
     iterations: int = 0
     repeated: bool = False
     converged: bool = True
+    kernel_evaluations: int = 0
 
 
 @dataclass(frozen=True)
 class SearchData:
     """Everything that stays the same throughout a search.
 
-    `X` and `y` are checked, `rows` are the examples as the user gave them. `score` gets a machine, rows to score it on,
-    and their numbers; `only_predicts` says that it asks the machine for nothing but predictions of these rows. `raises`
-    lets failures of a machine end the search.
+    `X` and `y` are checked, `rows` are the examples as the user gave them. `raises` lets failures of a machine end the
+    search. `memory` is shared by as many `processes`. `plan` says where chains start.
     """
 
     estimator: Any
@@ -75,13 +74,13 @@ class SearchData:
     y: Any
     splits: Sequence[tuple[Rows, Rows]]
     weights: Vector
-    score: Callable[[Any, Any, Any], Any]
+    scoring: Scoring
     rows: Any = None
-    only_predicts: bool = True
     raises: bool = False
     return_train_score: bool = False
     memory: float | str = "auto"
-    signal: _core.StopSignal = field(default_factory=_core.StopSignal)
+    processes: int = 1
+    plan: str = "heuristic"
 
 
 def machine_of(estimator: Any) -> Any:
@@ -99,71 +98,134 @@ class SharedSearch:
 
     def __init__(self, data: SearchData) -> None:
         self.data = data
+        self._signal = _core.StopSignal()
+        self._only_predicts = data.scoring.only_predicts()
         self._lock = threading.Lock()
-        self._shared: OrderedDict[Any, _Prepared] = OrderedDict()
+        self._shared: OrderedDict[Any, PreparedExamples] = OrderedDict()
         self._splits: dict[Any, SplitMachines] = {}
         self._held_out: dict[int, tuple[Any, Any]] = {}
         family = family_of(machine_of(data.estimator))
         assert family is not None
-        self._family, self._chained = family, family.chained
+        self._family = family
         self._names = frozenset(machine_of(data.estimator).get_params(deep=False))
         self._prefixes = [self._prefix(c) for c in range(len(data.candidates))]
         self.failures: dict[int, str] = {}
         self.machines = [self._machine(c) for c in range(len(data.candidates))]
+        self._chains = self._lines()
+        starts = data.plan != "cold" and family.takes_start
+        self._backbone = Backbone(data.plan, data.candidates, self._chains) if starts else None
 
     def units(self) -> list[Unit]:
         """List the units, those that share a kernel side by side."""
-        lines: dict[Any, list[int]] = {}
-        for number, machine in enumerate(self.machines):
-            if number in self.failures:
-                continue
-            others = {name: getattr(machine, name) for name in self._names if name != self._chained}
-            lines.setdefault((self._prefixes[number][0], _key(others)), []).append(number)
-        chains = [
-            tuple(sorted(line, key=lambda c: float(getattr(self.machines[c], self._chained))))
-            for line in lines.values()
-        ]
         splits = range(len(self.data.splits))
         if isinstance(self.data.estimator, Pipeline):
-            return [Unit(split, chain) for split in splits for chain in chains]
-        return [Unit(split, chain) for chain in chains for split in splits]
+            return [Unit(split, chain) for split in splits for chain in self._chains]
+        return [Unit(split, chain) for chain in self._chains for split in splits]
+
+    def _lines(self) -> list[tuple[int, ...]]:
+        """Sort candidates into chains."""
+        able = [number for number in range(len(self.machines)) if number not in self.failures]
+        chainable = {number: self._family.chained(self.machines[number]) for number in able}
+        # A chain goes along a parameter that the candidates differ in, if there is one.
+        names_of_all = set[str]().union(*chainable.values())
+        values = {name: {getattr(self.machines[number], name) for number in able} for name in names_of_all}
+        lines: dict[Any, list[int]] = {}
+        for number, names in chainable.items():
+            along = next((name for name in names if len(values[name]) > 1), names[0])
+            others = {name: getattr(self.machines[number], name) for name in self._names if name != along}
+            lines.setdefault((self._prefixes[number][0], along, _key(others)), []).append(number)
+        chains = []
+        for (_, along, _), line in lines.items():
+            places = {number: float(getattr(self.machines[number], along)) for number in line}
+            chains.append(tuple(sorted(line, key=places.__getitem__)))
+        return chains
 
     def evaluate(self, unit: Unit, max_seconds: float | None = None) -> list[Evaluation]:
         """Train and score the candidates of a unit; fewer of them if time runs out."""
         began = time.perf_counter()
+        refused: list[Evaluation] = []
         try:
-            found, split, prepared, kernel = self._train(unit, max_seconds)
+            chain = unit.candidates
+            unit, refused = self._trainable(unit)
+            if not unit.candidates:
+                return refused
+            first = self._first(chain, began, max_seconds)
+            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
+            found, split, prepared, kernel = self._train(unit, left, None if first is None else first.start)
+            if first is not None and unit.split == 0 and unit.candidates[0] == chain[0]:
+                found[0][0] = _charged(found[0][0], first.iterations, first.kernel_evaluations, first.seconds)
         except Exception:
             if self.data.raises:
                 raise
-            return [self.missing(c, unit.split, traceback.format_exc()) for c in unit.candidates]
+            return [*refused, *(self.missing(c, unit.split, traceback.format_exc()) for c in unit.candidates)]
         spent = time.perf_counter() - began
         solved = sum(link.solution.outcome.seconds for links in found for link in links)
         # What all links needed together (their kernel) is charged to each alike.
         each = max(0.0, spent - solved) / len(unit.candidates)
-        evaluations = []
+        evaluations = refused
         for candidate, *links in zip(unit.candidates, *found, strict=False):
             solutions = [link.solution for link in links]
-            if any(one.outcome.reason in ("time budget", "interrupted") for one in solutions):
+            if self._signal.requested or any(one.outcome.reason in ("time budget", "interrupted") for one in solutions):
                 break
             evaluations.append(self._scored(candidate, unit.split, split, links, each, prepared, kernel))
         return evaluations
 
+    def stop(self) -> None:
+        """Let the units that are under way end as soon as they can."""
+        self._signal.request()
+
+    def _trainable(self, unit: Unit) -> tuple[Unit, list[Evaluation]]:
+        """Tell the candidates that a split suits from those that it does not."""
+        split, able, refused = self._split(unit), [], []
+        for candidate in unit.candidates:
+            try:
+                split.require_trainable(self.machines[candidate])
+                able.append(candidate)
+            except ValueError:
+                if self.data.raises:
+                    raise
+                refused.append(self.missing(candidate, unit.split, traceback.format_exc()))
+        return Unit(unit.split, tuple(able)), refused
+
+    def _first(self, chain: tuple[int, ...], began: float, max_seconds: float | None) -> FirstMachine | None:
+        """Return the first machine of a chain on the first split."""
+        if self._backbone is None:
+            return None
+
+        def train(own: tuple[int, ...], start: Start | None) -> FirstMachine | None:
+            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
+            try:
+                unit, _ = self._trainable(Unit(0, own[:1]))
+                if not unit.candidates:
+                    return None
+                found, split, _, _ = self._train(unit, left, start)
+            except Exception:  # of which the first split's own units will tell
+                return None
+            solutions = [links[0].solution for links in found]
+            if any(map(ended_early, solutions)):
+                return None
+            return FirstMachine.of(split.start_of(solutions), [one.outcome for one in solutions])
+
+        return self._backbone.first(chain, train)
+
     def _train(
-        self, unit: Unit, max_seconds: float | None
-    ) -> tuple[list[list[LinkSolution]], SplitMachines, _Prepared, KernelParameters]:
+        self, unit: Unit, max_seconds: float | None, start: Start | None = None
+    ) -> tuple[list[list[LinkSolution]], SplitMachines, PreparedExamples, KernelParameters]:
         began = time.perf_counter()
         machines = [self.machines[c] for c in unit.candidates]
         split = self._split(unit)
         prepared = self._prepared(unit)
         kernel = prepared.kernel_of(machines[0], split)
-        split.largest = prepared.largest_diagonal(kernel)
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
-        found = []
-        for chain in split.chains(machines):
-            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
-            stop = StopRule(limit.tolerance, limit.max_iterations, left)
-            found.append(prepared.solve(kernel, chain, stop, self.data.signal))
+        matrix, computed = prepared.chain_kernel(kernel, self._signal)
+        left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
+        stop = StopRule(limit.tolerance, limit.max_iterations, left)
+        if start is None:
+            found = split.solve(machines, prepared.X, matrix, stop)
+        else:
+            found = split.solve_from(machines, prepared.X, matrix, stop, start)
+        # The first pays for the kernel values that had to be computed for all.
+        found[0][0] = _charged(found[0][0], 0, computed, 0.0)
         return found, split, prepared, kernel
 
     def _scored(
@@ -173,24 +235,25 @@ class SharedSearch:
         split: SplitMachines,
         links: Sequence[LinkSolution],
         each: float,
-        prepared: _Prepared,
+        prepared: PreparedExamples,
         kernel: KernelParameters,
     ) -> Evaluation:
         began = time.perf_counter()
         solutions: list[Solution] = [link.solution for link in links]
         machine = self.machines[candidate]
         X_test, X_train = self._held(number)
-        if self.data.only_predicts:
+        if self._only_predicts:
             known = KnownValues(split.values(machine, solutions))
             known.know(X_test, split.test)
             known.know(X_train, split.train)
             judged = split.twin(machine, known, solutions)
         else:
-            source = self.data.rows if prepared.pipeline is None else prepared.X
-            judged = prepared.behind_steps(split.fitted(machine, take(source, split.rows), kernel, solutions))
-        test_scores = self.data.score(judged, X_test, split.test)
+            own = split.rows
+            X = self._given(own, own) if prepared.pipeline is None else take(prepared.X, own)
+            judged = prepared.behind_steps(split.fitted(machine, X, kernel, solutions))
+        test_scores = self._score(judged, X_test, split.test)
         score_time = time.perf_counter() - began
-        train_scores = self.data.score(judged, X_train, split.train) if self.data.return_train_score else None
+        train_scores = self._score(judged, X_train, split.train) if self.data.return_train_score else None
         return Evaluation(
             candidate,
             number,
@@ -203,7 +266,14 @@ class SharedSearch:
             sum(one.outcome.iterations for one in solutions),
             all(link.repeated for link in links),
             all(one.outcome.reason == "converged" for one in solutions),
+            sum(one.outcome.kernel_evaluations for one in solutions),
         )
+
+    def _score(self, judged: Any, rows: Any, numbers: Rows) -> Any:
+        data = self.data
+        params = data.scoring.params
+        own = _check_method_params(data.rows, params=params, indices=numbers) if params else {}
+        return data.scoring(judged, rows, None if data.y is None else data.y[numbers], own)
 
     def missing(self, candidate: int, split: int, error: str | None = None) -> Evaluation:
         """Return an evaluation without scores: one that failed, or that time did not suffice for."""
@@ -255,11 +325,17 @@ class SharedSearch:
             if split not in self._held_out:
                 train, test = self.data.splits[split]
                 wanted = self.data.return_train_score
-                X_train = _safe_indexing(self.data.rows, train) if wanted else None
-                self._held_out[split] = (_safe_indexing(self.data.rows, test), X_train)
+                own = np.unique(train)
+                self._held_out[split] = (self._given(test, own), self._given(train, own) if wanted else None)
             return self._held_out[split]
 
-    def _prepared(self, unit: Unit) -> _Prepared:
+    def _given(self, rows: Rows, columns: Rows) -> Any:
+        """Rows as the user gave them; a kernel matrix comes as one between these rows and those trained on."""
+        if self.data.X is not None and machine_of(self.data.estimator).kernel == "precomputed":
+            return self.data.X[np.ix_(rows, columns)]
+        return _safe_indexing(self.data.rows, rows)
+
+    def _prepared(self, unit: Unit) -> PreparedExamples:
         """Examples as the machine sees them, and what its kernels share."""
         machine = self.machines[unit.candidates[0]]
         key, own = self._prefixes[unit.candidates[0]]
@@ -270,7 +346,9 @@ class SharedSearch:
                 while len(self._shared) >= SHARED_KERNELS:
                     self._shared.popitem(last=False)
                 X, steps = self._transformed(own, unit.split, machine) if pipeline else (self.data.X, None)
-                self._shared[name] = _Prepared(X, machine, self.data.weights, self.data.memory, steps)
+                self._shared[name] = PreparedExamples(
+                    X, machine, self.data.memory, self.data.processes, self.data.weights, steps
+                )
             self._shared.move_to_end(name)
             return self._shared[name]
 
@@ -293,41 +371,16 @@ class SharedSearch:
         return both[place], pipeline
 
 
-class _Prepared:
-    """One set of examples and its kernels: as matrices if these fit into memory, else as rows computed when needed."""
-
-    def __init__(self, X: Any, machine: Any, weights: Vector, memory: float | str, pipeline: Any = None) -> None:
-        self.X, self.pipeline = X, pipeline
-        machine._row_source(X, machine._checked_kernel(X, weights, tell=False))  # refuses what is no kernel
-        allowed = SHARE_OF_MEMORY * free_memory() if memory == "auto" else float(memory) * 2**20
-        fits = SharedKernel.bytes_needed(X, machine.kernel) <= allowed
-        self.shared = SharedKernel(X, machine.kernel) if fits else None
-        self._allowed = int(allowed)
-
-    def kernel_of(self, machine: Any, split: SplitMachines) -> KernelParameters:
-        """Resolve the kernel of a machine; gamma may depend on the rows of the split."""
-        depends = isinstance(machine.gamma, str)
-        X, weights = (take(self.X, split.rows), split.weights[split.rows]) if depends else (self.X, split.weights)
-        return resolve_kernel(machine.kernel, machine.gamma, machine.coef0, machine.degree, X, weights, tell=False)
-
-    def largest_diagonal(self, kernel: KernelParameters) -> float:
-        """Return the largest size of a kernel value k(x, x)."""
-        return 1.0 if kernel.kernel == "rbf" else float(np.abs(kernel.rows_of(self.X).diagonal()).max())
-
-    def behind_steps(self, machine: Any) -> Any:
-        """Put a fitted machine behind the steps before it."""
-        if self.pipeline is None:
-            return machine
-        return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], machine)])
-
-    def solve(
-        self, kernel: KernelParameters, chain: Chain, stop: StopRule, signal: _core.StopSignal
-    ) -> list[LinkSolution]:
-        """Solve a chain."""
-        if self.shared is not None:
-            return solve_chain(self.shared.matrix(kernel), chain, stop=stop, signal=signal)
-        cache = min(self._allowed, cache_bytes("auto", count(self.X), "float32"))
-        return solve_chain_on_rows(kernel.rows_of(self.X), chain, stop=stop, options=SolverOptions(cache_bytes=cache))
+def _charged(link: LinkSolution, iterations: int, kernel_evaluations: int, seconds: float) -> LinkSolution:
+    """Add to what a solution took."""
+    took = link.solution.outcome
+    outcome = replace(
+        took,
+        iterations=took.iterations + iterations,
+        kernel_evaluations=took.kernel_evaluations + kernel_evaluations,
+        seconds=took.seconds + seconds,
+    )
+    return replace(link, solution=replace(link.solution, outcome=outcome))
 
 
 def _key(parameters: Parameters) -> Any:

@@ -48,6 +48,8 @@ class SharedKernel:
         self.kernel = kernel
         self._lock = threading.Lock()
         self._kept: OrderedDict[KernelParameters, Matrix] = OrderedDict()
+        # Kernel values among what is shared, until somebody asks for them.
+        self._unclaimed = count(X) ** 2 if callable(kernel) or kernel == "linear" else 0
         if callable(kernel):
             self.base: Matrix = np.ascontiguousarray(call_kernel(kernel, X, X), dtype=np.float32)
         elif kernel == "precomputed":
@@ -77,14 +79,29 @@ class SharedKernel:
 
         The last few are kept, so that all who work with the same parameters at the same time share one.
         """
-        if self.base is None or parameters.kernel != self.kernel:
+        return self.counted_matrix(parameters)[0]
+
+    def counted_matrix(self, parameters: KernelParameters) -> tuple[Matrix, int]:
+        """Return the matrix, and how many kernel values were computed for this call: n^2, or none if it was there.
+
+        Every entry of a matrix counts, though it is symmetric. Squared distances and dot products, which kernel values
+        are made from, do not count.
+
+        Examples
+        --------
+        >>> shared = SharedKernel(np.array([[0.0], [2.0]]))
+        >>> [shared.counted_matrix(KernelParameters("rbf", gamma))[1] for gamma in (0.5, 0.5, 2.0)]
+        [4, 0, 4]
+        """
+        if parameters.kernel != self.kernel:
             raise ValueError(f"this shared kernel holds kernel={self.kernel!r}; got {parameters.kernel!r}.")
-        if callable(self.kernel) or self.kernel in ("linear", "precomputed"):
-            return self.base
         with self._lock:
+            if callable(self.kernel) or self.kernel in ("linear", "precomputed"):
+                computed, self._unclaimed = self._unclaimed, 0
+                return self.base, computed
             if parameters in self._kept:
                 self._kept.move_to_end(parameters)
-                return self._kept[parameters]
+                return self._kept[parameters], 0
             made = self._room()
             _core.apply_kernel(
                 self.base,
@@ -96,7 +113,7 @@ class SharedKernel:
                 1,
             )
             self._kept[parameters] = made
-            return made
+            return made, made.size
 
     def _room(self) -> Matrix:
         """Return memory for another matrix: that of the oldest one if nobody holds it any more."""

@@ -14,11 +14,13 @@ the objective.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from widemargin.kernels import RowSource
+from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import (
     GEOMETRIC_SOLVERS,
     DualProblem,
@@ -30,7 +32,7 @@ from widemargin.machines.dual import (
     Vector,
     solve_all,
 )
-from widemargin.machines.one_class import ConstantSumMachine, train
+from widemargin.machines.one_class import ConstantSumMachine, settled, solve_sums, train
 
 #: Examples from which the spread of all is taken.
 SPREAD_SAMPLE = 500
@@ -114,6 +116,12 @@ def spread(machine: ConstantSumMachine, rows: RowSource, diagonal: Vector, optio
     return float(share @ diagonal[ids] + at_mean.alpha @ at_mean.gradient)
 
 
+def ball_unit(machine: ConstantSumMachine, rows: RowSource, diagonal: Vector, options: SolverOptions) -> float:
+    """Return the spread, or the least that can be told from rounding."""
+    unit = max(spread(machine, rows, diagonal, options), ROUNDING * float(np.abs(diagonal[machine.ids]).max()))
+    return unit if unit > 0 else 1.0
+
+
 def train_ball(
     machine: ConstantSumMachine, rows: RowSource, diagonal: Vector, *, stop: StopRule, options: SolverOptions
 ) -> tuple[Ball, Solution, float]:
@@ -130,8 +138,7 @@ def train_ball(
     stop, options
         See :mod:`widemargin.machines.dual`.
     """
-    unit = max(spread(machine, rows, diagonal, options), ROUNDING * float(np.abs(diagonal[machine.ids]).max()))
-    unit = unit if unit > 0 else 1.0
+    unit = ball_unit(machine, rows, diagonal, options)
     stop = scaled_stop(machine, diagonal, unit, stop, options)
     problem, solution = train(machine, rows, stop=stop, options=options)
     return read_ball(machine, problem, solution, diagonal, unit), solution, unit
@@ -175,3 +182,64 @@ def read_ball(
         objective=objective,
     )
     return Ball(solution.alpha / total, norm, radius, distances, outcome)
+
+
+def ball_chain(
+    kernel: ChainKernel,
+    machines: Sequence[ConstantSumMachine],
+    diagonal: Vector,
+    unit: float,
+    *,
+    start: Vector | None = None,
+    stop: StopRule,
+) -> list[tuple[Ball, Vector, LinkSolution]]:
+    """Find balls that differ in C or nu, each from the last one.
+
+    Parameters
+    ----------
+    kernel : ChainKernel
+        Of all examples.
+    machines : sequence of ConstantSumMachine
+        From :func:`ball_machine`, over the same examples; the others are held out.
+    diagonal : ndarray of shape (n,)
+        k(x_n, x_n) of all examples.
+    unit : float
+        See :func:`ball_unit`.
+    start : ndarray of shape (n,), optional
+        Coefficients of a centre to start from.
+    stop : StopRule
+        Its tolerance is in units of the spread; `max_seconds` is for all balls together.
+
+    Returns
+    -------
+    list of (Ball, ndarray, LinkSolution)
+        The ball, squared distances of all examples from its centre, and what was solved: for a sum of 1. Fewer where
+        time ran out.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import row_source
+    >>> kernel = ChainKernel(row_source(np.array([[0.0], [2.0], [5.0]]), kernel="linear"))
+    >>> diagonal = kernel.diagonal()
+    >>> machine = ball_machine(np.array([1.0, 1.0, 0.0]), diagonal)
+    >>> ((ball, distances, _),) = ball_chain(kernel, [machine], diagonal, 1.0, stop=StopRule())
+    >>> round(ball.squared_radius, 6), distances.round(6).tolist()
+    (1.0, [1.0, 1.0, 16.0])
+    """
+    ids, n = machines[0].ids, len(diagonal)
+    linear = 0.5 * (diagonal - diagonal[ids].min())
+    problems = []
+    for machine in machines:
+        upper = np.zeros(n)
+        upper[ids] = machine.upper / machine.total
+        problems.append(DualProblem(linear, np.zeros(n), upper, (1.0, 0.0)))
+    begin = None if start is None else settled(start, linear, problems[0].upper, 1.0)
+    found = solve_sums(kernel, problems, begin, replace(stop, tolerance=0.5 * stop.tolerance * unit))
+    balls = []
+    for problem, one in zip(problems, found, strict=False):
+        own = ConstantSumMachine(ids, linear[ids], problem.upper[ids], 1.0)
+        inside = replace(one.solution, alpha=one.solution.alpha[ids], gradient=one.solution.gradient[ids])
+        ball = read_ball(own, own.problem(), inside, diagonal, unit)
+        distances = diagonal - 2.0 * (linear - one.solution.gradient) + ball.squared_norm
+        balls.append((ball, distances, one))
+    return balls

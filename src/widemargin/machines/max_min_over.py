@@ -11,13 +11,26 @@ which is what a :class:`CountingState` carries over.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from widemargin import _core
-from widemargin.kernels import RowSource
-from widemargin.machines.dual import Outcome, Vector
+from widemargin._runtime import cache_bytes
+from widemargin.kernels import RowSource, derived_rows
+from widemargin.machines.chain import ChainKernel, LinkSolution, ended_early
+from widemargin.machines.classifier import remaining
+from widemargin.machines.dual import (
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    Vector,
+    solve_all,
+)
 
 #: Steps between two exact recomputations of the scores, and looks at the gap: t_re of [Timm2009].
 RECOMPUTE_EVERY = 1000
@@ -135,3 +148,59 @@ def count_to_gap(
         precision="float32",
     )
     return CountedMachine(coefficients, result.gap, np.asarray(result.gaps), outcome)
+
+
+def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule) -> list[LinkSolution]:
+    """Run OneClassMaxMinOver for one price after the other, each from the counts of the last [Timm2009, section 2].
+
+    Kernel rows stay from one run to the next: C changes nothing but the diagonal of K*, eq. 6 with one width.
+
+    Parameters
+    ----------
+    kernel : ChainKernel
+        Of all examples.
+    prices : sequence of ndarray
+        C of every example for each machine; the same ones are 0, which holds them out.
+    stop : StopRule
+        Its tolerance is the feasibility gap; `max_seconds` is for all machines together.
+
+    Returns
+    -------
+    list of LinkSolution
+        Coefficients scaled to margin 1, and the gradient 1 - Ka of all examples, in which the slack has no part. Fewer
+        where time ran out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import row_source
+    >>> kernel = ChainKernel(row_source(np.array([[0.0], [0.1], [2.0]]), gamma=1.0))
+    >>> found = count_chain(kernel, [np.full(3, 10.0), np.full(3, 20.0)], stop=StopRule(1e-4))
+    >>> [one.solution.outcome.reason for one in found]
+    ['converged', 'converged']
+    """
+    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+    ids, n = np.flatnonzero(prices[0] > 0).astype(np.int32), len(prices[0])
+    rows = kernel.given_rows
+    state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, cache_bytes("auto", len(ids), "float32"))
+    everything, found = np.arange(n, dtype=np.int32), []
+    for bounds in prices:
+        left = remaining(stop, 0, deadline)
+        counted = count_to_gap(
+            state,
+            bounds[ids],
+            gap=left.tolerance,
+            max_iterations=left.max_iterations,
+            max_seconds=left.max_seconds,
+        )
+        alpha = np.zeros(n)
+        alpha[ids] = counted.coefficients
+        problem = DualProblem(np.ones(n), np.zeros(n), np.where(bounds > 0, np.inf, 0.0), (float(alpha.sum()), 0.0))
+        # No step is taken: what is asked for is the gradient.
+        at_end = StopRule(max_iterations=0)
+        there = solve_all([Subproblem(everything, problem, alpha)], rows, stop=at_end, options=SolverOptions("smo"))[0]
+        outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
+        found.append(LinkSolution(Solution(alpha, there.gradient, 0.0, outcome)))
+        if ended_early(found[-1].solution):
+            break
+    return found

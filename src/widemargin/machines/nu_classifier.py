@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource
+from widemargin.machines.chain import Chain, ChainKernel, Link, ended_early
 from widemargin.machines.classifier import (
     Pair,
     PairExamples,
@@ -56,17 +57,15 @@ ROUNDING = 1e-14
 MOST_STAGES = 30
 
 
-def constant_sum(pair: PairExamples, weights: Vector, nu: float) -> tuple[float, float]:
+def constant_sum(signs: Vector, weights: Vector, nu: float) -> tuple[float, float]:
     """Return the constant sum of each class of a pair, and the largest one that its examples admit.
 
     Examples
     --------
-    >>> pair = PairExamples((0, 1), np.arange(4, dtype=np.int32), np.array([1.0, -1.0, -1.0, -1.0]))
-    >>> constant_sum(pair, np.ones(4), 0.25)
+    >>> constant_sum(np.array([1.0, -1.0, -1.0, -1.0]), np.ones(4), 0.25)
     (0.5, 1.0)
     """
-    own = weights[pair.ids]
-    first, second = float(own[pair.signs > 0].sum()), float(own[pair.signs < 0].sum())
+    first, second = float(weights[signs > 0].sum()), float(weights[signs < 0].sum())
     return 0.5 * nu * (first + second), min(first, second)
 
 
@@ -82,7 +81,7 @@ def tightest_pair(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> 
     """
     limits = []
     for pair in pairs_of_classes(labels, n_classes, weights):
-        whole, largest = constant_sum(pair, weights, 1.0)
+        whole, largest = constant_sum(pair.signs, weights[pair.ids], 1.0)
         limits.append((pair.pair, largest / whole))
     return min(limits, key=lambda limit: limit[1], default=None)
 
@@ -264,42 +263,106 @@ def solve_nu_pairs(
         classes, reduced to weights of at most v_n, meet, rho is 0; such a machine stays unscaled, and its
         `hard_margin_found` is unset.
     """
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     pairs = pairs_of_classes(labels, n_classes, weights)
     rows, options = share_class_rows(rows, labels, len(pairs), options)
     diagonal, searches = rows.diagonal(), []
     for pair in pairs:
-        total = min(constant_sum(pair, weights, nu))
-        # No variable exceeds the sum; twice the sum is no bound then, and a tighter one for the gap.
-        bounds = np.minimum(weights[pair.ids], 2.0 * total)
-        last = None if starts is None else starts.get(pair.pair)
-        start = filled(pair.signs, bounds, total)
-        if last is not None:
-            start = restored(last[pair.ids], pair.signs, bounds, total)
-        largest_rho = max(total * typical(diagonal[pair.ids]), 1e200 * np.finfo(np.float64).tiny)
-        floor = largest_rho * max(SMALLEST_RHO, ROUNDING / stop.tolerance)
-        searches.append(_Search(pair, bounds, total, start, SMALLEST_RHO * largest_rho, floor))
+        own = weights[pair.ids]
+        last = None if starts is None or pair.pair not in starts else starts[pair.pair][pair.ids]
+        searches.append(_search(pair, own, nu, typical(diagonal[pair.ids]), stop.tolerance, last))
+
+    def solve(subproblems: list[Subproblem], left: StopRule) -> list[Solution]:
+        return solve_all(subproblems, rows, stop=left, options=options)
+
+    return _settled(searches, solve, stop)
+
+
+def solve_nu_chain(
+    kernel: ChainKernel, examples: PairExamples, weights: Vector, fractions: Sequence[float], *, stop: StopRule
+) -> list[PairSolution]:
+    """Train one pair of classes for several nu, each from the last solution.
+
+    Parameters
+    ----------
+    kernel : ChainKernel
+        Of all examples.
+    examples : PairExamples
+        All examples of the kernel; those of a sign 0 are held out.
+    weights : ndarray
+        Theirs.
+    fractions : sequence of float
+        Feasible values of nu.
+    stop : StopRule
+        See :func:`solve_nu_pairs`; `max_seconds` is for all of them together.
+
+    Returns
+    -------
+    list of PairSolution
+        See :func:`solve_nu_pairs`; fewer where time ran out.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import row_source
+    >>> kernel = ChainKernel(row_source(np.array([[0.0], [1.0], [3.0], [4.0]]), kernel="linear"))
+    >>> examples = PairExamples((0, 1), np.arange(4, dtype=np.int32), np.array([1.0, 1.0, -1.0, -1.0]))
+    >>> found = solve_nu_chain(kernel, examples, np.ones(4), [0.2, 0.4], stop=StopRule())
+    >>> [one.solution.alpha.round(3).tolist() for one in found]
+    [[0.0, 0.5, -0.5, 0.0], [0.0, 0.5, -0.5, 0.0]]
+    """
+    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+    unit = typical(kernel.diagonal()[weights > 0])
+
+    def solve(subproblems: list[Subproblem], left: StopRule) -> list[Solution]:
+        chains = [Chain((Link(one.problem),), start=one.start) for one in subproblems]
+        return [kernel.solve(chain, left)[0].solution for chain in chains]
+
+    found: list[PairSolution] = []
+    last: Vector | None = None
+    for nu in fractions:
+        search = _search(examples, weights, nu, unit, stop.tolerance, last)
+        found += _settled([search], solve, remaining(stop, 0, deadline))
+        last = search.alpha
+        if ended_early(found[-1].solution):
+            break
+    return found
+
+
+def _search(
+    examples: PairExamples, weights: Vector, nu: float, unit: float, tolerance: float, last: Vector | None
+) -> _Search:
+    """Begin with a pair of classes, at the last solution if there is one; `unit` is a typical kernel value."""
+    total = min(constant_sum(examples.signs, weights, nu))
+    # No variable exceeds the sum; twice the sum is no bound then, and a tighter one for the gap.
+    bounds = np.minimum(weights, 2.0 * total)
+    start = filled(examples.signs, bounds, total)
+    if last is not None:
+        start = restored(last, examples.signs, bounds, total)
+    largest_rho = max(total * unit, 1e200 * np.finfo(np.float64).tiny)
+    floor = largest_rho * max(SMALLEST_RHO, ROUNDING / tolerance)
+    return _Search(examples, bounds, total, start, SMALLEST_RHO * largest_rho, floor)
+
+
+def _settled(
+    searches: list[_Search], solve: Callable[[list[Subproblem], StopRule], list[Solution]], stop: StopRule
+) -> list[PairSolution]:
+    """Solve at one scale after the other until each pair has found its own."""
+    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+
+    def advance(some: list[_Search], tolerance: float) -> None:
+        spent = max((sum(one.iterations for one in search.outcomes) for search in some), default=0)
+        left = replace(remaining(stop, spent, deadline), tolerance=tolerance)
+        for search, solution in zip(some, solve([search.subproblem() for search in some], left), strict=True):
+            search.take(solution)
+
     # The gradient at the starting point says what scale to expect: a'Ka would be 2 rho total if no example had slack.
-    _advance(searches, rows, replace(stop, tolerance=np.inf), options, deadline)
+    advance(searches, np.inf)
     for search in searches:
         search.settle_early(stop.tolerance)
     for _ in range(MOST_STAGES):
         unsettled = [search for search in searches if not search.settled]
         if not unsettled:
             break
-        _advance(unsettled, rows, stop, options, deadline)
+        advance(unsettled, stop.tolerance)
         for search in unsettled:
             search.settle(stop.tolerance)
     return [search.machine() for search in searches]
-
-
-def _advance(
-    searches: list[_Search], rows: RowSource, stop: StopRule, options: SolverOptions, deadline: float | None
-) -> None:
-    """Solve once more at the present scales, with what is left of the budgets."""
-    spent = max((sum(one.iterations for one in search.outcomes) for search in searches), default=0)
-    solutions = solve_all(
-        [search.subproblem() for search in searches], rows, stop=remaining(stop, spent, deadline), options=options
-    )
-    for search, solution in zip(searches, solutions, strict=True):
-        search.take(solution)

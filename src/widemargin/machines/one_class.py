@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource, derived_rows
+from widemargin.machines.chain import ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import (
     GEOMETRIC_SOLVERS,
     DualProblem,
@@ -132,9 +133,11 @@ def settled(alpha: Vector, keen: Vector, upper: Vector, total: float) -> Vector:
     """
     point = np.clip(alpha, 0.0, upper)
     missing = total - float(point.sum())
+    if missing == 0.0:
+        return point
     room = upper - point if missing > 0 else point
-    order = np.argsort(-keen if missing > 0 else keen, kind="stable")
-    order = order[room[order] > 0]
+    able = np.flatnonzero(room)
+    order = able[np.argsort(-keen[able] if missing > 0 else keen[able], kind="stable")]
     # Bounds may be infinite: one variable then takes everything.
     before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
     share = np.clip(abs(missing) - before, 0.0, room[order])
@@ -283,6 +286,45 @@ def train_without(
     smallest = min(problem.total[0] for problem in problems)
     stop = replace(stop, tolerance=stop.tolerance * smallest / machine.total)
     return list(zip(problems, solve_all(subproblems, source, stop=stop, options=options), strict=True))
+
+
+def solve_sums(
+    kernel: ChainKernel, problems: Sequence[DualProblem], start: Vector | None, stop: StopRule
+) -> list[LinkSolution]:
+    """Solve problems over variables of one sign with a constant sum, each from the last one.
+
+    A solution is scaled to the next sum and moved into the next box; what is missing then goes to the variables with
+    the largest gradient. While no variable meets its bound, the scaled solution is the next one.
+
+    Parameters
+    ----------
+    kernel : ChainKernel
+        Of all variables.
+    problems : sequence of DualProblem
+        Lower bounds are 0, sums positive.
+    start : ndarray, optional
+        For the first of them.
+    stop : StopRule
+        For each of them; `max_seconds` for all together.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import row_source
+    >>> kernel = ChainKernel(row_source(np.eye(4), kernel="linear"))
+    >>> problems = [DualProblem(np.zeros(4), np.zeros(4), np.ones(4), (total, 0.0)) for total in (1.0, 2.0)]
+    >>> found = solve_sums(kernel, problems, None, StopRule(1e-9))
+    >>> [one.solution.alpha.round(6).tolist() for one in found], found[1].solution.outcome.iterations
+    ([[0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.5, 0.5]], 0)
+    """
+
+    def begin(link: Link, last: LinkSolution | None) -> Vector:
+        upper, total = link.problem.upper, link.problem.total[0]
+        if last is None:
+            return settled(np.zeros(len(upper)), _spread(len(upper)), upper, total) if start is None else start
+        alpha = last.solution.alpha
+        return settled(total / float(alpha.sum()) * alpha, last.solution.gradient, upper, total)
+
+    return kernel.walk([Link(problem) for problem in problems], begin, stop)
 
 
 def rejecting_threshold(scores: Vector, weights: Vector, fraction: float) -> float:

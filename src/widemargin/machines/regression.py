@@ -20,12 +20,14 @@ y_n a_n - epsilon |a_n|. The kink says the same with half the variables, and so 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource, derived_rows
+from widemargin.machines.chain import ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import HARD_MARGIN_LADDER, remaining, rescaled, ridge_of, summed, typical
 from widemargin.machines.dual import (
     DualProblem,
@@ -38,6 +40,7 @@ from widemargin.machines.dual import (
     solve,
     solve_all,
 )
+from widemargin.machines.nu_classifier import restored
 
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -186,16 +189,87 @@ def solve_nu_tube(
     else:
         begin, gradient = start[both_sides], None
     solution = solve(problem, mirrored, stop=stop, options=options, start=begin, start_gradient=gradient)
-    intercept = 0.5 * (solution.intercept + solution.second_intercept)
-    # Within the tolerance the two prices may come in the wrong order; the tube then has no width.
-    epsilon = max(0.0, 0.5 * (solution.intercept - solution.second_intercept))
     variables = np.zeros(2 * len(targets))
     variables[both_sides] = solution.alpha
     coefficients = variables[: len(targets)] + variables[len(targets) :]
-    residuals = solution.gradient[: len(y)]
+    gap = _nu_gap(nu, prices, coefficients[used], solution.gradient[: len(y)], solution)
+    return Regression(coefficients, *nu_function(solution), variables, replace(solution.outcome, duality_gap=gap))
+
+
+def nu_function(solution: Solution) -> tuple[float, float]:
+    """Return the constant of the function and the half width of its tube, from the prices of the two sums."""
+    # Within the tolerance the two prices may come in the wrong order; the tube then has no width.
+    epsilon = max(0.0, 0.5 * (solution.intercept - solution.second_intercept))
+    return 0.5 * (solution.intercept + solution.second_intercept), epsilon
+
+
+def _nu_gap(nu: float, prices: Vector, coefficients: Vector, residuals: Vector, solution: Solution) -> float:
+    """Return the primal minus the dual value; `residuals` are those of the function without its constant."""
+    intercept, epsilon = nu_function(solution)
     loss = nu * epsilon + np.maximum(0.0, np.abs(residuals - intercept) - epsilon)
-    gap = max(0.0, float(prices @ loss - residuals @ coefficients[used]))
-    return Regression(coefficients, intercept, epsilon, variables, replace(solution.outcome, duality_gap=gap))
+    return max(0.0, float(prices @ loss - residuals @ coefficients))
+
+
+def solve_nu_tube_chain(
+    kernel: ChainKernel, targets: Vector, bounds: Sequence[Vector], fractions: Sequence[float], *, stop: StopRule
+) -> list[LinkSolution]:
+    """Train machines that find the widths of their tubes, each from the last one.
+
+    Parameters
+    ----------
+    kernel : ChainKernel
+        Of all examples.
+    targets : ndarray of shape (n,)
+    bounds : sequence of ndarray of shape (n,)
+        C of every example for each machine; the same ones are 0, which holds them out.
+    fractions : sequence of float
+        nu of each machine.
+    stop : StopRule
+        For each of them; `max_seconds` for all together.
+
+    Returns
+    -------
+    list of LinkSolution
+        Coefficients and gradients of all examples, and the prices of the two sums: see :func:`nu_function`. Fewer where
+        time ran out.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import row_source
+    >>> kernel = ChainKernel(row_source(np.array([[0.0], [1.0], [2.0]]), kernel="linear"))
+    >>> found = solve_nu_tube_chain(kernel, np.array([0.0, 3.0, 0.0]), [np.ones(3)], [0.5], stop=StopRule())
+    >>> nu_function(found[0].solution)
+    (1.5, 1.5)
+    """
+    n, used = len(targets), np.flatnonzero(bounds[0] > 0)
+    # Every example has a variable for its upper side, those to train on another one for the lower.
+    ids = np.concatenate([np.arange(n), used]).astype(np.int32)
+    group = np.repeat(np.array([0, 1], dtype=np.uint8), [n, len(used)])
+    links = []
+    for prices, nu in zip(bounds, fractions, strict=True):
+        lower, upper = np.where(group == 0, 0.0, -prices[ids]), np.where(group == 0, prices[ids], 0.0)
+        total = 0.5 * nu * float(prices.sum())
+        links.append(Link(DualProblem(targets[ids], lower, upper, (total, -total), group)))
+
+    def start(link: Link, last: LinkSolution | None) -> Vector:
+        both = np.concatenate([used, np.arange(n, len(ids))])
+        begin = np.zeros(len(ids))
+        if last is None:
+            begin[both] = _balanced(link.problem, link.problem.upper[used])
+            return begin
+        return _following(link.problem, last.solution, both)
+
+    found = kernel.part(ids).walk(links, start, stop)
+    read = []
+    for one, prices, nu in zip(found, bounds, fractions, strict=False):
+        coefficients, gradient = one.solution.alpha[:n].copy(), one.solution.gradient[:n]
+        coefficients[used] += one.solution.alpha[n:]
+        gap = _nu_gap(nu, prices[used], coefficients[used], gradient[used], one.solution)
+        outcome = replace(one.solution.outcome, duality_gap=gap)
+        read.append(
+            replace(one, solution=replace(one.solution, alpha=coefficients, gradient=gradient, outcome=outcome))
+        )
+    return read
 
 
 def rescaled_start(variables: Vector, old: Vector, new: Vector) -> Vector:
@@ -214,9 +288,44 @@ def rescaled_start(variables: Vector, old: Vector, new: Vector) -> Vector:
 
 def _balanced(problem: DualProblem, prices: Vector) -> Vector:
     """Fill the two sides of the first examples up to their sums; they cancel, so that no kernel row is needed."""
-    before = np.cumsum(prices) - prices
-    upper = np.clip(problem.total[0] - before, 0.0, prices)
+    upper = _filled(prices, problem.total[0])
     return np.concatenate([upper, -upper])
+
+
+def _filled(room: Vector, total: float) -> Vector:
+    """Distribute a total: to the first ones as much as they have room for."""
+    before = np.cumsum(room) - room
+    return np.asarray(np.clip(total - before, 0.0, room))
+
+
+def _following(problem: DualProblem, last: Solution, both: NDArray[np.intp]) -> Vector:
+    """Return where to start from the last solution; `both` are the upper variables of examples, then their lower ones.
+
+    Either the function grows with the sums, or it stays and the sums are filled up where the two sides of an example
+    cancel: whichever the objective likes better.
+    """
+    signs, limits = np.where(problem.group == 0, 1.0, -1.0), np.maximum(problem.upper, -problem.lower)
+    before = float(last.alpha[problem.group == 0].sum())
+    factor = problem.total[0] / before
+    linear, quadratic = float(problem.linear @ last.alpha), float((problem.linear - last.gradient) @ last.alpha)
+    start = factor * last.alpha
+    if (factor - 1.0) * linear < 0.5 * (factor**2 - 1.0) * quadratic:
+        upper, lower = np.split(both, 2)
+        sizes = np.abs(last.alpha)
+        added = _filled(
+            np.maximum(0.0, np.minimum(limits[upper] - sizes[upper], limits[lower] - sizes[lower])),
+            problem.total[0] - before,
+        )
+        start = last.alpha.copy()
+        start[upper] += added
+        start[lower] -= added
+    return restored(start, signs, limits, problem.total[0])
+
+
+def hard_unit(targets: Vector, epsilon: float, diagonal: Vector) -> float:
+    """Return the price that functions with all targets inside the tube are sought with multiples of."""
+    outside = 0.5 * float(np.ptp(targets)) - epsilon
+    return (outside if outside > 0.0 else 1.0) / typical(diagonal)
 
 
 def _solve_hard(
@@ -232,9 +341,7 @@ def _solve_hard(
 ) -> tuple[Solution, bool]:
     """Raise a finite C until no variable meets it: from there on every larger C gives the same function."""
     deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-    hard = np.isinf(prices)
-    outside = 0.5 * float(np.ptp(targets)) - epsilon
-    unit = (outside if outside > 0.0 else 1.0) / typical(rows.diagonal()[used])
+    hard, unit = np.isinf(prices), hard_unit(targets, epsilon, rows.diagonal()[used])
     solutions: list[Solution] = []
     for factor in HARD_MARGIN_LADDER:
         raised = np.where(hard, factor * unit, prices)

@@ -101,7 +101,7 @@ def decision_surface(
 
     Parameters
     ----------
-    model : fitted two-class machine
+    model : fitted two-class machine, or a pipeline that ends in one
         Trained on ``X`` and ``y``.
     X : ndarray of shape (n_points, 2)
         Training points.
@@ -130,15 +130,16 @@ def decision_surface(
     """
     edge = np.linspace(lower, upper, resolution)
     grid = np.stack(np.meshgrid(edge, edge), axis=-1).reshape(-1, 2)
+    machine: BinaryMachine = getattr(model, "steps", [("", model)])[-1][1]
     support = np.zeros(len(X), dtype=np.bool_)
-    support[model.support_] = True
+    support[machine.support_] = True
     return DecisionSurface(
         title=title,
         horizontal=edge,
         vertical=edge,
         values=np.asarray(model.decision_function(grid)).reshape(resolution, resolution),
         points=X,
-        positive=np.asarray(y == model.classes_[1]),
+        positive=np.asarray(y == machine.classes_[1]),
         support=support,
-        class_names=(str(model.classes_[0]), str(model.classes_[1])),
+        class_names=(str(machine.classes_[0]), str(machine.classes_[1])),
     )

@@ -151,6 +151,11 @@ class EvaluationTasks:
         self._parent = context if getattr(search, "_skl_callbacks", None) else None
         self._running: dict[int, tuple[Any, dict[str, Any]]] = {}
 
+    @property
+    def anybody_listens(self) -> bool:
+        """Whether there is a callback to tell."""
+        return self._parent is not None
+
     def begin(self, number: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> None:
         """Tell that an evaluation begins.
 

@@ -1,0 +1,53 @@
+"""``widemargin generate``: a table to try things out on, of which the best possible error is known."""
+
+import argparse
+import csv
+import io
+from pathlib import Path
+
+from widemargin import datasets
+from widemargin.cli.messages import note
+from widemargin.cli.options import seed, whole_number
+from widemargin.estimators.atomic_file import replaced_file
+
+GENERATORS = {
+    function.__name__.replace("_", "-"): function
+    for function in (
+        datasets.chess_board,
+        datasets.noisy_chess_board,
+        datasets.ringnorm,
+        datasets.sparse_coordinates,
+        datasets.twonorm,
+        datasets.waveform,
+    )
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("name", choices=GENERATORS, metavar="NAME", help=f"one of {', '.join(GENERATORS)}")
+    parser.add_argument("table", type=Path, metavar="TABLE", help="the CSV file to write")
+    parser.add_argument(
+        "--rows", type=whole_number, default=1000, metavar="N", help="how many rows to draw (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=seed, default=0, metavar="N", help="of the random numbers (default: %(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw the rows, and write them with a header and the label last."""
+    generator = GENERATORS[arguments.name]
+    X, y = generator(arguments.rows, random_state=arguments.seed)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*(f"x{column}" for column in range(1, X.shape[1] + 1)), "label"])
+    writer.writerows([*row, label] for row, label in zip(X.tolist(), y.tolist(), strict=True))
+    with replaced_file(arguments.table) as file:
+        file.write(text.getvalue().encode("ascii"))
+    note(
+        f"{arguments.rows:,} rows written to {arguments.table}; on others of this kind any machine is wrong at least "
+        f"{datasets.bayes_error(generator):.1%} of the time."
+    )
+    return 0

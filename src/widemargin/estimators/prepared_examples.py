@@ -1,0 +1,56 @@
+"""Examples of a search as its machines see them, and the kernels that they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from widemargin import _core
+from widemargin._runtime import cache_bytes, free_memory
+from widemargin.estimators.scale import resolve_kernel
+from widemargin.estimators.splits import SplitMachines, family_of
+from widemargin.kernels import KernelParameters, SharedKernel
+from widemargin.kernels.rows import count, take
+from widemargin.machines.chain import ChainKernel
+from widemargin.machines.dual import SolverOptions, Vector
+
+#: A kernel may take this share of the free memory unless `memory` says otherwise.
+SHARE_OF_MEMORY = 0.5
+
+
+class PreparedExamples:
+    """One set of examples and its kernels: as matrices if these fit into memory, else as rows computed when needed."""
+
+    def __init__(
+        self, X: Any, machine: Any, memory: float | str, processes: int, weights: Vector, pipeline: Any = None
+    ) -> None:
+        self.X, self.pipeline = X, pipeline
+        machine._row_source(X, machine._checked_kernel(X, weights, tell=False))  # refuses what is no kernel
+        whole = SHARE_OF_MEMORY * free_memory() if memory == "auto" else float(memory) * 2**20
+        allowed = whole / processes
+        family = family_of(machine)
+        assert family is not None
+        self._source = family.kernel_examples(machine, X, weights)
+        own = 4 * count(X) ** 2 * family.own_matrices(machine)
+        fits = SharedKernel.bytes_needed(X, machine.kernel) + own <= allowed
+        self.shared = SharedKernel(self._source, machine.kernel) if fits else None
+        self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))
+
+    def kernel_of(self, machine: Any, split: SplitMachines) -> KernelParameters:
+        """Resolve the kernel of a machine; gamma may depend on the rows of the split."""
+        depends = isinstance(machine.gamma, str)
+        X, weights = (take(self.X, split.rows), split.weights[split.rows]) if depends else (self.X, split.weights)
+        return resolve_kernel(machine.kernel, machine.gamma, machine.coef0, machine.degree, X, weights, tell=False)
+
+    def behind_steps(self, machine: Any) -> Any:
+        """Put a fitted machine behind the steps before it."""
+        if self.pipeline is None:
+            return machine
+        return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], machine)])
+
+    def chain_kernel(self, kernel: KernelParameters, signal: _core.StopSignal) -> tuple[ChainKernel, int]:
+        """Return a kernel to solve chains on, and how many of its values had to be computed for that."""
+        matrix, computed = (None, 0) if self.shared is None else self.shared.counted_matrix(kernel)
+        options = SolverOptions(cache_bytes=self._cache)
+        return ChainKernel(kernel.rows_of(self._source), matrix, options, signal), computed

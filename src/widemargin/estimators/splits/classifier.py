@@ -1,0 +1,224 @@
+"""Classifiers of one split: a chain for each pair of classes."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from widemargin.estimators.nu_svc import NuSVC
+from widemargin.estimators.pairwise import PairwiseClassifier
+from widemargin.estimators.search_starts import Start
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge
+from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
+from widemargin.estimators.svc import SVC
+from widemargin.kernels import KernelParameters
+from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
+from widemargin.machines.classifier import PairExamples, PairSolution, box, pairs_of_classes, remaining, typical
+from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.nu_classifier import solve_nu_chain
+
+
+class PairwiseSplit(SplitMachines):
+    """What classifiers share: the pairs of classes, and what scorers get."""
+
+    def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
+        super().__init__(y, train, test, weights, asked)
+        self.classes, labels = np.unique(y[train], return_inverse=True)
+        self.labels = np.zeros(len(y), dtype=np.intp)
+        self.labels[train] = labels
+        if len(np.unique(self.labels[self.weights > 0])) < 2:
+            raise ValueError(
+                "The training part of a split must hold two classes at least; all its rows with positive weights are "
+                "of the same class."
+            )
+        self.pairs = pairs_of_classes(self.labels, len(self.classes), self.weights)
+        self._all = np.arange(len(y), dtype=np.int32)
+        self._used = np.flatnonzero(self.weights > 0)
+        self._weighted: dict[str, Vector] = {}
+
+    def require_trainable(self, machine: PairwiseClassifier) -> None:
+        """Let the machine check its prices against the classes of the split."""
+        self._bounds(machine)
+
+    def _knowing(self, machine: PairwiseClassifier) -> PairwiseClassifier:
+        """Return the machine with the classes of this split; other splits may know others."""
+        own = copy.copy(machine)
+        own.classes_ = self.classes
+        return own
+
+    def _examples(self, pair: PairExamples) -> tuple[NDArray[np.int32], Vector]:
+        """Examples of a pair's problems: its own, then those that it only has to say something about; their labels."""
+        signs = np.zeros(len(self.labels))
+        signs[pair.ids] = pair.signs
+        if len(self.classes) == 2:
+            return self._all, signs
+        ids = np.concatenate([pair.ids, np.setdiff1d(self.asked, pair.ids)]).astype(np.int32)
+        return ids, signs[ids]
+
+    def _bounds(self, machine: PairwiseClassifier) -> Vector:
+        """Largest coefficients, by the weights of the training examples times those of their classes."""
+        key, own = repr(machine.class_weight), self._knowing(machine)
+        labels = self.labels[self._used]
+        if key not in self._weighted:
+            weights = self.weights[self._used]
+            self._weighted[key] = weights * own._class_factors(labels, weights)[labels]
+        prices = np.zeros(len(self.labels))
+        prices[self._used] = own._bounds(labels, self._weighted[key])
+        return prices
+
+    def _warn_of_missing_margins(
+        self, machine: PairwiseClassifier, solutions: Sequence[Solution], margins: Sequence[bool]
+    ) -> None:
+        """Warn as the machine does where a pair of classes has no margin of the kind that was asked for."""
+        found = zip(self.pairs, solutions, margins, strict=True)
+        pairs = [PairSolution(pair.pair, pair.ids, solution, margin) for pair, solution, margin in found]
+        self._knowing(machine)._warn_of_missing_margins(pairs)
+
+    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+        """Decision values of the pairs, in the sign of the fitted attributes; 0 where nobody asks."""
+        k = len(self.classes)
+        numbers = {pair: column for column, pair in enumerate((a, b) for a in range(k) for b in range(a + 1, k))}
+        values = np.zeros((len(self.labels), len(numbers)))
+        for pair, solution in zip(self.pairs, solutions, strict=True):
+            ids, signs = self._examples(pair)
+            own = signs - solution.gradient + solution.intercept
+            if getattr(machine, "loss", "hinge") != "hinge":  # the slack is no part of the function
+                own -= ridge(np.where(signs != 0, self._bounds(machine)[ids], 0.0)) * solution.alpha
+            values[ids, numbers[pair.pair]] = own
+        present = {c for pair in self.pairs for c in pair.pair}
+        for (first, second), column in numbers.items():
+            if (first in present) != (second in present):  # nobody to lose against
+                values[:, column] = 1.0 if first in present else -1.0
+        return -values if k == 2 else values  # the attributes of binary machines point the other way
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a classifier that knows the classes of the training part."""
+        twin = self._knowing(machine)
+        twin.__dict__["_function_values"] = known
+        return twin
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a classifier with scikit-learn's attributes."""
+        rows = self.rows
+        found = clone(machine)
+        X, _ = found._check_examples_and_labels(X, self.y[rows])
+        found.classes_ = self.classes
+        labels, weights = self.labels[rows], self.weights[rows]
+        found.class_weight_ = found._class_factors(labels, weights)
+        machines = []
+        for pair, solution in zip(self.pairs, solutions, strict=True):
+            whole = np.zeros(len(self.labels))
+            whole[self._examples(pair)[0]] = solution.alpha
+            own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
+            machines.append(PairSolution(pair.pair, np.searchsorted(rows, pair.ids).astype(np.int32), own))
+        found._keep_pairs(X, labels, kernel, machines)
+        return found
+
+
+class ClassifierSplit(PairwiseSplit):
+    """Classifiers with a C: chains along it, hard margins at their end."""
+
+    takes_start = True
+
+    @classmethod
+    def own_matrices(cls, machine: SVC) -> int:
+        """Without an intercept there is one variable more, and so another matrix."""
+        return int(not machine.fit_intercept)
+
+    def require_trainable(self, machine: SVC) -> None:
+        """Let the machine check its prices; those of the hinge are all accepted."""
+        if machine.loss != "hinge":
+            self._bounds(machine)
+
+    def solve(self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
+        """Solve the chains of all pairs."""
+        return self.solve_from(machines, X, kernel, stop, None)
+
+    def solve_from(
+        self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
+    ) -> list[list[LinkSolution]]:
+        """Solve the chains of all pairs from a given start."""
+        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+        bounds = [self._bounds(machine) for machine in machines]
+        soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
+        diagonal = kernel.diagonal() if len(soft) < len(machines) else np.ones(len(self.labels))
+        found, margins = [], []
+        for pair in self.pairs:
+            ids, signs = self._examples(pair)
+            own = [np.where(signs != 0, prices[ids], 0.0) for prices in bounds]
+            links = tuple(_link(machine, signs, prices) for machine, prices in zip(soft, own, strict=False))
+            given = None if start is None else start.coefficients(self._names(pair))
+            chain = Chain(
+                links,
+                None if ids is self._all else ids,
+                None if given is None else given[ids],
+                any_sum=not machines[0].fit_intercept,
+            )
+            solved, margin = solve_to_the_hard_end(
+                kernel,
+                chain,
+                own,
+                partial(_hinge_link, signs),
+                1.0 / typical(diagonal[pair.ids]),
+                remaining(stop, 0, deadline),
+            )
+            found.append(solved)
+            margins.append(margin)
+        last = [links[-1].solution for links in found]
+        self._warn_of_missing_margins(machines[-1], last, margins)
+        return found
+
+    def start_of(self, solutions: Sequence[Solution]) -> Start:
+        """Return the coefficients of each pair, by the names of its classes: splits may know different ones."""
+        functions = {}
+        for pair, solution in zip(self.pairs, solutions, strict=True):
+            whole = np.zeros(len(self.labels))
+            whole[self._examples(pair)[0]] = solution.alpha
+            functions[self._names(pair)] = whole
+        return Start.of(functions)
+
+    def _names(self, pair: PairExamples) -> Hashable:
+        return tuple(self.classes[list(pair.pair)].tolist())
+
+
+class NuClassifierSplit(PairwiseSplit):
+    """Classifiers with a nu: chains along it."""
+
+    @classmethod
+    def chained(cls, machine: NuSVC) -> tuple[str, ...]:
+        """Chains go along nu."""
+        return ("nu",)
+
+    def solve(self, machines: Sequence[NuSVC], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
+        """Solve the chains of all pairs."""
+        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+        weights, fractions = self._bounds(machines[0]), [float(machine.nu) for machine in machines]
+        found = []
+        for pair in self.pairs:
+            ids, signs = self._examples(pair)
+            examples = PairExamples(pair.pair, np.arange(len(ids), dtype=np.int32), signs)
+            own = np.where(signs != 0, weights[ids], 0.0)
+            part = kernel if ids is self._all else kernel.part(ids)
+            found.append(solve_nu_chain(part, examples, own, fractions, stop=remaining(stop, 0, deadline)))
+        for machine, *pairs in zip(machines, *found, strict=False):
+            solutions, margins = [one.solution for one in pairs], [one.hard_margin_found for one in pairs]
+            self._warn_of_missing_margins(machine, solutions, margins)
+        return [[LinkSolution(one.solution) for one in line] for line in found]
+
+
+def _hinge_link(signs: Vector, bounds: Vector) -> Link:
+    return Link(box(signs, bounds))
+
+
+def _link(machine: SVC, signs: Vector, bounds: Vector) -> Link:
+    if machine.loss == "hinge":
+        return _hinge_link(signs, bounds)
+    return Link(box(signs, np.where(bounds > 0, np.inf, 0.0)), ridge(bounds))

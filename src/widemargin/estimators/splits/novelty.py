@@ -1,0 +1,108 @@
+"""One-class machines and balls of one split: one chain, and one more for each part held out by `target_rejection`.
+
+Solutions leave :meth:`NoveltySplit.solve` in one form, whatever was solved: the gradient is minus the scores of all
+examples, the intercept minus the threshold, so that their difference is the decision value.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.estimators.novelty import NoveltyMachine, parts_to_hold_out
+from widemargin.estimators.splits.base import KnownValues, SplitMachines
+from widemargin.kernels.rows import take
+from widemargin.machines.chain import ChainKernel, LinkSolution
+from widemargin.machines.classifier import remaining, summed
+from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.one_class import rejecting_threshold
+
+
+class NoveltySplit(SplitMachines):
+    """What machines of one class share."""
+
+    def require_trainable(self, machine: NoveltyMachine) -> None:
+        """Let the machine check the weights of the split."""
+        machine._check_weights(self.weights, len(self.weights))
+
+    def solve(
+        self, machines: Sequence[NoveltyMachine], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> list[list[LinkSolution]]:
+        """Solve the one chain; set the thresholds by rows held out if asked to."""
+        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+        found = self._chain(machines, kernel, self.weights, None, stop)
+        if machines[0].target_rejection is None:
+            return [found]
+        rows = self.train[np.sort(np.unique(self.train, return_index=True)[1])]
+        rows = rows[self.weights[rows] > 0]
+        folds = parts_to_hold_out(take(X, rows), pairwise=machines[0].kernel == "precomputed")
+        scores, chains = np.zeros((len(found), len(rows))), [found]
+        for held_out in folds:
+            weights = self.weights.copy()
+            weights[rows[held_out]] = 0.0
+            # Scores are compared per unit of the sum of coefficients, and so is what a violation means.
+            share = self._unit(machines[0], weights) / self._unit(machines[0], self.weights)
+            left = remaining(replace(stop, tolerance=share * stop.tolerance), 0, deadline)
+            chain = self._chain(machines[: len(found)], kernel, weights, found[0].solution, left)
+            for number, (machine, one) in enumerate(zip(machines, chain, strict=False)):
+                units = self._unit(machine, weights)
+                scores[number, held_out] = -one.solution.gradient[rows[held_out]] / units
+            chains.append(chain)
+        return [
+            [
+                self._rejecting(machine, own, self.weights[rows], several)
+                for machine, own, several in zip(machines, scores, zip(*chains, strict=False), strict=False)
+            ]
+        ]
+
+    def _rejecting(
+        self, machine: NoveltyMachine, scores: Vector, weights: Vector, found: Sequence[LinkSolution]
+    ) -> LinkSolution:
+        """Set the threshold of a machine by the scores of rows held out; the work of all machines counts."""
+        assert machine.target_rejection is not None
+        threshold = rejecting_threshold(scores, weights, machine.target_rejection)
+        outcomes = [one.solution.outcome for one in found]
+        reason = next((outcome.reason for outcome in outcomes if outcome.reason != "converged"), "converged")
+        solution = replace(
+            found[0].solution,
+            intercept=-threshold * self._unit(machine, self.weights),
+            outcome=summed(replace(outcomes[0], reason=reason), outcomes),
+        )
+        return LinkSolution(solution, all(one.repeated for one in found))
+
+    @abstractmethod
+    def _chain(
+        self,
+        machines: Sequence[Any],
+        kernel: ChainKernel,
+        weights: Vector,
+        start: Solution | None,
+        stop: StopRule,
+    ) -> list[LinkSolution]:
+        """Solve the chain for some weights; the first machine may start from a solution for others."""
+
+    def _unit(self, machine: Any, weights: Vector) -> float:
+        """Return the sum of the coefficients that scores are proportional to."""
+        return 1.0
+
+    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+        """Scores above the threshold."""
+        (solution,) = solutions
+        return np.asarray(solution.intercept - solution.gradient)[:, np.newaxis]
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a machine that knows its threshold and the number of its support vectors."""
+        (solution,) = solutions
+        twin = copy.copy(machine)
+        n_support = np.array([np.count_nonzero(solution.alpha[self.train])], dtype=np.int32)
+        twin.__dict__.update(
+            _function_values=known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),)
+        )
+        return twin

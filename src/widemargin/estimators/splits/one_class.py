@@ -1,0 +1,106 @@
+"""One-class machines of one split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from widemargin.estimators.novelty import BORDER
+from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.splits.novelty import NoveltySplit
+from widemargin.kernels import KernelParameters
+from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
+from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector
+from widemargin.machines.max_min_over import count_chain
+from widemargin.machines.one_class import settled, solve_sums
+
+
+class OneClassSplit(NoveltySplit):
+    """One-class machines: along nu, or along C if slack is squared."""
+
+    solvers = ("maxminover",)
+
+    @classmethod
+    def chained(cls, machine: OneClassSVM) -> tuple[str, ...]:
+        """Chains go along the parameter that says how much may be rejected."""
+        if machine.slack == "squared":
+            return ("C", "target_rejection")
+        return ("nu" if machine.target_rejection is None else "target_rejection",)
+
+    @classmethod
+    def own_matrices(cls, machine: OneClassSVM) -> int:
+        """Machines with squared slack copy the kernel: to add a variable, or to count with it."""
+        return int(machine.slack == "squared")
+
+    def _chain(
+        self,
+        machines: Sequence[OneClassSVM],
+        kernel: ChainKernel,
+        weights: Vector,
+        start: Solution | None,
+        stop: StopRule,
+    ) -> list[LinkSolution]:
+        if machines[0].slack == "squared":
+            return self._squared_chain(machines, kernel, weights, start, stop)
+        nothing = np.zeros(len(weights))
+        problems = [DualProblem(nothing, nothing, weights, (self._unit(one, weights), 0.0)) for one in machines]
+        begin = None
+        if start is not None:
+            begin = settled(start.alpha, start.gradient, weights, problems[0].total[0])
+        found = solve_sums(kernel, problems, begin, stop)
+        largest = float(np.abs(kernel.diagonal()[weights > 0]).max())
+        return [
+            _with(one, intercept=one.solution.intercept + BORDER * problem.total[0] * largest)
+            for one, problem in zip(found, problems, strict=False)
+        ]
+
+    def _squared_chain(
+        self,
+        machines: Sequence[OneClassSVM],
+        kernel: ChainKernel,
+        weights: Vector,
+        start: Solution | None,
+        stop: StopRule,
+    ) -> list[LinkSolution]:
+        prices = [float(machine.C) * weights for machine in machines]
+        if machines[0].solver == "maxminover":
+            found = count_chain(kernel, prices, stop=stop)
+            return [_with(one, gradient=one.solution.gradient - 1.0, intercept=-1.0) for one in found]
+        # [Timm2009, eq. 3]: no constant sum, and what the slack adds to the diagonal.
+        used = weights > 0
+        problem = DualProblem(np.ones(len(weights)), np.zeros(len(weights)), np.where(used, np.inf, 0.0))
+        ridges = [np.divide(1.0, own, out=np.zeros(len(own)), where=used) for own in prices]
+        begin = None if start is None else np.where(used, start.alpha, 0.0)
+        chain = Chain(tuple(Link(problem, own) for own in ridges), start=begin, any_sum=True)
+        return [
+            _with(one, gradient=one.solution.gradient + own * one.solution.alpha - 1.0, intercept=-1.0)
+            for one, own in zip(kernel.solve(chain, stop), ridges, strict=False)
+        ]
+
+    def _unit(self, machine: OneClassSVM, weights: Vector) -> float:
+        if machine.slack == "squared":
+            return 1.0
+        share = machine.nu if machine.target_rejection is None else machine.target_rejection
+        return float(share) * float(weights.sum())
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a one-class machine with scikit-learn's attributes."""
+        (solution,) = solutions
+        found = clone(machine)
+        found._keep_function(
+            found._check_examples(X),
+            kernel,
+            coefficients=solution.alpha[self.rows],
+            intercept=solution.intercept,
+            outcome=solution.outcome,
+        )
+        found.offset_ = -solution.intercept
+        return found
+
+
+def _with(one: LinkSolution, **changes: Any) -> LinkSolution:
+    return replace(one, solution=replace(one.solution, **changes))

@@ -1,0 +1,110 @@
+"""Where the chains of a search start: plans change its work, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from searches import GRID, check_cells, classifier, data, regressor
+from sklearn.exceptions import FitFailedWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from widemargin import SVC, GridSearchCV
+from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
+
+CANDIDATES = [{"C": C, "gamma": g} for g in (0.1, 1.0, 10.0) for C in (1.0, 2.0)]
+CHAINS = [(0, 1), (2, 3), (4, 5)]
+
+
+def searched(machine: Any, name: str, plan: str, grid: Any = None, **options: Any) -> GridSearchCV:
+    return GridSearchCV(machine, GRID if grid is None else grid, cv=4, plan=plan, **options).fit(*data(name))
+
+
+@pytest.mark.parametrize("name", ["two", "three", "friedman"])
+@pytest.mark.parametrize("memory", ["auto", 1e-3])
+def test_a_plan_changes_no_score(name: str, memory: Any) -> None:
+    machine = regressor() if name == "friedman" else classifier()
+    cold, *others = (searched(machine, name, plan, memory=memory) for plan in ("cold", "heuristic", "learn"))
+    for other in others:
+        check_cells(other, cold)
+        assert other.best_params_ == cold.best_params_
+
+
+@pytest.mark.parametrize("options", [{"loss": "squared_hinge"}, {"fit_intercept": False}, {"class_weight": "balanced"}])
+def test_other_machines(options: dict[str, Any]) -> None:
+    check_cells(*(searched(classifier(**options), "two", plan) for plan in ("heuristic", "cold")))
+
+
+def test_a_pipeline_starts_its_splits_from_the_first() -> None:
+    machine = make_pipeline(StandardScaler(), SVC(tol=1e-6))
+    grid = {f"svc__{name}": values for name, values in GRID.items()}
+    check_cells(*(searched(machine, "two", plan, grid) for plan in ("heuristic", "cold")))
+
+
+def test_steps_are_saved() -> None:
+    X, y = data("breast_cancer")
+    steps = [
+        GridSearchCV(SVC(), GRID, cv=5, plan=plan).fit(X, y).work_report_.iterations for plan in ("heuristic", "cold")
+    ]
+    assert steps[0] < steps[1]
+
+
+@pytest.mark.parametrize("plan", ["heuristic", "learn"])
+def test_the_result_does_not_depend_on_who_works_on_what(plan: str) -> None:
+    alone, together = (searched(classifier(), "three", plan, n_jobs=n_jobs).cv_results_ for n_jobs in (1, 3))
+    for key in alone:
+        if "time" not in key:
+            np.testing.assert_array_equal(alone[key], together[key])
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+def test_a_first_split_that_cannot_be_trained_on_spoils_no_other() -> None:
+    X, y = data("two")
+    splits = [(np.flatnonzero(y == 0), np.flatnonzero(y == 1)), (np.arange(0, 120, 2), np.arange(1, 120, 2))]
+    with pytest.warns(FitFailedWarning, match="fits failed out of"):
+        found = GridSearchCV(classifier(), GRID, cv=splits, refit=False).fit(X, y).cv_results_
+    assert np.isnan(found["split0_test_score"]).all()
+    assert np.isfinite(found["split1_test_score"]).all()
+
+
+@pytest.mark.parametrize("plan", ["warm", None, 3])
+def test_what_is_no_plan_is_refused(plan: Any) -> None:
+    with pytest.raises(ValueError, match=r"plan must be one of 'heuristic', 'learn', 'cold'; got"):
+        GridSearchCV(SVC(), GRID, plan=plan).fit(*data("two"))
+
+
+def walked(plan: str, steps: dict[tuple[int, ...], tuple[int, int]]) -> list[tuple[tuple[int, ...], bool]]:
+    """Ask for all chains, the last one first; `steps` are those from nothing and from a start."""
+    seen = []
+
+    def train(chain: tuple[int, ...], start: Start | None) -> FirstMachine:
+        seen.append((chain, start is not None))
+        return FirstMachine(Start.of({"f": np.ones(3)}), steps[chain][start is not None], 0, 0.0)
+
+    backbone = Backbone(plan, CANDIDATES, CHAINS)
+    for chain in reversed(CHAINS):
+        made = backbone.first(chain, train)
+        assert made is not None
+        assert backbone.first(chain, train) is made
+    return seen
+
+
+def test_the_backbone_goes_from_width_to_width() -> None:
+    steps = dict.fromkeys(CHAINS, (100, 1000))
+    assert walked("heuristic", steps) == [(CHAINS[0], False), (CHAINS[1], True), (CHAINS[2], True)]
+
+
+def test_experience_says_where_starting_from_nothing_is_cheaper() -> None:
+    steps = dict.fromkeys(CHAINS, (100, 1000))
+    assert walked("learn", steps) == [(CHAINS[0], False), (CHAINS[1], True), (CHAINS[2], False)]
+    cheap = dict.fromkeys(CHAINS, (100, 10))
+    assert walked("learn", cheap) == [(CHAINS[0], False), (CHAINS[1], True), (CHAINS[2], True)]
+
+
+def test_a_machine_that_ended_early_is_no_start() -> None:
+    backbone = Backbone("heuristic", CANDIDATES, CHAINS)
+    assert backbone.first(CHAINS[1], lambda chain, start: None) is None
+    made = backbone.first(CHAINS[0], lambda chain, start: FirstMachine(Start.of({"f": np.ones(2)}), 1, 1, 1.0))
+    assert made is not None

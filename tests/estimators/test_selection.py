@@ -1,0 +1,110 @@
+"""A machine chosen from the data alone."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+from widemargin import SVC, datasets, select
+from widemargin.estimators import selection
+
+X, Y = datasets.twonorm(150, random_state=0)
+
+
+class Rounds:
+    """A progress that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.machines: list[int] = []
+        self.reasons: list[str] = []
+
+    def start(self, machines: int) -> None:
+        self.machines.append(machines)
+
+    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+        pass
+
+    def finish(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_score_and_standard_error_are_those_of_the_chosen_machine() -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    chosen = select(rows, labels)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    scores = cross_val_score(chosen.model, rows, labels, cv=folds)
+    assert chosen.score == pytest.approx(scores.mean(), abs=0.002)
+    assert chosen.standard_error == pytest.approx(scores.std(ddof=1) / np.sqrt(5), abs=0.001)
+    machine = chosen.model[-1]
+    assert isinstance(machine, SVC)
+    assert (machine.C, machine.gamma) == (chosen.parameters["C"], chosen.parameters["gamma"])
+    assert all(type(value) is float for value in chosen.parameters.values())
+    assert chosen.parameters in chosen.ties
+    assert chosen.work.machines == 5 * chosen.candidates
+
+
+def test_lists_and_data_frames() -> None:
+    expected = select(X, Y, n_splits=3)
+    for rows, labels in ((X.tolist(), Y.tolist()), (pd.DataFrame(X).add_prefix("x"), pd.Series(Y))):
+        chosen = select(rows, labels, n_splits=3)
+        assert (chosen.parameters, chosen.score) == (expected.parameters, expected.score)
+        np.testing.assert_array_equal(chosen.model.predict(rows), expected.model.predict(X))
+
+
+def test_the_grid_grows_beyond_its_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, labels = datasets.chess_board(200, size=2, random_state=0)
+    monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
+    progress = Rounds()
+    chosen = select(rows, labels, n_splits=3, progress=progress)
+    assert chosen.parameters["C"] > 0.04
+    assert len(chosen.reports) == len(progress.machines) > 1
+    assert chosen.candidates == sum(progress.machines) / 3
+    assert chosen.work.machines == sum(one.machines for one in chosen.reports) == sum(progress.machines)
+
+
+def test_edges_that_remain_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, labels = datasets.chess_board(200, size=2, random_state=0)
+    monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
+    monkeypatch.setattr(selection, "MOST_ROUNDS", 0)
+    assert select(rows, labels, n_splits=3).edges["C"] == "largest"
+
+
+def test_a_journal_for_each_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
+    how: dict[str, Any] = {"n_splits": 3, "journal": str(tmp_path / "study.jsonl")}
+    first, again = select(X, Y, **how), select(X, Y, **how)
+    assert (first.parameters, first.score) == (again.parameters, again.score)
+    names = ["study.jsonl", *(f"study.{number}.jsonl" for number in range(2, len(first.reports) + 1))]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_a_deadline_before_anything_is_found() -> None:
+    with pytest.raises(TimeoutError, match="max_time=1e-09 ended before any candidate was finished"):
+        select(X, Y, max_time=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+def test_an_interrupted_search_does_not_grow() -> None:
+    rows, labels = datasets.chess_board(600, random_state=0)
+
+    class Interrupting(Rounds):
+        def advance(self, machines: int, cost: float, left: float | None, best_score: float | None) -> None:
+            if best_score is not None and not self.sent:
+                self.sent = True
+                threading.Timer(0.01, _thread.interrupt_main).start()
+
+        sent = False
+
+    progress = Interrupting()
+    chosen = select(rows, labels, progress=progress)
+    assert progress.reasons[-1] == "interrupted"
+    assert chosen.work.unfinished > 0
+    assert len(progress.reasons) == len(chosen.reports)
