@@ -134,8 +134,8 @@ def by_halving(grid: Grid, cv: Any, settings: Settings) -> Any:
 
 def shared_one_class(grid: Grid, cv: Any, settings: Settings) -> Any:
     """Return widemargin's search for one-class machines."""
-    machine = widemargin.OneClassSVM(tol=settings.tolerance)
-    return widemargin.GridSearchCV(machine, grid, cv=cv, scoring=rejection_score, n_jobs=settings.n_jobs, refit=False)
+    machine, score = widemargin.OneClassSVM(tol=settings.tolerance), widemargin.RejectionScore()
+    return widemargin.GridSearchCV(machine, grid, cv=cv, scoring=score, n_jobs=settings.n_jobs, refit=False)
 
 
 class Kind(NamedTuple):

@@ -241,12 +241,15 @@ class Solve {
   }
 
   // New rows come cheapest many at a time; single steps take over once the rows that matter are in the cache. Where they do not fit, blocks
-  // go on to the end; where there are few variables, or rows cost next to nothing, single steps do it all.
+  // go on to the end; where there are few variables, or rows cost next to nothing, single steps do it all. So they do for a square loss,
+  // which leaves every variable of a block free.
   template <class T>
   bool starts_with_blocks(const CachedRows<T>& rows) const {
     if (options_.solver != Solver::automatic) return options_.solver == Solver::block;
     if (rows_are_cheap() || narrowing() == smo::Narrowing::focus) return false;
-    return !rows.holds_everything() || (state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32);
+    if (!rows.holds_everything()) return true;
+    const bool square_loss = !ids_.empty() && source_.ridge(ids_.front()) > 0;
+    return state_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32 && !square_loss;
   }
 
   smo::Narrowing narrowing() const {

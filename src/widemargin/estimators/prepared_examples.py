@@ -10,7 +10,7 @@ from widemargin import _core
 from widemargin._runtime import cache_bytes, free_memory
 from widemargin.estimators.scale import resolve_kernel
 from widemargin.estimators.splits import SplitMachines, family_of
-from widemargin.kernels import KernelParameters, SharedKernel
+from widemargin.kernels import KernelParameters, RowSource, SharedKernel
 from widemargin.kernels.rows import count, take
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import SolverOptions, Vector
@@ -35,6 +35,7 @@ class PreparedExamples:
         own = 4 * count(X) ** 2 * family.own_matrices(machine)
         fits = SharedKernel.bytes_needed(X, machine.kernel) + own <= allowed
         self.shared = SharedKernel(self._source, machine.kernel) if fits else None
+        self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))
 
     def kernel_of(self, machine: Any, split: SplitMachines) -> KernelParameters:
@@ -53,4 +54,8 @@ class PreparedExamples:
         """Return a kernel to solve chains on, and how many of its values had to be computed for that."""
         matrix, computed = (None, 0) if self.shared is None else self.shared.counted_matrix(kernel)
         options = SolverOptions(cache_bytes=self._cache)
-        return ChainKernel(kernel.rows_of(self._source), matrix, options, signal), computed
+        known, rows = self._last
+        if rows is None or known != kernel:
+            rows = kernel.rows_of(self._source)
+            self._last = kernel, rows
+        return ChainKernel(rows, matrix, options, signal), computed

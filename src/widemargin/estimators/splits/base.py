@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import Solution, StopRule, Vector
 
 Rows = NDArray[np.intp]
+Machine = TypeVar("Machine")
 
 
 class SplitMachines(ABC):
@@ -141,6 +142,13 @@ class KnownValues:
             "A scorer asked a machine of the search about other rows than those of its split; pass a scorer that "
             "predicts the rows it is given."
         )
+
+
+def twin_of(machine: Machine) -> Machine:
+    """Return a machine with the same attributes; copying it the usual way takes ten times as long."""
+    twin = object.__new__(type(machine))
+    twin.__dict__.update(machine.__dict__)
+    return twin
 
 
 def ridge(bounds: Vector) -> Vector:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from sklearn.base import clone
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.search_starts import Start
-from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge, twin_of
 from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.estimators.svc import SVC
 from widemargin.kernels import KernelParameters
@@ -50,7 +49,7 @@ class PairwiseSplit(SplitMachines):
 
     def _knowing(self, machine: PairwiseClassifier) -> PairwiseClassifier:
         """Return the machine with the classes of this split; other splits may know others."""
-        own = copy.copy(machine)
+        own = twin_of(machine)
         own.classes_ = self.classes
         return own
 

@@ -6,7 +6,6 @@ examples, the intercept minus the threshold, so that their difference is the dec
 
 from __future__ import annotations
 
-import copy
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.novelty import NoveltyMachine, parts_to_hold_out
-from widemargin.estimators.splits.base import KnownValues, SplitMachines
+from widemargin.estimators.splits.base import KnownValues, SplitMachines, twin_of
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.classifier import remaining, summed
@@ -100,7 +99,7 @@ class NoveltySplit(SplitMachines):
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a machine that knows its threshold and the number of its support vectors."""
         (solution,) = solutions
-        twin = copy.copy(machine)
+        twin = twin_of(machine)
         n_support = np.array([np.count_nonzero(solution.alpha[self.train])], dtype=np.int32)
         twin.__dict__.update(
             _function_values=known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from sklearn.base import clone
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.regressor import KernelRegressor, warn_of_missing_tube
 from widemargin.estimators.search_starts import Start
-from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge, twin_of
 from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
@@ -80,7 +79,7 @@ class RegressorSplit(SplitMachines):
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a regressor."""
-        twin = copy.copy(machine)
+        twin = twin_of(machine)
         twin.__dict__["_function_values"] = known
         return twin
 
