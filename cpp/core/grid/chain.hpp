@@ -2,7 +2,8 @@
 //
 // With P the last problem and a its solution, the next one starts from s a, moved into its own box and onto its own sum. Where the box grows
 // or shrinks as a whole, by r, bounded variables stay bounded if s = r, and free ones stay where they are if s = 1. The objective decides:
-// along the ray it is largest at s = y'a / a'Ka. K(s a) = s Ka is known, so that only variables that had to be moved cost a row of the kernel.
+// along the ray it is largest at s = y'a / a'Ka. (Some bounded outliers among free variables may outweigh these, but not outnumber them:
+// then nothing is stretched.) K(s a) = s Ka is known, so that only variables that had to be moved cost a row of the kernel.
 //
 // The first problem starts from all variables as far from 0 as their box lets them, if that is better than 0: for a small C it is close to
 // the solution.
@@ -164,9 +165,11 @@ class Chain {
   static double scale(const Link& before, const Link& link, const Solution& last) {
     if (before.problem.total[0] != 0) return link.problem.total[0] / before.problem.total[0];
     double ratio = 0, linear = 0, quadratic = 0;
+    std::size_t bounded = 0, free = 0;
     for (std::size_t p = 0; p < last.alpha.size(); ++p) {
       const double a = last.alpha[p];
       if (a == 0) continue;
+      ++(a <= before.problem.lower[p] || a >= before.problem.upper[p] ? bounded : free);
       linear += before.problem.linear[p] * a;
       quadratic += (before.problem.linear[p] - last.gradient[p]) * a;
       const double old = a > 0 ? before.problem.upper[p] : before.problem.lower[p], now = a > 0 ? link.problem.upper[p] : link.problem.lower[p];
@@ -175,7 +178,8 @@ class Chain {
       if (ratio != 0 && std::fabs(own - ratio) > 1e-9 * ratio) return 1;
       ratio = own;
     }
-    return ratio == 0 || (ratio > 1 && linear < nearly * ratio * quadratic) ? 1 : ratio;
+    if (ratio == 0) return 1;
+    return ratio > 1 && (linear < nearly * ratio * quadratic || 10 * bounded < free) ? 1 : ratio;
   }
 
   static bool same_solution(const Link& before, const Link& link, const Solution& last) {

@@ -19,8 +19,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from widemargin._runtime import thread_count
 from widemargin.estimators.novelty import NoveltyMachine
 from widemargin.estimators.one_class_scores import RejectionScore
+from widemargin.estimators.prepared_examples import Share
 from widemargin.estimators.search_metadata import weights_of_the_machine
 from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothest, tied
 from widemargin.estimators.search_run import INTERRUPTED, STOPPED, Found, SearchRun, identity, listener
@@ -299,7 +301,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             rows=X,
             raises=self.error_score == "raise",
             return_train_score=bool(self.return_train_score),
-            memory=self.memory,
+            share=Share(self.memory, threads=thread_count(self.n_jobs)),
             plan=self.plan,
         )
         return SharedSearch(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -19,22 +20,29 @@ from widemargin.machines.dual import SolverOptions, Vector
 SHARE_OF_MEMORY = 0.5
 
 
+@dataclass(frozen=True)
+class Share:
+    """What a search may use: megabytes, split among as many processes, and threads, all of which wait for a kernel."""
+
+    memory: float | str = "auto"
+    processes: int = 1
+    threads: int = 1
+
+
 class PreparedExamples:
     """One set of examples and its kernels: as matrices if these fit into memory, else as rows computed when needed."""
 
-    def __init__(
-        self, X: Any, machine: Any, memory: float | str, processes: int, weights: Vector, pipeline: Any = None
-    ) -> None:
+    def __init__(self, X: Any, machine: Any, weights: Vector, share: Share, pipeline: Any = None) -> None:
         self.X, self.pipeline = X, pipeline
         machine._row_source(X, machine._checked_kernel(X, weights, tell=False))  # refuses what is no kernel
-        whole = SHARE_OF_MEMORY * free_memory() if memory == "auto" else float(memory) * 2**20
-        allowed = whole / processes
+        whole = SHARE_OF_MEMORY * free_memory() if share.memory == "auto" else float(share.memory) * 2**20
+        allowed = whole / share.processes
         family = family_of(machine)
         assert family is not None
         self._source = family.kernel_examples(machine, X, weights)
         own = 4 * count(X) ** 2 * family.own_matrices(machine)
         fits = SharedKernel.bytes_needed(X, machine.kernel) + own <= allowed
-        self.shared = SharedKernel(self._source, machine.kernel) if fits else None
+        self.shared = SharedKernel(self._source, machine.kernel, n_threads=share.threads) if fits else None
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))
 

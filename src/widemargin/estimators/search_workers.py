@@ -178,8 +178,9 @@ class Workers:
 
     def _packed(self) -> Any:
         """Return the search as what its units refer to on other processes."""
-        processes = effective_n_jobs(self._n_jobs)
-        data = replace(self.search.data, estimator=clone(self.search.data.estimator), processes=processes)
+        data = self.search.data
+        share = replace(data.share, processes=effective_n_jobs(self._n_jobs), threads=1)
+        data = replace(data, estimator=clone(data.estimator), share=share)
         try:
             content = np.frombuffer(cloudpickle.dumps((data, self._config)), dtype=np.uint8)
         except Exception as error:

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
-from widemargin.estimators.prepared_examples import PreparedExamples
+from widemargin.estimators.prepared_examples import PreparedExamples, Share
 from widemargin.estimators.search_scoring import Scoring
 from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
 from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, family_of
@@ -65,7 +65,7 @@ class SearchData:
     """Everything that stays the same throughout a search.
 
     `X` and `y` are checked, `rows` are the examples as the user gave them. `raises` lets failures of a machine end the
-    search. `memory` is shared by as many `processes`. `plan` says where chains start.
+    search. `plan` says where chains start.
     """
 
     estimator: Any
@@ -78,8 +78,7 @@ class SearchData:
     rows: Any = None
     raises: bool = False
     return_train_score: bool = False
-    memory: float | str = "auto"
-    processes: int = 1
+    share: Share = field(default_factory=Share)
     plan: str = "heuristic"
 
 
@@ -346,9 +345,7 @@ class SharedSearch:
                 while len(self._shared) >= SHARED_KERNELS:
                     self._shared.popitem(last=False)
                 X, steps = self._transformed(own, unit.split, machine) if pipeline else (self.data.X, None)
-                self._shared[name] = PreparedExamples(
-                    X, machine, self.data.memory, self.data.processes, self.data.weights, steps
-                )
+                self._shared[name] = PreparedExamples(X, machine, self.data.weights, self.data.share, steps)
             self._shared.move_to_end(name)
             return self._shared[name]
 

@@ -33,7 +33,7 @@ class SharedKernel:
         For ``kernel="precomputed"`` the kernel matrix itself.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
     n_threads : int, default=1
-        For the computation of what is shared: n^2 d / 2 multiplications.
+        For the computation of what is shared, n^2 d / 2 multiplications, and of the matrices.
 
     Examples
     --------
@@ -46,6 +46,7 @@ class SharedKernel:
 
     def __init__(self, X: Any, kernel: Any = "rbf", *, n_threads: int = 1) -> None:
         self.kernel = kernel
+        self._n_threads = n_threads
         self._lock = threading.Lock()
         self._kept: OrderedDict[KernelParameters, Matrix] = OrderedDict()
         # Kernel values among what is shared, until somebody asks for them.
@@ -110,7 +111,7 @@ class SharedKernel:
                 float(parameters.coef0),
                 int(parameters.degree),
                 made,
-                1,
+                self._n_threads,
             )
             self._kept[parameters] = made
             return made, made.size
