@@ -128,10 +128,11 @@ class SharedSearch:
         # A chain goes along a parameter that the candidates differ in, if there is one.
         names_of_all = set[str]().union(*chainable.values())
         values = {name: {getattr(self.machines[number], name) for number in able} for name in names_of_all}
+        in_grid = {key.rpartition("__")[2] for one in self.data.candidates for key in one}.intersection(self._names)
         lines: dict[Any, list[int]] = {}
         for number, names in chainable.items():
             along = next((name for name in names if len(values[name]) > 1), names[0])
-            others = {name: getattr(self.machines[number], name) for name in self._names if name != along}
+            others = {name: getattr(self.machines[number], name) for name in in_grid if name != along}
             lines.setdefault((self._prefixes[number][0], along, _key(others)), []).append(number)
         chains = []
         for (_, along, _), line in lines.items():

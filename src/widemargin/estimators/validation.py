@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from collections.abc import Mapping
@@ -30,16 +31,22 @@ def require_number(
     infinite: bool = False,
 ) -> None:
     """Refuse anything but a real (or whole) number within its bounds."""
+    if _is_number(value, integer):
+        number = float(value)
+        finite = math.isfinite(number) or (infinite and math.isinf(number))
+        if finite and (above is None or number > above) and (at_least is None or number >= at_least):
+            return
     kind = "a whole number" if integer else "a number"
     limit = f" above {above:g}" if above is not None else f" of at least {at_least:g}" if at_least is not None else ""
-    wanted = f"{name} must be {kind}{limit}; got {value!r}."
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral if integer else numbers.Real):
-        raise ValueError(wanted)
-    number = float(value)
-    if np.isnan(number) or (np.isinf(number) and not infinite):
-        raise ValueError(wanted)
-    if (above is not None and not number > above) or (at_least is not None and not number >= at_least):
-        raise ValueError(wanted)
+    raise ValueError(f"{name} must be {kind}{limit}; got {value!r}.")
+
+
+def _is_number(value: Any, integer: bool) -> bool:
+    if type(value) is int or (type(value) is float and not integer):  # what numbers mostly are
+        return True
+    if isinstance(value, (bool, np.bool_)):
+        return False
+    return isinstance(value, numbers.Integral if integer else numbers.Real)
 
 
 def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource, derived_rows
-from widemargin.machines.chain import ChainKernel, Link, LinkSolution
+from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import (
     GEOMETRIC_SOLVERS,
     DualProblem,
@@ -324,7 +324,10 @@ def solve_sums(
         alpha = last.solution.alpha
         return settled(total / float(alpha.sum()) * alpha, last.solution.gradient, upper, total)
 
-    return kernel.walk([Link(problem) for problem in problems], begin, stop)
+    links = tuple(Link(problem) for problem in problems)
+    if kernel.matrix is not None:  # the core does the same, all in one call
+        return kernel.solve(Chain(links, start=start), stop)
+    return kernel.walk(links, begin, stop)
 
 
 def rejecting_threshold(scores: Vector, weights: Vector, fraction: float) -> float:
