@@ -87,7 +87,9 @@ def test_seed_changes_the_data(capsys: pytest.CaptureFixture[str], monkeypatch: 
     found = []
     for seed in ("1", "1", "2"):
         main(["demo", "--seed", seed])
-        found.append([{**block, "work": block["work"].partition(";")[0]} for block in blocks(capsys.readouterr().out)])
+        # Two threads may need a kernel that has just been let go: how many values are computed is a matter of time.
+        own = [{k: v for k, v in block.items() if k != "kernel"} for block in blocks(capsys.readouterr().out)]
+        found.append([{**block, "work": block["work"].partition(";")[0]} for block in own])
     assert found[0] == found[1]
     first, _, other = found
     for problem in (0, 1):
