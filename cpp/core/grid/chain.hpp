@@ -76,10 +76,8 @@ class Chain {
 
   void start_from(const Link& link, std::span<const double> start, DualState& state) {
     solver_.set_ridge(link.ridge);
-    std::vector<double> alpha(start.begin(), start.end());
-    const bool given = !alpha.empty();
-    alpha.resize(n_, 0.0);
-    if (given) return start_from_point(link, std::move(alpha), state);
+    if (!start.empty()) return start_from_point(link, {start.begin(), start.end()}, state);
+    std::vector<double> alpha(n_, 0.0);
     stretch(link.problem, alpha);
     make_feasible(state, link.problem.total, alpha);
     place(state, alpha, std::vector<double>(n_, 0.0));
