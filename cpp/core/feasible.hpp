@@ -1,4 +1,4 @@
-// The feasible point of a problem nearest to a given one.
+// Feasible points of a problem near a given one.
 #pragma once
 
 #include <algorithm>
@@ -45,6 +45,15 @@ inline void balance_by_gradient(const DualState& state, const std::array<double,
       if (missing * sign <= 0) break;
     }
   }
+}
+
+// Moves any point into the box and onto the constant sums, by the gradient where f has no kinks; else to the nearest such point.
+inline void make_feasible_by_gradient(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
+  if (!state.kinked()) {
+    for (std::size_t p = 0; p < alpha.size(); ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
+    balance_by_gradient(state, total, alpha);
+  }
+  make_feasible(state, total, alpha);
 }
 
 }  // namespace widemargin
