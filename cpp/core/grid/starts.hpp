@@ -84,4 +84,13 @@ inline bool same_solution(const Link& before, const Link& link, const Solution& 
   return true;
 }
 
+// The solution of the last problem as that of the next one, which took no work.
+inline LinkSolution repeated(LinkSolution last) {
+  last.repeated = true;
+  last.outcome.iterations = 0;
+  last.outcome.kernel_evaluations = 0;
+  last.outcome.seconds = 0;
+  return last;
+}
+
 }  // namespace widemargin::grid
