@@ -64,7 +64,7 @@ struct HeldStore {
 };
 
 geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, Vector<double> alpha, double gap, std::int64_t recompute_every,
-                                         std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
+                                         std::int64_t max_iterations, double max_seconds, std::size_t n_threads, const StopSignal* signal) {
   const std::size_t n = held.store.size();
   if (ridge.shape(0) != n || alpha.shape(0) != n) throw std::invalid_argument("ridge, start and kernel differ in their number of examples");
   for (std::size_t i = 0; i < n; ++i) {
@@ -75,13 +75,13 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
   geometric::MaxMinOverResult result;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, interruption_pending);
+    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
     Patience patience(watch, true);
     ThreadTeam team(n_threads);
     geometric::MaxMinOver solver(held.store, {ridge.data(), ridge.data() + n}, team, patience);
     result = solver.run({alpha.data(), alpha.data() + n}, {gap, max_iterations, recompute_every});
   }
-  if (result.reason == Reason::interrupted) throw nb::python_error();
+  if (result.reason == Reason::interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
   return result;
 }
 
@@ -263,7 +263,8 @@ NB_MODULE(_core, m) {
       .def_ro("gap", &geometric::MaxMinOverResult::gap)
       .def_ro("iterations", &geometric::MaxMinOverResult::iterations)
       .def_prop_ro("reason", [](const geometric::MaxMinOverResult& r) { return reason_name(r.reason); });
-  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a);
+  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a,
+        "signal"_a.none() = nb::none());
 
   m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a);
   m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a);
