@@ -75,7 +75,7 @@ def test_max_time(name: str) -> None:
     assert time.perf_counter() - began < 0.15 + PROMPTLY
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 def test_others_end_when_one_says_that_it_is_enough() -> None:
     """A progress display raises Ctrl-C once the first candidate is there; the other thread is at a long machine."""
 
