@@ -22,7 +22,7 @@ from widemargin._runtime import thread_count
 from widemargin.estimators.novelty import NoveltyMachine
 from widemargin.estimators.one_class_scores import RejectionScore
 from widemargin.estimators.prepared_examples import Share
-from widemargin.estimators.search_metadata import weights_of_the_machine
+from widemargin.estimators.search_metadata import fit_parameters
 from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothest, tied
 from widemargin.estimators.search_results import Mask, as_results, leave_blank, missing_from, remarks, scored
 from widemargin.estimators.search_run import INTERRUPTED, STOPPED, Found, SearchRun, identity, listener
@@ -267,15 +267,15 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         for reason in map(family.why_alone, settings):
             if reason is not None:
                 return reason
-        _, others = weights_of_the_machine(self.estimator, self._get_routed_params_for_fit(params).estimator.fit)
+        others = fit_parameters(self.estimator, self._get_routed_params_for_fit(params).estimator.fit).others
         return f"Fit parameters other than the machine's weights were given ({', '.join(others)})" if others else None
 
     def _search(
         self, X: Any, y: Any, splits: Sequence[Any], candidates: Sequence[Any], scorers: Any, routed: Any
     ) -> SharedSearch:
         machine = clone(machine_of(self.estimator))
-        weights, _ = weights_of_the_machine(self.estimator, routed.estimator.fit)
-        weights = check_weights(weights, _num_samples(X))
+        given = fit_parameters(self.estimator, routed.estimator.fit)
+        weights = check_weights(given.weights, _num_samples(X))
         X_checked, targets = X, None if y is None else np.asarray(y)
         if is_outlier_detector(machine):
             X_checked = X if isinstance(self.estimator, Pipeline) else machine._check_examples(X)
@@ -301,6 +301,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             return_train_score=bool(self.return_train_score),
             share=Share(self.memory, threads=thread_count(self.n_jobs)),
             plan=self.plan,
+            fit_params=dict(routed.estimator.fit) if given.of_steps else {},
         )
         return SharedSearch(data)
 

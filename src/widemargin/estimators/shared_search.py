@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
 from widemargin.estimators.prepared_examples import PreparedExamples, Share
+from widemargin.estimators.search_metadata import behind_steps
 from widemargin.estimators.search_scoring import Scoring
 from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
 from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, family_of
@@ -65,7 +66,7 @@ class SearchData:
     """Everything that stays the same throughout a search.
 
     `X` and `y` are checked, `rows` are the examples as the user gave them. `raises` lets failures of a machine end the
-    search. `plan` says where chains start.
+    search. `plan` says where chains start. `fit_params` are for the steps before the machine.
     """
 
     estimator: Any
@@ -80,6 +81,7 @@ class SearchData:
     return_train_score: bool = False
     share: Share = field(default_factory=Share)
     plan: str = "heuristic"
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
 
 
 def machine_of(estimator: Any) -> Any:
@@ -357,13 +359,8 @@ class SharedSearch:
         """Rows of the data after the steps before the machine, fitted on the training part of a split; these steps."""
         train, test = self.data.splits[number]
         pipeline = clone(self.data.estimator).set_params(**own)
-        X_train, X_test = (_safe_indexing(self.data.rows, rows) for rows in (train, test))
-        if len(pipeline.steps) > 1:
-            y = self.data.y
-            steps = pipeline[:-1]
-            X_train = steps.fit_transform(X_train, None if y is None else y[train])
-            X_test = steps.transform(X_test)
-        checked = [copy.copy(machine)._check_examples(X) for X in (X_train, X_test)]
+        parts = behind_steps(pipeline, self.data.rows, self.data.y, train, test, self.data.fit_params)
+        checked = [copy.copy(machine)._check_examples(X) for X in parts]
         both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
         # Rows in neither part stand for themselves nowhere: any will do.
         place = np.zeros(count(self.data.rows), dtype=np.intp)
