@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,6 +19,11 @@ namespace widemargin::bindings {
 struct StopSignal {
   std::atomic<bool> requested{false};
 };
+
+// Whether a computation is to end: because of a signal, if there is one, or of Ctrl-C.
+inline std::function<bool()> end_wanted(const StopSignal* signal) {
+  return [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); };
+}
 
 struct ChainTask {
   std::optional<Vector<Id>> ids;  // rows and columns of the matrix; all of them if not given
@@ -73,7 +79,7 @@ inline std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, c
   bool interrupted = false;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
+    Watch watch(max_seconds, end_wanted(signal));
     std::exception_ptr failure;
     std::mutex failing;
     ThreadTeam team(n_threads);

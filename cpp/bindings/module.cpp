@@ -7,14 +7,10 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
 #include <cmath>
-#include <cstring>
-#include <exception>
+#include <string>
 #include <utility>
-#include <mutex>
-
-#include <unistd.h>
+#include <vector>
 
 #include "bindings/chains.hpp"
 #include "bindings/problems.hpp"
@@ -75,7 +71,7 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
   geometric::MaxMinOverResult result;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
+    Watch watch(max_seconds, end_wanted(signal));
     Patience patience(watch, true);
     ThreadTeam team(n_threads);
     geometric::MaxMinOver solver(held.store, {ridge.data(), ridge.data() + n}, team, patience);

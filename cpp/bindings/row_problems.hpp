@@ -129,7 +129,7 @@ inline std::vector<SolvedLink> solve_chain_on_rows(const Source& source, const C
   bool interrupted = false;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
+    Watch watch(max_seconds, end_wanted(signal));
     std::vector<Id> ids(chain.ids ? chain.ids->shape(0) : source.rows->size());
     if (chain.ids)
       std::copy_n(chain.ids->data(), ids.size(), ids.begin());
