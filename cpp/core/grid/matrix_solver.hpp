@@ -28,7 +28,7 @@ struct Tuning {
   double share = 0.2;       // of the violation: bounded variables that violate less are left out
   double until = 0.1;       // of the violation: as far as a round goes
   std::int64_t leap_wait = 32;
-  std::size_t narrow_from = 512;  // variables: their floats would not stay in the second-level cache
+  std::size_t narrow_from = 192;  // variables: their floats would not stay in the second-level cache
 };
 
 class MatrixSolver {
@@ -58,7 +58,7 @@ class MatrixSolver {
         admit(fractions_);
       else
         admit(floats_);
-      const std::optional<Reason> ended = narrow ? round(state, fractions_, inner_stop, iterations) : round(state, floats_, inner_stop, iterations);
+      const std::optional<Reason> ended = narrow ? round(state, fractions_, swift_, inner_stop, iterations) : round(state, floats_, exact_, inner_stop, iterations);
       if (!ended) continue;
       if (!narrow) return *ended;
       fractions_do_ = false;
@@ -79,12 +79,13 @@ class MatrixSolver {
  private:
   // Solves the problem of the members of a compact kernel and takes their solution over; how that ended if nothing moved.
   template <class T>
-  std::optional<Reason> round(DualState& state, CompactKernel<T>& kernel, const StopRule& stop, std::int64_t& iterations) {
-    inner_.take(state, kernel.members());
+  std::optional<Reason> round(DualState& state, CompactKernel<T>& kernel, block::BasicInnerProblem<simd::Slope<T>>& inner, const StopRule& stop,
+                              std::int64_t& iterations) {
+    inner.take(state, kernel.members());
     smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), stop.tolerance);
-    const Reason ended = smo::run(inner_.state, kernel, stop, patience_, select_, step_, keeper, iterations);
-    const bool moved = scatter(state, kernel.members());
-    if (!std::is_same_v<T, float>) fractions_do_ = kernel.holds_its_values() && surprise(state, kernel.members()) <= stop.tolerance;
+    const Reason ended = smo::run(inner.state, kernel, stop, patience_, select_, step_, keeper, iterations);
+    const bool moved = scatter(state, inner.state, kernel.members());
+    if (!std::is_same_v<T, float>) fractions_do_ = kernel.holds_its_values() && surprise(state, inner.state, kernel.members()) <= stop.tolerance;
     if (moved) return std::nullopt;
     return ended == Reason::converged ? Reason::stalled : ended;
   }
@@ -121,21 +122,23 @@ class MatrixSolver {
   }
 
   // The largest difference between the gradient that the members' own problem ended with and the one that the whole kernel gives them.
-  double surprise(const DualState& state, const std::vector<Id>& members) const {
+  template <class Inner>
+  static double surprise(const DualState& state, const Inner& inner, const std::vector<Id>& members) {
     double largest = 0;
     for (std::size_t r = 0; r < members.size(); ++r)
-      largest = std::max(largest, std::fabs(inner_.state.smooth_gradient(r) - state.smooth_gradient(static_cast<std::size_t>(members[r]))));
+      largest = std::max(largest, std::fabs(inner.smooth_gradient(r) - state.smooth_gradient(static_cast<std::size_t>(members[r]))));
     return largest;
   }
 
   // Takes the solution of the chosen variables over; false if nothing moved.
-  bool scatter(DualState& state, const std::vector<Id>& members) {
+  template <class Inner>
+  bool scatter(DualState& state, const Inner& inner, const std::vector<Id>& members) {
     std::vector<Id> changed;
     std::vector<double> by;
     for (std::size_t r = 0; r < members.size(); ++r) {
       const Id v = members[r];
       const std::size_t p = static_cast<std::size_t>(v);
-      const double value = inner_.state.alpha[r];
+      const double value = inner.alpha[r];
       if (value == state.alpha[p]) continue;
       changed.push_back(v);
       by.push_back(value - state.alpha[p]);
@@ -161,7 +164,8 @@ class MatrixSolver {
   CompactKernel<float> floats_;
   CompactKernel<simd::Fraction> fractions_;
   bool fractions_do_ = true;  // they have the precision it takes
-  block::InnerProblem inner_;
+  block::InnerProblem exact_;
+  block::BasicInnerProblem<float> swift_;
   std::vector<Candidate> candidates_;
   std::vector<Id> wanted_;
   std::vector<std::uint32_t> chosen_by_;  // the last choice that took a variable
