@@ -199,6 +199,20 @@ void compare_fractions(const char* name, std::size_t n, unsigned seed) {
   outside[n - 1] = 1.5f;
   std::vector<Fraction> ignored(n);
   check(!ours.from_floats(outside.data(), ignored.data(), n), name, "from_floats outside", n);
+  std::vector<std::uint16_t> masks((n + 15) / 16, 0);
+  std::size_t count = 0;
+  for (std::size_t c = 0; c < n; c += 1 + c % 3) masks[c / 16] = static_cast<std::uint16_t>(masks[c / 16] | 1u << c % 16), ++count;
+  // What lies behind the values must stay as it is.
+  const Fraction untouched{12345};
+  std::vector<Fraction> picked(count + 16, untouched), picked_base(count + 16, untouched);
+  std::vector<float> floats(count + 16, 7.0f), floats_base(count + 16, 7.0f);
+  const bool inside = ours.pick(a.data(), masks.data(), masks.size(), picked.data(), count) && base.pick(a.data(), masks.data(), masks.size(), picked_base.data(), count);
+  bool same_picked = inside && simd::ops<float>().pick(a.data(), masks.data(), masks.size(), floats.data(), count);
+  simd::baseline::table<float>().pick(a.data(), masks.data(), masks.size(), floats_base.data(), count);
+  for (std::size_t c = 0; c < count + 16; ++c) same_picked = same_picked && std::abs(picked[c].parts - picked_base[c].parts) <= (c < count ? 1 : 0) && floats[c] == floats_base[c];
+  check(same_picked, name, "pick", n);
+  outside[0] = -0.5f;
+  check(!ours.pick(outside.data(), masks.data(), masks.size(), picked.data(), count), name, "pick outside", n);
   std::vector<float> ours_G(G), base_G(G);
   const auto same_end = [](double x, double y) { return x == y || std::fabs(x - y) < 1e-6; };
   const simd::Lead found = ours.move(ours_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);

@@ -34,7 +34,7 @@ struct Tuning {
 class MatrixSolver {
  public:
   MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, Patience& patience)
-      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), floats_(kernel, n), fractions_(kernel, n), chosen_by_(n, 0) {}
+      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), floats_(kernel, n, tuning.most), fractions_(kernel, n, tuning.most), chosen_by_(n, 0) {}
 
   // What the square loss adds to the diagonal from now on; empty for nothing.
   void set_ridge(std::span<const double> ridge) {
@@ -52,8 +52,10 @@ class MatrixSolver {
       if (iterations >= stop.max_iterations) return Reason::iteration_budget;
       if (patience_.now()) return patience_.reason();
       choose(state, violation);
-      const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
+      StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
       const bool narrow = fractions_do_ && ridge_.empty() && wanted_.size() >= tuning_.narrow_from;
+      // Rounding may leave a kernel matrix with directions of negative curvature, along which there is no end.
+      if (narrow) inner_stop.max_iterations = std::min(inner_stop.max_iterations, static_cast<std::int64_t>(32 * wanted_.size()));
       if (narrow)
         admit(fractions_);
       else
@@ -85,7 +87,8 @@ class MatrixSolver {
     smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), stop.tolerance);
     const Reason ended = smo::run(inner.state, kernel, stop, patience_, select_, step_, keeper, iterations);
     const bool moved = scatter(state, inner.state, kernel.members());
-    if (!std::is_same_v<T, float>) fractions_do_ = kernel.holds_its_values() && surprise(state, inner.state, kernel.members()) <= stop.tolerance;
+    if (!std::is_same_v<T, float>)
+      fractions_do_ = ended == Reason::converged && kernel.holds_its_values() && surprise(state, inner.state, kernel.members()) <= stop.tolerance;
     if (moved) return std::nullopt;
     return ended == Reason::converged ? Reason::stalled : ended;
   }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "core/simd/ops.hpp"
 
@@ -161,8 +162,6 @@ void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient,
   }
 }
 
-}  // namespace
-
 bool from_floats(const float* values, Fraction* out, std::size_t n) {
   bool inside = true;
   for (std::size_t c = 0; c < n; ++c) {
@@ -171,6 +170,22 @@ bool from_floats(const float* values, Fraction* out, std::size_t n) {
   }
   return inside;
 }
+
+template <class T>
+bool pick(const float* row, const std::uint16_t* masks, std::size_t n_masks, T* out, std::size_t) {
+  bool held = true;
+  for (std::size_t b = 0; b < n_masks; ++b)
+    for (unsigned left = masks[b]; left != 0; left &= left - 1, ++out) {
+      const float value = row[16 * b + static_cast<std::size_t>(std::countr_zero(left))];
+      if constexpr (std::is_same_v<T, Fraction>)
+        held = from_floats(&value, out, 1) && held;
+      else
+        *out = value;
+    }
+  return held;
+}
+
+}  // namespace
 
 template <class T>
 const Ops<T>& table() {
@@ -184,6 +199,7 @@ const Ops<T>& table() {
                               .gaussian_from_bits = gaussian_from_bits<T>,
                               .power = power<T>,
                               .smallest = smallest<T>,
+                              .pick = pick<T>,
                               .lead = lead<double>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
@@ -195,6 +211,7 @@ const Ops<T>& table() {
 template <>
 const Ops<Fraction>& table<Fraction>() {
   static constexpr Ops<Fraction> ops{.from_floats = from_floats,
+                                     .pick = pick<Fraction>,
                                      .lead = lead<float>,
                                      .move = move<Fraction>,
                                      .best_newton_partner = best_newton_partner<Fraction>,

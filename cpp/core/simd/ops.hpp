@@ -63,6 +63,8 @@ struct Ops {
   // values <- values^power for values in [0, 1] and power > 0
   void (*power)(T* values, std::size_t n, T power);
   T (*smallest)(const T* values, std::size_t n);
+  // The values whose bits are set, 16 to a mask, in order; there are `count` of them. Always true.
+  bool (*pick)(const float* row, const std::uint16_t* masks, std::size_t n_masks, T* out, std::size_t count);
 
   Lead (*lead)(const double* G, const Flag* rises, const Flag* falls, std::size_t n);
   // G <- G - mu (K_i - K_j), and the new lead [Glasmachers2008, Algorithm 4.2, steps 3 and 4]
@@ -82,6 +84,8 @@ template <>
 struct Ops<Fraction> {
   // The nearest fractions; false if a value lies outside of [0, 1].
   bool (*from_floats)(const float* values, Fraction* out, std::size_t n);
+  // The nearest fractions to the values whose bits are set, 16 to a mask, in order; there are `count` of them. False as above.
+  bool (*pick)(const float* row, const std::uint16_t* masks, std::size_t n_masks, Fraction* out, std::size_t count);
   Lead (*lead)(const float* G, const Flag* rises, const Flag* falls, std::size_t n);
   Lead (*move)(float* G, const Fraction* Ki, const Fraction* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n);
   Partner (*best_newton_partner)(const float* G, const Fraction* Ki, const float* diagonal, const Flag* falls, std::size_t n, Pivot i);

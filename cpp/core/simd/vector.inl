@@ -52,13 +52,28 @@ using Floats = Vec<float, 2 * wide>;
 template <class N>
 using Numbers = Vec<N, bytes / sizeof(N)>;
 
-// `values` where a flag is set, `others` elsewhere
+// choose: `values` where a flag is set, `others` elsewhere. max_where, min_where: the larger, or smaller, of both where a flag is set, what
+// there was so far elsewhere.
 #if WIDEMARGIN_SIMD_BYTES == 64
+inline __mmask8 mask_of_8(const Flag* flags) { return static_cast<__mmask8>(_mm_movepi8_mask(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(flags)))); }
+inline __mmask16 mask_of_16(const Flag* flags) { return _mm_movepi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(flags))); }
 inline Doubles choose(const Flag* flags, Doubles values, Doubles others) {
-  return (Doubles)_mm512_mask_mov_pd((__m512d)others, static_cast<__mmask8>(_mm_movepi8_mask(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(flags)))), (__m512d)values);
+  return (Doubles)_mm512_mask_mov_pd((__m512d)others, mask_of_8(flags), (__m512d)values);
 }
 inline Floats choose(const Flag* flags, Floats values, Floats others) {
-  return (Floats)_mm512_mask_mov_ps((__m512)others, _mm_movepi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(flags))), (__m512)values);
+  return (Floats)_mm512_mask_mov_ps((__m512)others, mask_of_16(flags), (__m512)values);
+}
+inline Doubles max_where(const Flag* flags, Doubles values, Doubles so_far) {
+  return (Doubles)_mm512_mask_max_pd((__m512d)so_far, mask_of_8(flags), (__m512d)so_far, (__m512d)values);
+}
+inline Floats max_where(const Flag* flags, Floats values, Floats so_far) {
+  return (Floats)_mm512_mask_max_ps((__m512)so_far, mask_of_16(flags), (__m512)so_far, (__m512)values);
+}
+inline Doubles min_where(const Flag* flags, Doubles values, Doubles so_far) {
+  return (Doubles)_mm512_mask_min_pd((__m512d)so_far, mask_of_8(flags), (__m512d)so_far, (__m512d)values);
+}
+inline Floats min_where(const Flag* flags, Floats values, Floats so_far) {
+  return (Floats)_mm512_mask_min_ps((__m512)so_far, mask_of_16(flags), (__m512)so_far, (__m512)values);
 }
 inline bool any_greater(Doubles a, Doubles b) { return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ) != 0; }
 inline bool any_greater(Floats a, Floats b) { return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ) != 0; }
@@ -72,6 +87,14 @@ inline Doubles choose(const Flag* flags, Doubles values, Doubles others) {
 inline Floats choose(const Flag* flags, Floats values, Floats others) {
   const __m256i mask = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(flags)));
   return (Floats)_mm256_blendv_ps((__m256)others, (__m256)values, _mm256_castsi256_ps(mask));
+}
+template <class V>
+inline V max_where(const Flag* flags, V values, V so_far) {
+  return max_of(choose(flags, values, so_far), so_far);
+}
+template <class V>
+inline V min_where(const Flag* flags, V values, V so_far) {
+  return min_of(choose(flags, values, so_far), so_far);
 }
 inline bool any_greater(Doubles a, Doubles b) { return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_GT_OQ)) != 0; }
 inline bool any_greater(Floats a, Floats b) { return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_GT_OQ)) != 0; }
@@ -109,17 +132,18 @@ inline Floats moved(const float* G, const Fraction* a, const Fraction* b, double
 #endif
   return load<Floats>(G) - static_cast<float>(mu * Fraction::unit) * difference;
 }
-// As many values as a vector holds gradients, as what is computed with.
+// c - 2 a, for as many values as a vector holds gradients
 template <class T>
-inline Vec<T, wide> load_as_real(const T* p) {
-  return load<Vec<T, wide>>(p);
+inline Vec<T, wide> minus_twice(Vec<T, wide> c, const T* a) {
+  return c - 2 * load<Vec<T, wide>>(a);
 }
-inline Floats load_as_real(const Fraction* p) {
+inline Floats minus_twice(Floats c, const Fraction* a) {
 #if WIDEMARGIN_SIMD_BYTES == 64
-  return (Floats)_mm512_maskz_cvtepi32_ps(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))) * static_cast<float>(Fraction::unit);
+  const Floats parts = (Floats)_mm512_maskz_cvtepi32_ps(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a))));
 #else
-  return (Floats)_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))) * static_cast<float>(Fraction::unit);
+  const Floats parts = (Floats)_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a))));
 #endif
+  return c - static_cast<float>(2 * Fraction::unit) * parts;
 }
 
 // exp for x <= 0: 2^k e^r with |r| <= ln(2)/2, e^r by its Taylor polynomial (relative error below one unit in the last place);
@@ -465,8 +489,8 @@ inline Lead ends(const N* G, const Flag* rises, const Flag* falls, size_t n, con
     size_t c = first;
     for (; c + step <= last; c += step) {
       const V g = vector(c);
-      up = max_of(choose(rises + c, g, none), up);
-      down = min_of(choose(falls + c, g, -none), down);
+      up = max_where(rises + c, g, up);
+      down = min_where(falls + c, g, down);
     }
     if (any_greater(up, splat<V>(most))) {
       for (size_t l = 0; l < step; ++l)
@@ -511,33 +535,39 @@ Lead move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, c
       });
 }
 
-// Gains only rank candidates, so they are computed in the storage type of the kernel: a float division is several times as fast.
-// As many at once as a vector holds gradients.
+// As many numbers as a vector holds gradients, of the type that is computed with.
 template <class T>
-struct GainBest {
+using Reals = Vec<Real<T>, bytes / sizeof(Slope<T>)>;
+
+// The first of the largest gains, if one is positive; `vector` and `value` return those of some positions and of one. Gains only rank
+// candidates, so they are computed in the storage type of the kernel: a float division is several times as fast.
+template <class T, class Value, class Vector>
+inline Partner largest_gain(size_t n, const Value& value, const Vector& vector) {
   using R = Real<T>;
-  static constexpr size_t lanes = bytes / sizeof(Slope<T>);
-  using V = Vec<R, lanes>;
+  using V = Reals<T>;
   using Bits = typename ExpParts<R>::Bits;
-  using Mask = Vec<Bits, lanes>;
-  V value = splat<V>(R(-1));
+  constexpr size_t step = sizeof(V) / sizeof(R);
+  using Mask = Vec<Bits, step>;
+  V most{};
   Mask at = splat<Mask>(Bits(-1)), position;
-  GainBest() {
-    for (size_t l = 0; l < lanes; ++l) position[l] = static_cast<Bits>(l);
-  }
-  inline void offer(V candidate) {
-    const Mask better = candidate > value;
-    value = better ? candidate : value;
+  for (size_t l = 0; l < step; ++l) position[l] = static_cast<Bits>(l);
+  size_t c = 0;
+  for (; c + step <= n; c += step) {
+    const V gain = vector(c);
+    const Mask better = gain > most;
+    most = better ? gain : most;
     at = better ? position : at;
-    position += static_cast<Bits>(lanes);
+    position += static_cast<Bits>(step);
   }
-  Partner reduced() const {
-    Partner best{-1, -1};
-    for (size_t l = 0; l < lanes; ++l)
-      if (value[l] > best.gain || (value[l] == best.gain && at[l] >= 0 && at[l] < best.at)) best = {static_cast<double>(value[l]), at[l]};
-    return best;
+  Partner best{-1, -1};
+  for (size_t l = 0; l < step; ++l)
+    if (at[l] >= 0 && (most[l] > best.gain || (most[l] == best.gain && at[l] < best.at))) best = {static_cast<double>(most[l]), at[l]};
+  for (; c < n; ++c) {
+    const double gain = static_cast<double>(value(c));
+    if (gain > 0 && gain > best.gain) best = {gain, static_cast<int64_t>(c)};
   }
-};
+  return best;
+}
 
 template <class T>
 inline Real<T> scalar_curvature(const T* Ki, const Real<T>* diagonal, size_t c, double Kii) {
@@ -547,38 +577,37 @@ inline Real<T> scalar_curvature(const T* Ki, const Real<T>* diagonal, size_t c, 
 }
 
 template <class T>
+inline Reals<T> curvatures(const T* Ki, const Real<T>* diagonal, double Kii) {
+  using V = Reals<T>;
+  return max_of(minus_twice(static_cast<Real<T>>(Kii) + load<V>(diagonal), Ki), splat<V>(Real<T>(least_curvature)));
+}
+
+template <class T>
 Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, size_t n, Pivot i) {
   using R = Real<T>;
   using N = Slope<T>;
-  using B = GainBest<T>;
-  using V = typename B::V;
-  B best;
-  const R Kii = static_cast<R>(i.diagonal);
+  using V = Reals<T>;
   const N Gi = static_cast<N>(i.gradient);
-  const Numbers<N> none = splat<Numbers<N>>(N(-1));
-  size_t c = 0;
-  for (; c + B::lanes <= n; c += B::lanes) {
-    const Numbers<N> slope = choose(falls + c, Gi - load<Numbers<N>>(G + c), none);
-    const V s = __builtin_convertvector(slope, V);
-    const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load_as_real(Ki + c), splat<V>(R(least_curvature)));
-    best.offer(s > 0 ? s * s / q : splat<V>(R(-1)));
-  }
-  Partner found = best.reduced();
-  for (; c < n; ++c) {
-    const R s = static_cast<R>(Gi - G[c]);
-    if (!(falls[c] != 0 && s > 0)) continue;
-    const double gain = static_cast<double>(s * s / scalar_curvature(Ki, diagonal, c, i.diagonal));
-    if (gain > found.gain) found = {gain, static_cast<int64_t>(c)};
-  }
-  return found;
+  return largest_gain<T>(
+      n,
+      [&](size_t c) {
+        const R s = static_cast<R>(Gi - G[c]);
+        return falls[c] != 0 && s > 0 ? s * s / scalar_curvature(Ki, diagonal, c, i.diagonal) : R(0);
+      },
+      [&](size_t c) {
+        const Numbers<N> slope = max_where(falls + c, Gi - load<Numbers<N>>(G + c), Numbers<N>{});
+        const V s = __builtin_convertvector(slope, V);
+        return s * s / curvatures(Ki + c, diagonal + c, i.diagonal);
+      });
 }
 
 // How far a step may go: the smaller one of two rooms.
-template <class R, size_t lanes>
-inline Vec<R, lanes> limits(const double* room, double own_room) {
+template <class V>
+inline V limits(const double* room, double own_room) {
+  using R = decltype(V{}[0] + 0);
   using Part = Vec<R, wide>;
-  Vec<R, lanes> found;
-  for (size_t l = 0; l < lanes; l += wide) {
+  V found;
+  for (size_t l = 0; l < sizeof(V) / sizeof(R); l += wide) {
     const Part part = __builtin_convertvector(min_of(load<Doubles>(room + l), splat<Doubles>(own_room)), Part);
     __builtin_memcpy(reinterpret_cast<char*>(&found) + l * sizeof(R), &part, sizeof(Part));
   }
@@ -590,31 +619,21 @@ template <class T>
 inline Partner best_truncated(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room, size_t n, Pivot i, double own_room, Slope<T> sign) {
   using R = Real<T>;
   using N = Slope<T>;
-  using B = GainBest<T>;
-  using V = typename B::V;
-  B best;
-  const R Kii = static_cast<R>(i.diagonal);
+  using V = Reals<T>;
   const N Gi = static_cast<N>(i.gradient);
-  size_t c = 0;
-  for (; c + B::lanes <= n; c += B::lanes) {
-    const V s = __builtin_convertvector(sign * (Gi - load<Numbers<N>>(G + c)), V);
-    const V q = max_of((Kii + load<V>(diagonal + c)) - 2 * load_as_real(Ki + c), splat<V>(R(least_curvature)));
-    const V limit = limits<R, B::lanes>(room + c, own_room);
-    const V mu = min_of(s / q, limit);
-    const V gain = mu * (s - R(0.5) * q * mu);
-    best.offer((s > 0) & (limit > 0) ? gain : splat<V>(R(-1)));
-  }
-  Partner found = best.reduced();
-  for (; c < n; ++c) {
-    const R s = static_cast<R>(sign * (Gi - G[c]));
-    const R limit = static_cast<R>(room[c] < own_room ? room[c] : own_room);
-    if (!(limit > 0 && s > 0)) continue;
-    const R q = scalar_curvature(Ki, diagonal, c, i.diagonal);
-    const R mu = s / q < limit ? s / q : limit;
-    const double gain = static_cast<double>(mu * (s - R(0.5) * q * mu));
-    if (gain > found.gain) found = {gain, static_cast<int64_t>(c)};
-  }
-  return found;
+  return largest_gain<T>(
+      n,
+      [&](size_t c) {
+        const R s = static_cast<R>(sign * (Gi - G[c])), limit = static_cast<R>(room[c] < own_room ? room[c] : own_room);
+        if (!(limit > 0 && s > 0)) return R(0);
+        const R q = scalar_curvature(Ki, diagonal, c, i.diagonal), mu = s / q < limit ? s / q : limit;
+        return mu * (s - R(0.5) * q * mu);
+      },
+      [&](size_t c) {
+        const V s = __builtin_convertvector(sign * (Gi - load<Numbers<N>>(G + c)), V), limit = limits<V>(room + c, own_room);
+        const V q = curvatures(Ki + c, diagonal + c, i.diagonal), mu = min_of(s / q, limit);
+        return (s > 0) & (limit > 0) ? mu * (s - R(0.5) * q * mu) : V{};
+      });
 }
 
 template <class T>
@@ -675,6 +694,47 @@ bool from_floats(const float* values, Fraction* out, size_t n) {
   return inside;
 }
 
+#if WIDEMARGIN_SIMD_BYTES == 64
+inline bool store_picked(float* out, __mmask16 kept, __m512 v) {
+  _mm512_mask_storeu_ps(out, kept, v);
+  return true;
+}
+inline bool store_picked(Fraction* out, __mmask16 kept, __m512 v) {
+  const __m512 one = _mm512_set1_ps(1.0f), inside = _mm512_maskz_max_ps(0xffff, _mm512_maskz_min_ps(0xffff, v, one), _mm512_setzero_ps());
+  const __m512i parts = _mm512_maskz_cvttps_epi32(0xffff, _mm512_add_ps(_mm512_mul_ps(inside, _mm512_set1_ps(65535.0f)), _mm512_set1_ps(0.5f)));
+  _mm256_mask_storeu_epi16(out, kept, _mm512_maskz_cvtepi32_epi16(0xffff, parts));
+  return _mm512_cmp_ps_mask(v, inside, _CMP_NEQ_UQ) == 0;
+}
+#endif
+
+template <class T>
+bool pick(const float* row, const std::uint16_t* masks, size_t n_masks, T* out, size_t count) {
+  size_t at = 0;
+  bool held = true;
+  for (size_t b = 0; b < n_masks; ++b) {
+    const unsigned mask = masks[b];
+#if WIDEMARGIN_SIMD_BYTES == 64
+    if constexpr (sizeof(T) <= sizeof(float)) {
+      // What is written beyond those that were found is overwritten by the next ones; the last ones end where they must.
+      const unsigned found = static_cast<unsigned>(__builtin_popcount(mask)), kept = at + 16 <= count ? 0xffffu : (1u << found) - 1;
+      const __mmask16 wanted = static_cast<__mmask16>(mask);
+      held = store_picked(out + at, static_cast<__mmask16>(kept), _mm512_maskz_compress_ps(wanted, _mm512_maskz_loadu_ps(wanted, row + 16 * b))) && held;
+      at += found;
+      continue;
+    }
+#endif
+    for (unsigned left = mask; left != 0; left &= left - 1, ++at) {
+      const float* value = row + 16 * b + static_cast<size_t>(__builtin_ctz(left));
+      if constexpr (sizeof(T) >= sizeof(float))
+        out[at] = *value;
+      else
+        held = from_floats(value, out + at, 1) && held;
+    }
+  }
+  static_cast<void>(count);
+  return held;
+}
+
 }  // namespace
 
 template <class T>
@@ -689,6 +749,7 @@ const Ops<T>& table() {
                               .gaussian_from_bits = gaussian_from_bits<T>,
                               .power = power<T>,
                               .smallest = smallest<T>,
+                              .pick = pick<T>,
                               .lead = lead<double>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
@@ -700,6 +761,7 @@ const Ops<T>& table() {
 template <>
 const Ops<Fraction>& table<Fraction>() {
   static constexpr Ops<Fraction> ops{.from_floats = from_floats,
+                                     .pick = pick<Fraction>,
                                      .lead = lead<float>,
                                      .move = move<Fraction>,
                                      .best_newton_partner = best_newton_partner<Fraction>,
