@@ -48,6 +48,20 @@ inline void check_chain(const ChainTask& chain, std::size_t size) {
     if (chain.ids->data()[p] < 0 || static_cast<std::size_t>(chain.ids->data()[p]) >= size) throw std::invalid_argument("an id lies outside the kernel matrix");
 }
 
+inline std::vector<grid::Link> links_of(const ChainTask& chain) {
+  std::vector<grid::Link> links;
+  for (const Task& link : chain.links) links.push_back({link.problem(), link.ridge ? view(*link.ridge) : std::span<const double>{}});
+  return links;
+}
+
+inline std::span<const double> start_of(const ChainTask& chain) { return chain.start ? view(*chain.start) : std::span<const double>{}; }
+
+inline std::vector<SolvedLink> as_solved(std::vector<grid::LinkSolution> solutions) {
+  std::vector<SolvedLink> solved;
+  for (grid::LinkSolution& one : solutions) solved.push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated});
+  return solved;
+}
+
 // Chains of problems on a kernel matrix, spread over the threads.
 inline std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, const std::vector<ChainTask>& chains, double tolerance, std::int64_t max_iterations,
                                                   double max_seconds, std::size_t n_threads, const StopSignal* signal) {
@@ -68,9 +82,6 @@ inline std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, c
         [&](std::size_t t, std::size_t member) {
           try {
             const ChainTask& chain = chains[t];
-            std::vector<grid::Link> links;
-            for (const Task& link : chain.links) links.push_back({link.problem(), link.ridge ? view(*link.ridge) : std::span<const double>{}});
-            const std::span<const double> start = chain.start ? view(*chain.start) : std::span<const double>{};
             Buffer<float> part;
             const float* matrix = kernel.data();
             const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
@@ -82,7 +93,7 @@ inline std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, c
               }
               matrix = part.data();
             }
-            solutions[t] = grid::Chain(matrix, n, {tolerance, max_iterations}, watch, member == 0).run(links, start);
+            solutions[t] = grid::Chain(matrix, n, {tolerance, max_iterations}, watch, member == 0).run(links_of(chain), start_of(chain));
           } catch (...) {
             const std::lock_guard lock(failing);
             if (!failure) failure = std::current_exception();
@@ -93,11 +104,17 @@ inline std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, c
     interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
   }
   if (interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
-  std::vector<std::vector<SolvedLink>> solved(chains.size());
-  for (std::size_t t = 0; t < chains.size(); ++t)
-    for (grid::LinkSolution& one : solutions[t])
-      solved[t].push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated});
+  std::vector<std::vector<SolvedLink>> solved;
+  for (std::vector<grid::LinkSolution>& links : solutions) solved.push_back(as_solved(std::move(links)));
   return solved;
+}
+
+// Whether `link` provably has the solution `alpha` of the problem before.
+inline bool same_solution(const Task& before, const Task& link, Vector<double> alpha) {
+  const ChainTask both{std::nullopt, {before, link}, std::nullopt};
+  check_chain(both, alpha.shape(0));
+  const std::vector<grid::Link> links = links_of(both);
+  return grid::same_solution(links[0], links[1], {{alpha.data(), alpha.data() + alpha.shape(0)}, {}, {}});
 }
 
 // Kernel values from squared distances or dot products, written to `out`.

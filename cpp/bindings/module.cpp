@@ -18,6 +18,7 @@
 
 #include "bindings/chains.hpp"
 #include "bindings/problems.hpp"
+#include "bindings/row_problems.hpp"
 #include "bindings/sources.hpp"
 #include "core/blas.hpp"
 #include "core/decision.hpp"
@@ -31,49 +32,6 @@ using namespace nb::literals;
 namespace widemargin::bindings {
 namespace {
 
-// The next fit starts faster with memory that the last one has touched: up to 256 MB, or a 64th of the machine's, are kept for it.
-std::mutex slabs_at_rest_mutex;
-SlabPool slabs_at_rest;
-
-std::size_t slabs_to_keep() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  const std::size_t memory = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
-  return std::min(memory / 64, std::size_t{256} << 20) / slab_bytes;
-}
-
-void release_memory() {
-  const std::lock_guard lock(slabs_at_rest_mutex);
-  slabs_at_rest = {};
-}
-
-SlabPool borrow_slabs() {
-  const std::lock_guard lock(slabs_at_rest_mutex);
-  return std::exchange(slabs_at_rest, {});
-}
-
-void lay_by(SlabPool pool) {
-  pool.keep_at_most(slabs_to_keep());
-  const std::lock_guard lock(slabs_at_rest_mutex);
-  if (slabs_at_rest.size() < pool.size()) slabs_at_rest = std::move(pool);
-}
-
-Solver solver_named(const std::string& name) {
-  if (name == "auto") return Solver::automatic;
-  if (name == "smo") return Solver::smo;
-  if (name == "block") return Solver::block;
-  if (name == "mdm") return Solver::mdm;
-  if (name == "accelerated-mdm") return Solver::accelerated_mdm;
-  throw std::invalid_argument("solver='" + name + "' is not one of 'auto', 'smo', 'block', 'mdm', 'accelerated-mdm'");
-}
-
-Selection selection_named(const std::string& name) {
-  if (name == "auto") return Selection::automatic;
-  if (name == "most-violating-pair") return Selection::most_violating_pair;
-  if (name == "second-order") return Selection::second_order;
-  if (name == "maximum-gain") return Selection::maximum_gain;
-  throw std::invalid_argument("selection='" + name + "' is not one of 'auto', 'most-violating-pair', 'second-order', 'maximum-gain'");
-}
-
 const char* reason_name(Reason reason) {
   switch (reason) {
     case Reason::converged: return "converged";
@@ -83,63 +41,6 @@ const char* reason_name(Reason reason) {
     case Reason::stalled: break;
   }
   return "stalled";
-}
-
-void check_task(const Task& task, const RowSource& rows) {
-  const std::size_t n = task.ids.shape(0);
-  check_problem(task, n);
-  for (std::size_t p = 0; p < n; ++p)
-    if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
-}
-
-std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver, const std::string& selection,
-                              std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
-                              std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
-  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
-  const StopRule stop{tolerance, max_iterations};
-  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
-  for (const Task& task : tasks) check_task(task, *source.rows);
-  std::vector<Solution> solutions(tasks.size());
-  bool interrupted = false;
-  {
-    nb::gil_scoped_release release;
-    Watch watch(max_seconds, interruption_pending);
-    std::exception_ptr failure;
-    std::mutex failing;
-    std::vector<SlabPool> pools(n_threads);
-    pools[0] = borrow_slabs();
-    const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
-      const Task& task = tasks[t];
-      const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{}, task.gradient ? view(*task.gradient) : std::span<const double>{}};
-      solutions[t] = solve(task.problem(), *source.rows, view(task.ids), options, stop, start, pools[member], team, watch,
-                           member == 0);
-    };
-    ThreadTeam team(n_threads);
-    // Many problems: one thread each. Few: all threads on each in turn. The solutions are the same.
-    if (tasks.size() >= 2 * n_threads && n_threads > 1) {
-      team.share(
-          tasks.size(),
-          [&](std::size_t t, std::size_t member) {
-            ThreadTeam alone(1);
-            try {
-              one(t, alone, member);
-            } catch (...) {
-              const std::lock_guard lock(failing);
-              if (!failure) failure = std::current_exception();
-            }
-          },
-          [&] { watch.poll(); });
-      if (failure) std::rethrow_exception(failure);
-    } else {
-      for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, 0);
-    }
-    lay_by(std::move(pools[0]));
-    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
-  }
-  if (interrupted) throw nb::python_error();
-  std::vector<Solved> solved;
-  for (Solution& solution : solutions) solved.push_back({numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
-  return solved;
 }
 
 // A store of kernel rows and the source they come from.
@@ -163,7 +64,7 @@ struct HeldStore {
 };
 
 geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, Vector<double> alpha, double gap, std::int64_t recompute_every,
-                                         std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
+                                         std::int64_t max_iterations, double max_seconds, std::size_t n_threads, const StopSignal* signal) {
   const std::size_t n = held.store.size();
   if (ridge.shape(0) != n || alpha.shape(0) != n) throw std::invalid_argument("ridge, start and kernel differ in their number of examples");
   for (std::size_t i = 0; i < n; ++i) {
@@ -174,13 +75,13 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
   geometric::MaxMinOverResult result;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, interruption_pending);
+    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
     Patience patience(watch, true);
     ThreadTeam team(n_threads);
     geometric::MaxMinOver solver(held.store, {ridge.data(), ridge.data() + n}, team, patience);
     result = solver.run({alpha.data(), alpha.data() + n}, {gap, max_iterations, recompute_every});
   }
-  if (result.reason == Reason::interrupted) throw nb::python_error();
+  if (result.reason == Reason::interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
   return result;
 }
 
@@ -334,6 +235,9 @@ NB_MODULE(_core, m) {
            "ids"_a.none(), "links"_a, "start"_a = nb::none());
   nb::class_<SolvedLink, Solved>(m, "SolvedLink").def_ro("repeated", &SolvedLink::repeated);
   m.def("solve_chains", &solve_chains, "kernel"_a, "chains"_a, "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none());
+  m.def("solve_chain_on_rows", &solve_chain_on_rows, "source"_a, "chain"_a, "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a,
+        "cache_bytes"_a, "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none());
+  m.def("same_solution", &same_solution, "before"_a, "link"_a, "alpha"_a);
   m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a);
 
   nb::class_<HeldStore>(m, "KernelStore")
@@ -359,7 +263,8 @@ NB_MODULE(_core, m) {
       .def_ro("gap", &geometric::MaxMinOverResult::gap)
       .def_ro("iterations", &geometric::MaxMinOverResult::iterations)
       .def_prop_ro("reason", [](const geometric::MaxMinOverResult& r) { return reason_name(r.reason); });
-  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a);
+  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a,
+        "signal"_a.none() = nb::none());
 
   m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a);
   m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a);

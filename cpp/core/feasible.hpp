@@ -1,4 +1,4 @@
-// The feasible point of a problem nearest to a given one.
+// Feasible points of a problem near a given one.
 #pragma once
 
 #include <algorithm>
@@ -27,24 +27,42 @@ inline bool make_feasible(const DualState& state, const std::array<double, 2>& t
 }
 
 // Moves a point inside the box onto the constant sums: what is missing goes to the variables with the largest gradients, what is too much is
-// taken from those with the smallest. Unlike the nearest feasible point, this one leaves most variables where they are.
+// taken from those with the smallest. Unlike the nearest feasible point, this one leaves most variables where they are. A variable that
+// passes a kink goes on with the gradient beyond.
 inline void balance_by_gradient(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
+  struct Way {
+    double gain, end;  // in the direction of what is missing
+    std::size_t variable;
+  };
   for (std::size_t g = 0; g < state.groups(); ++g) {
     double missing = total[g], size = std::fabs(total[g]);
-    std::vector<std::size_t> order;
     for (std::size_t p = 0; p < alpha.size(); ++p)
-      if (state.group_of(p) == g) order.push_back(p), missing -= alpha[p], size += std::fabs(alpha[p]);
+      if (state.group_of(p) == g) missing -= alpha[p], size += std::fabs(alpha[p]);
     if (std::fabs(missing) <= 1e-12 * size) continue;
     const double sign = missing > 0 ? 1 : -1;
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sign * state.gradient[a] > sign * state.gradient[b]; });
-    for (const std::size_t p : order) {
-      const double room = missing > 0 ? state.whole_upper(p) - alpha[p] : state.whole_lower(p) - alpha[p];
-      const double by = std::fabs(room) < std::fabs(missing) ? room : missing;
-      alpha[p] += by;
-      missing -= by;
-      if (missing * sign <= 0) break;
+    std::vector<Way> ways;
+    for (std::size_t p = 0; p < alpha.size(); ++p) {
+      if (state.group_of(p) != g) continue;
+      const double gain = sign * state.smooth_gradient(p), kink = state.kink(p);
+      if (kink > 0 && sign * alpha[p] < 0) ways.push_back({gain + kink, 0.0, p});
+      ways.push_back({gain - kink, sign > 0 ? state.whole_upper(p) : -state.whole_lower(p), p});
+    }
+    std::sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.gain > b.gain; });
+    missing *= sign;
+    for (const Way& way : ways) {
+      const double room = way.end - sign * alpha[way.variable];
+      alpha[way.variable] = room > missing ? alpha[way.variable] + sign * missing : sign * way.end;
+      missing -= room;
+      if (missing <= 0) break;
     }
   }
+}
+
+// Moves any point into the box, and from there onto the constant sums by the gradient.
+inline void make_feasible_by_gradient(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
+  for (std::size_t p = 0; p < alpha.size(); ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
+  balance_by_gradient(state, total, alpha);
+  make_feasible(state, total, alpha);
 }
 
 }  // namespace widemargin

@@ -64,24 +64,42 @@ class Solve {
   }
 
  private:
-  // Without a starting point: 0, or the feasible point nearest to it. True if one was given.
+  // Without a starting point: 0, or the feasible point nearest to it. True if one was given, other than 0.
   bool start(const Start& from) {
+    const std::vector<double> nothing(state_.size(), 0.0);
     std::vector<double> alpha(from.alpha.begin(), from.alpha.end());
-    alpha.resize(state_.size(), 0.0);
-    const bool moved = make_feasible(state_, total_, alpha);
-    const bool same = !from.gradient.empty() && !moved;
-    bool zero = true;
+    if (std::all_of(alpha.begin(), alpha.end(), [](double a) { return a == 0; })) {
+      alpha = nothing;
+      make_feasible(state_, total_, alpha);
+      place(alpha, nothing);
+      return false;
+    }
+    std::vector<double> known = alpha;  // the point whose gradient the state has
+    if (from.gradient.empty()) {
+      for (std::size_t p = 0; p < alpha.size(); ++p) alpha[p] = std::clamp(alpha[p], state_.whole_lower(p), state_.whole_upper(p));
+      place(alpha, nothing);
+      known = alpha;
+    } else {
+      for (std::size_t p = 0; p < alpha.size(); ++p) state_.gradient[p] = from.gradient[p] + (state_.linear[p] - state_.problem.linear[p]);
+    }
+    make_feasible_by_gradient(state_, total_, alpha);
+    place(alpha, known);
+    return true;
+  }
+
+  // Moves the variables to a point from one whose gradient the state has: by the rows of those that differ, unless all that are not 0 are fewer.
+  void place(const std::vector<double>& alpha, const std::vector<double>& from) {
+    std::vector<Id> moved;
+    std::vector<double> by;
+    std::size_t used = 0;
     for (std::size_t p = 0; p < alpha.size(); ++p) {
-      if (alpha[p] == 0) continue;
-      zero = false;
+      used += alpha[p] != 0;
+      if (alpha[p] != from[p]) moved.push_back(ids_[p]), by.push_back(alpha[p] - from[p]);
       state_.put(p, alpha[p]);
     }
-    if (zero && !same) return false;
-    if (same)
-      for (std::size_t p = 0; p < alpha.size(); ++p) state_.gradient[p] = from.gradient[p] + (state_.linear[p] - state_.problem.linear[p]);
-    else
-      recompute_gradient();
-    return !from.alpha.empty();
+    if (moved.empty()) return;
+    if (moved.size() >= used) return recompute_gradient();
+    evaluations_ += subtract_kernel_rows<double>(source_, moved, by, ids_, 0, state_.gradient.data(), team_, patience_);
   }
 
   // A square loss over a kernel of low rank: Newton's method, corrected by what the factor leaves out until the kernel itself certifies the

@@ -26,8 +26,8 @@ struct Options {
 };
 
 struct Start {
-  std::span<const double> alpha;     // any point; it is projected to feasibility
-  std::span<const double> gradient;  // empty, or y - K alpha (used if alpha was feasible)
+  std::span<const double> alpha;     // any point; it is moved into the box and onto the constant sums
+  std::span<const double> gradient;  // empty, or y - K alpha
 };
 
 struct Solution {

@@ -115,6 +115,22 @@ def solve_chains(
     n_threads: int,
     signal: StopSignal | None = None,
 ) -> list[list[SolvedLink]]: ...
+def solve_chain_on_rows(
+    source: RowSource,
+    chain: ChainTask,
+    solver: str,
+    selection: str,
+    planning_ahead: int,
+    shrinking: bool,
+    double_precision: bool,
+    cache_bytes: int,
+    tolerance: float,
+    max_iterations: int,
+    max_seconds: float,
+    n_threads: int,
+    signal: StopSignal | None = None,
+) -> list[SolvedLink]: ...
+def same_solution(before: Task, link: Task, alpha: NDArray[np.float64]) -> bool: ...
 def apply_kernel(
     base: NDArray[np.float32],
     kernel: str,
@@ -161,6 +177,7 @@ def max_min_over(
     max_iterations: int,
     max_seconds: float,
     n_threads: int,
+    signal: StopSignal | None = None,
 ) -> MaxMinOverResult: ...
 def kernel_matrix_float32(rows: RowSource, columns: Examples | None, n_threads: int) -> NDArray[np.float32]: ...
 def kernel_matrix_float64(rows: RowSource, columns: Examples | None, n_threads: int) -> NDArray[np.float64]: ...

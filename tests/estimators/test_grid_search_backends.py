@@ -294,7 +294,7 @@ def test_a_search_that_cannot_be_sent(on: Callable[[str], Any]) -> None:
 # Ends.
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 @pytest.mark.parametrize("backend", ["loky", "dask"])
 def test_time_that_runs_out(backend: str, on: Callable[[str], Any]) -> None:
     rng = np.random.default_rng(0)
@@ -309,7 +309,7 @@ def test_time_that_runs_out(backend: str, on: Callable[[str], Any]) -> None:
     assert search.work_report_.unfinished == 9
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 @pytest.mark.parametrize("backend", ["loky", "dask"])
 def test_an_interruption_gives_the_best_so_far(backend: str, on: Callable[[str], Any], tmp_path: Path) -> None:
     class Impatient:

@@ -103,7 +103,7 @@ def test_what_a_journal_holds_and_what_failed_is_told_too(tmp_path: Path) -> Non
     assert told == [list(range(18))] * 2
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
 def test_a_callback_ends_the_search_with_the_best_so_far(backend: str) -> None:
     X, y = data("two")

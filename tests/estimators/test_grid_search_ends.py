@@ -169,7 +169,7 @@ PRICES = [{"C": [1e-3, 1e-2], "gamma": [0.05]}, {"C": [1e8, 1e9, 1e10], "gamma":
 
 @pytest.mark.parametrize("error_score", [np.nan, 1.0, "raise"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 def test_time_that_runs_out(n_jobs: int, error_score: Any) -> None:
     X, y = endless()
     search = GridSearchCV(HARD, PRICES, cv=3, max_time=0.3, n_jobs=n_jobs, error_score=error_score, refit=False)
@@ -189,7 +189,7 @@ def test_time_that_runs_out(n_jobs: int, error_score: Any) -> None:
     np.testing.assert_array_equal(means[:2], alone.cv_results_["mean_test_score"])
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 def test_the_best_machine_is_trained_after_the_time_is_over() -> None:
     X, y = endless()
     search = GridSearchCV(HARD, PRICES, cv=3, max_time=0.3).fit(X, y)
@@ -197,7 +197,7 @@ def test_the_best_machine_is_trained_after_the_time_is_over() -> None:
     np.testing.assert_array_equal(search.predict(X), SVC(tol=1e-8, **search.best_params_).fit(X, y).predict(X))
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 @pytest.mark.parametrize("memory", ["auto", 0.001])
 def test_time_holds_for_many_classes_too(memory: Any) -> None:
     X, y = endless(classes=4)
@@ -209,7 +209,7 @@ def test_time_holds_for_many_classes_too(memory: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["one", "list", "callable"])
-@pytest.mark.filterwarnings("ignore:One or more of the t.* scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 def test_time_that_runs_out_with_several_scores(kind: str) -> None:
     def several(estimator: Any, X: Any, y: Any) -> dict[str, float]:
         return {"accuracy": estimator.score(X, y), "f1": 0.5}
@@ -223,7 +223,7 @@ def test_time_that_runs_out_with_several_scores(kind: str) -> None:
     assert finished[search.best_index_]
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 @pytest.mark.parametrize("refit", [True, False])
 @pytest.mark.parametrize("limit", [1e-9, 0.05])
 def test_no_time_for_anything_is_an_error(limit: float, refit: bool) -> None:
@@ -239,7 +239,7 @@ def test_time_that_suffices_changes_nothing() -> None:
     same_scores(*(GridSearchCV(classifier(), GRID, cv=3, max_time=limit).fit(X, y) for limit in (None, 100.0)))
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interruption_gives_the_best_so_far(n_jobs: int) -> None:
     X, y = data("two")

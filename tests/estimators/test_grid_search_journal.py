@@ -70,7 +70,7 @@ def test_kill_at_any_moment_and_go_on(tmp_path: Path) -> None:
     assert_same(again, whole)
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 def test_a_deadline_and_then_the_rest(tmp_path: Path) -> None:
     X, y = rows()
     journal = tmp_path / "study.jsonl"

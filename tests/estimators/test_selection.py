@@ -91,7 +91,7 @@ def test_a_deadline_before_anything_is_found() -> None:
         select(X, Y, max_time=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 def test_an_interrupted_search_does_not_grow() -> None:
     rows, labels = datasets.chess_board(600, random_state=0)
 

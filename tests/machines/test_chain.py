@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -22,9 +23,9 @@ from hypothesis import strategies as st
 
 from widemargin import _core
 from widemargin.kernels import kernel_matrix, row_source
-from widemargin.machines.chain import Chain, Link, solve_chain, solve_chain_on_rows
+from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, solve_chain_on_rows
 from widemargin.machines.classifier import box
-from widemargin.machines.dual import DualProblem, SolverOptions, StopRule
+from widemargin.machines.dual import DualProblem, SolverOptions, StopRule, solve
 from widemargin.testing import certificate, solve_exactly
 
 
@@ -125,6 +126,18 @@ def test_warm_links_cost_less_than_cold_ones() -> None:
     assert warm < alone
 
 
+def test_over_rows_the_gradient_of_a_warm_start_is_known() -> None:
+    X, y = points(1200)
+    rows, links = row_source(X, gamma=0.5), tuple(Link(box(y, np.full(1200, c))) for c in (1.0, 1.01, 4.0))
+    stop, options = StopRule(), SolverOptions()
+    chain = solve_chain_on_rows(rows, Chain(links), stop=stop, options=options)
+    for last, link, one in zip(chain, links[1:], chain[1:], strict=False):
+        again = solve(link.problem, rows, stop=stop, options=options, start=last.solution.alpha)
+        cold = solve(link.problem, rows, stop=stop, options=options)
+        assert one.solution.outcome.kernel_evaluations < 0.8 * again.outcome.kernel_evaluations
+        assert one.solution.outcome.iterations < cold.outcome.iterations
+
+
 @pytest.mark.parametrize("name", ["classification-plain", "square-loss-plain", "regression-plain", "nu-classification"])
 def test_a_chain_of_one_link(name: str) -> None:
     K, chain = CHAINS[name]()
@@ -161,16 +174,22 @@ def test_folds_one_after_the_other() -> None:
     check_chain(K, Chain(links), found, 1e-6)
 
 
-def test_an_impossible_sum_is_refused() -> None:
+def on_rows(K: np.ndarray, chain: Chain, *, stop: StopRule) -> list[LinkSolution]:
+    return solve_chain_on_rows(row_source(K, kernel="precomputed"), chain, stop=stop, options=SolverOptions())
+
+
+@pytest.mark.parametrize("solve", [solve_chain, on_rows])
+def test_an_impossible_sum_is_refused(solve: Callable[..., list[LinkSolution]]) -> None:
     problem = DualProblem(np.zeros(3), np.zeros(3), np.ones(3), (4.0, 0.0))
     with pytest.raises(ValueError, match="sum"):
-        solve_chain(np.eye(3, dtype=np.float32), Chain((Link(problem),)), stop=StopRule())
+        solve(np.eye(3, dtype=np.float32), Chain((Link(problem),)), stop=StopRule())
 
 
+@pytest.mark.parametrize("solve", [solve_chain, on_rows])
 @pytest.mark.parametrize(
     "what", ["kernel", "links", "ids", "start", "ridge", "nan start", "nan ridge", "negative ridge"]
 )
-def test_what_does_not_fit_is_refused(what: str) -> None:
+def test_what_does_not_fit_is_refused(what: str, solve: Callable[..., list[LinkSolution]]) -> None:
     K, chain = classification(n=10, prices=np.ones(2))
     ridge = np.ones(10)
     if what == "kernel":
@@ -189,7 +208,7 @@ def test_what_does_not_fit_is_refused(what: str) -> None:
         ridge[3] = np.nan if what == "nan ridge" else -5.0
         chain = Chain((Link(chain.links[0].problem, ridge),))
     with pytest.raises(ValueError):  # noqa: PT011 - the sentence depends on what does not fit
-        solve_chain(K, chain, stop=StopRule())
+        solve(K, chain, stop=StopRule())
 
 
 def test_contradicting_duplicates() -> None:

@@ -171,6 +171,37 @@ def test_an_iteration_budget_holds_for_each_link() -> None:
     assert idle.solution.outcome.iterations == 0
 
 
+@pytest.mark.parametrize("ridge", [None, 1e-9])
+def test_over_rows_another_thread_ends_a_chain(ridge: float | None) -> None:
+    n = 2500
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 3)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    prices = np.full(n, 1e9 if ridge is None else np.inf)
+    link = Link(box(y, prices), None if ridge is None else np.full(n, ridge))
+    signal = _core.StopSignal()
+    told: list[float] = []
+
+    def tell() -> None:
+        told.append(time.perf_counter())
+        signal.request()
+
+    threading.Timer(0.2, tell).start()
+    chain, rows = Chain((link, link)), row_source(X, gamma=0.05)
+    found = solve_chain_on_rows(rows, chain, stop=StopRule(1e-13), options=SolverOptions(), signal=signal)
+    assert time.perf_counter() - told[0] < PROMPTLY
+    assert [one.solution.outcome.reason for one in found] == ["interrupted"]
+
+
+def test_over_rows_a_keyboard_interrupt_is_raised() -> None:
+    X, y = points(2500, separation=0.0)
+    link = Link(box(y, np.full(len(y), 1e9)))
+    timer = threading.Timer(0.2, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        solve_chain_on_rows(row_source(X, gamma=0.05), Chain((link,)), stop=StopRule(1e-13), options=SolverOptions())
+    timer.join()
+
+
 def test_over_rows_the_clock_counts_all_links_together() -> None:
     X, y = points(1200, separation=0.05)
     rng = np.random.default_rng(0)

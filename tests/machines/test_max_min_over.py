@@ -1,8 +1,12 @@
 """OneClassMaxMinOver against its naive twin and against the quadratic program it approximates [Timm2009]."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
+from widemargin import _core
 from widemargin.kernels import derived_rows, row_source
 from widemargin.machines.dual import DualProblem, StopRule, solve
 from widemargin.machines.max_min_over import CountingState, count_to_gap
@@ -97,6 +101,17 @@ def test_budgets_end_with_a_reason_and_the_gap_reached():
         feasibility_gap(kernel_matrix(X, kernel="rbf", gamma=GAMMA), bounds, few.coefficients), rel=1e-3
     )
     assert count_to_gap(state_of(X), bounds, gap=1e-15, max_seconds=0.05).outcome.reason == "time budget"
+
+
+def test_another_thread_ends_the_counting():
+    signal = _core.StopSignal()
+    threading.Timer(0.1, signal.request).start()
+    began, state = time.perf_counter(), state_of(points(300), 0.01)
+    ended = count_to_gap(state, np.full(300, 1e9), gap=1e-15, signal=signal, max_seconds=20.0)
+    assert time.perf_counter() - began < 0.6
+    assert ended.outcome.reason == "interrupted"
+    assert ended.gap == np.inf
+    assert state.counts.sum() > 0  # where another run may go on
 
 
 @pytest.mark.parametrize(

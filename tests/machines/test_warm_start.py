@@ -99,8 +99,44 @@ def test_a_wrong_gradient_cannot_make_a_wrong_claim(solver: str) -> None:
     check_solution(case, case.gram, solution, 1e-4)
 
 
+def _moved_by_gradient(problem: DualProblem, start: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Raise what gains most, or lower what loses least, one after the other until the sum is met."""
+    alpha = np.clip(start, problem.lower, problem.upper)
+    kink = np.zeros(len(alpha)) if problem.kink is None else problem.kink
+    sign = np.sign(problem.total[0] - alpha.sum())
+    end = problem.upper if sign > 0 else -problem.lower
+    while sign * (problem.total[0] - alpha.sum()) > 1e-9:
+        gain = sign * gradient - np.where(sign * alpha < 0, -kink, kink)
+        p = np.argmax(np.where(sign * alpha < end, gain, -np.inf))
+        further = 0.0 if kink[p] > 0 and sign * alpha[p] < 0 else end[p]
+        alpha[p] += sign * min(further - sign * alpha[p], sign * (problem.total[0] - alpha.sum()))
+    return alpha
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["gradient unknown", "gradient known"])
+@pytest.mark.parametrize("kinks", [False, True], ids=["smooth", "kinks"])
+@pytest.mark.parametrize("shift", [-0.4, 0.0, 0.4])
+def test_a_start_is_moved_onto_the_sum_by_its_gradient(shift: float, kinks: bool, known: bool) -> None:
+    case, rng = _noisy(80, 2.0), np.random.default_rng(1)
+    lower, upper = (-np.full(80, 2.0), np.full(80, 2.0)) if kinks else (case.lower, case.upper)
+    problem = DualProblem(case.linear, lower, upper, kink=rng.uniform(0.1, 0.5, size=80) if kinks else None)
+    start = np.where(rng.random(80) < 0.5, 0.0, np.clip(rng.normal(size=80) + shift, lower, upper))
+    gradient = case.linear - case.gram @ start
+    found = solve(
+        problem,
+        row_source(case.gram, kernel="precomputed"),
+        stop=StopRule(max_iterations=0),
+        start=start,
+        start_gradient=gradient if known else None,
+    )
+    assert found.outcome.reason == "iteration budget"
+    np.testing.assert_allclose(found.alpha, _moved_by_gradient(problem, start, gradient), atol=1e-8)
+    assert np.count_nonzero(found.alpha != start) < 40
+    np.testing.assert_allclose(found.gradient, case.linear - case.gram @ found.alpha, atol=1e-9)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_gradient_given_with_an_infeasible_start_is_not_trusted(solver: str) -> None:
+def test_a_gradient_given_with_an_infeasible_start_is_that_of_the_start(solver: str) -> None:
     case = _noisy(120, 2.0)
     start = optimum(case) + 0.3
     solution = _solve(case, solver, start=start, start_gradient=case.linear - case.gram @ start)

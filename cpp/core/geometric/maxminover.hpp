@@ -12,6 +12,7 @@
 
 #include "core/geometric/kernel_store.hpp"
 #include "core/outcome.hpp"
+#include "core/rows/cached_rows.hpp"
 
 namespace widemargin::geometric {
 
@@ -44,11 +45,42 @@ class MaxMinOver {
   MaxMinOver(KernelStore& store, std::vector<double> ridge, ThreadTeam& team, Patience& patience)
       : store_(store), ridge_(std::move(ridge)), team_(team), patience_(patience) {}
 
-  // `alpha`: zeros, or what an earlier run ended with.
+  // `alpha`: zeros, or what an earlier run ended with. After an interruption only `alpha` and `iterations` say what was reached.
   MaxMinOverResult run(std::vector<double> alpha, const MaxMinOverRule& rule) {
     const std::size_t n = alpha.size();
     MaxMinOverResult result;
     std::vector<double> G(n);  // -s: its largest value is the smallest s
+    try {
+      result.reason = count(alpha, G, rule, result);
+      if (result.reason == Reason::iteration_budget) recompute(alpha, G);
+    } catch (const Stopped& stopped) {
+      result.reason = stopped.reason;
+    }
+    try {
+      if (result.reason == Reason::time_budget) {
+        patience_.grant_grace();
+        recompute(alpha, G);
+      }
+    } catch (const Stopped& stopped) {
+      result.reason = stopped.reason;
+    }
+    result.alpha = std::move(alpha);
+    if (result.reason == Reason::interrupted) {
+      result.s.assign(n, 1.0);
+      result.rho = 1;
+      result.gap = std::numeric_limits<double>::infinity();
+      return result;
+    }
+    if (result.reason != Reason::converged) result.gap = gap_of(result.alpha, G);
+    result.s.resize(n);
+    for (std::size_t i = 0; i < n; ++i) result.s[i] = -G[i];
+    result.rho = *std::min_element(result.s.begin(), result.s.end());
+    return result;
+  }
+
+ private:
+  Reason count(std::vector<double>& alpha, std::vector<double>& G, const MaxMinOverRule& rule, MaxMinOverResult& result) {
+    const std::size_t n = alpha.size();
     const std::vector<simd::Flag> all(n, -1);
     std::vector<simd::Flag> used(n);
     for (std::size_t i = 0; i < n; ++i) used[i] = alpha[i] > 0 ? -1 : 0;
@@ -59,16 +91,10 @@ class MaxMinOver {
         if (result.iterations > 0) recompute(alpha, G);
         result.gap = gap_of(alpha, G);
         result.gaps.push_back(result.gap);
-        if (result.gap <= rule.gap) break;
+        if (result.gap <= rule.gap) return Reason::converged;
       }
-      if (result.iterations >= rule.max_iterations) {
-        result.reason = Reason::iteration_budget;
-        break;
-      }
-      if (patience_.spent(n)) {
-        result.reason = patience_.reason();
-        break;
-      }
+      if (result.iterations >= rule.max_iterations) return Reason::iteration_budget;
+      if (patience_.spent(work_per_row * n)) return patience_.reason();
       const std::size_t i_min = static_cast<std::size_t>(lead.up_at);
       add(alpha, G, i_min, 2);
       used[i_min] = -1;
@@ -79,18 +105,8 @@ class MaxMinOver {
       }
       ++result.iterations;
     }
-    if (result.reason != Reason::converged) {
-      recompute(alpha, G);
-      result.gap = gap_of(alpha, G);
-    }
-    result.alpha = std::move(alpha);
-    result.s.resize(n);
-    for (std::size_t i = 0; i < n; ++i) result.s[i] = -G[i];
-    result.rho = *std::min_element(result.s.begin(), result.s.end());
-    return result;
   }
 
- private:
   void add(std::vector<double>& alpha, std::vector<double>& G, std::size_t i, double count) {
     const float* row = store_.row(i, team_);
     simd::ops<float>().subtract_rows(G.data(), &row, &count, 1, 0, G.size());
@@ -105,6 +121,7 @@ class MaxMinOver {
       const float* row = store_.row(i, team_);
       simd::ops<float>().subtract_rows(G.data(), &row, &alpha[i], 1, 0, G.size());
       G[i] -= alpha[i] * ridge_[i];
+      if (patience_.spent(work_per_row * alpha.size())) throw Stopped{patience_.reason()};
     }
   }
 
@@ -114,6 +131,8 @@ class MaxMinOver {
     const double rho = *std::min_element(s.begin(), s.end());
     return rho > 0 ? feasibility_gap(alpha, s, ridge_, rho) : std::numeric_limits<double>::infinity();
   }
+
+  static constexpr std::size_t work_per_row = 4;  // and column: rows may have to be computed
 
   KernelStore& store_;
   std::vector<double> ridge_;

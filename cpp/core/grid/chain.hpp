@@ -1,14 +1,7 @@
 // A chain of problems on one kernel matrix, each started from the solution of the one before: a line of a grid along C (or along nu).
 //
-// With P the last problem and a its solution, the next one starts from s a, moved into its own box and onto its own sum. Where the box grows
-// or shrinks as a whole, by r, bounded variables stay bounded if s = r, and free ones stay where they are if s = 1. The objective decides:
-// along the ray it is largest at s = y'a / a'Ka. (Some bounded outliers among free variables may outweigh these, but not outnumber them:
-// then nothing is stretched.) K(s a) = s Ka is known, so that only variables that had to be moved cost a row of the kernel.
-//
 // The first problem starts from all variables as far from 0 as their box lets them, if that is better than 0: for a small C it is close to
-// the solution.
-//
-// A problem whose bounds are looser than those of P, but only where a does not touch them, has the solution a as well; it is not solved.
+// the solution. The others start as starts.hpp says.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +11,10 @@
 #include "core/certificate.hpp"
 #include "core/feasible.hpp"
 #include "core/grid/matrix_solver.hpp"
+#include "core/grid/starts.hpp"
 #include "core/solve.hpp"
 
 namespace widemargin::grid {
-
-struct Link {
-  DualProblem problem;
-  std::span<const double> ridge;  // of the square loss; empty for none
-};
-
-struct LinkSolution : Solution {
-  bool repeated = false;  // the last one's, provably
-};
 
 class Chain {
  public:
@@ -108,14 +93,6 @@ class Chain {
     place(state, alpha, spread);
   }
 
-  static void make_feasible_by_gradient(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
-    if (!state.kinked()) {
-      for (std::size_t p = 0; p < alpha.size(); ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
-      balance_by_gradient(state, total, alpha);
-    }
-    make_feasible(state, total, alpha);
-  }
-
   // All variables to their bound, those of the side that weighs more only as far as they balance the other. Only where 0 is a bound of every
   // variable, the other is finite, and the sum is to be 0: for classifiers.
   static void stretch(const DualProblem& problem, std::vector<double>& alpha) {
@@ -130,23 +107,12 @@ class Chain {
   }
 
   void start_from(const Link& before, const Link& link, const Solution& last, DualState& state) {
-    const double s = scale(before, link, last);
-    std::vector<double> scaled(n_);
-    for (std::size_t p = 0; p < n_; ++p) {
-      scaled[p] = s * last.alpha[p];
-      // The bound itself, not a rounding error beside it.
-      for (const double bound : {link.problem.lower[p], link.problem.upper[p]})
-        if (std::isfinite(bound) && std::fabs(scaled[p] - bound) <= 1e-12 * std::fabs(bound)) scaled[p] = bound;
-    }
+    const Point from = scaled(before, link, last);
     solver_.set_ridge(link.ridge);
-    // K a of the scaled point comes from the last gradient.
-    for (std::size_t p = 0; p < n_; ++p) {
-      const double Ka = before.problem.linear[p] - last.gradient[p] - (before.ridge.empty() ? 0.0 : before.ridge[p] * last.alpha[p]);
-      state.gradient[p] -= s * Ka + (link.ridge.empty() ? 0.0 : link.ridge[p] * scaled[p]);
-    }
-    std::vector<double> alpha = scaled;
+    for (std::size_t p = 0; p < n_; ++p) state.gradient[p] = from.gradient[p] + (state.linear[p] - link.problem.linear[p]);
+    std::vector<double> alpha = from.alpha;
     make_feasible_by_gradient(state, link.problem.total, alpha);
-    place(state, alpha, scaled);
+    place(state, alpha, from.alpha);
   }
 
   // Moves the variables from a point whose gradient the state has to another one.
@@ -159,42 +125,6 @@ class Chain {
     }
     solver_.subtract(state, moved, by);
   }
-
-  static double scale(const Link& before, const Link& link, const Solution& last) {
-    if (before.problem.total[0] != 0) return link.problem.total[0] / before.problem.total[0];
-    double ratio = 0, linear = 0, quadratic = 0;
-    std::size_t bounded = 0, free = 0;
-    for (std::size_t p = 0; p < last.alpha.size(); ++p) {
-      const double a = last.alpha[p];
-      if (a == 0) continue;
-      ++(a <= before.problem.lower[p] || a >= before.problem.upper[p] ? bounded : free);
-      linear += before.problem.linear[p] * a;
-      quadratic += (before.problem.linear[p] - last.gradient[p]) * a;
-      const double old = a > 0 ? before.problem.upper[p] : before.problem.lower[p], now = a > 0 ? link.problem.upper[p] : link.problem.lower[p];
-      if (!std::isfinite(old) || !std::isfinite(now)) return 1;
-      const double own = now / old;
-      if (ratio != 0 && std::fabs(own - ratio) > 1e-9 * ratio) return 1;
-      ratio = own;
-    }
-    if (ratio == 0) return 1;
-    return ratio > 1 && (linear < nearly * ratio * quadratic || 10 * bounded < free) ? 1 : ratio;
-  }
-
-  static bool same_solution(const Link& before, const Link& link, const Solution& last) {
-    const DualProblem &a = before.problem, &b = link.problem;
-    const auto equal = [](auto x, auto y) { return std::equal(x.begin(), x.end(), y.begin(), y.end()); };
-    if (last.outcome.reason != Reason::converged || a.total != b.total || !equal(a.linear, b.linear) || !equal(a.kink, b.kink) || !equal(a.group, b.group) ||
-        !equal(before.ridge, link.ridge))
-      return false;
-    for (std::size_t p = 0; p < a.size(); ++p) {
-      if (b.lower[p] > a.lower[p] || b.upper[p] < a.upper[p]) return false;
-      if (b.lower[p] != a.lower[p] && last.alpha[p] <= a.lower[p]) return false;
-      if (b.upper[p] != a.upper[p] && last.alpha[p] >= a.upper[p]) return false;
-    }
-    return true;
-  }
-
-  static constexpr double nearly = 0.8;
 
   std::size_t n_;
   StopRule stop_;

@@ -13,6 +13,7 @@ from widemargin.cli.messages import CommandError, progress_bar
 from widemargin.cli.options import n_jobs
 from widemargin.estimators.model_file import save_model
 from widemargin.estimators.search_report import WorkReport
+from widemargin.estimators.search_results import UnfinishedSearchWarning
 from widemargin.estimators.selection import Selection, select
 from widemargin.study import JournalError
 from widemargin.study.progress import duration
@@ -48,8 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     regression = arguments.task == "numbers" if arguments.task else not _are_classes(table.y)
     _require_splits(table.y, arguments.splits, regression)
     _require_folder(arguments.model)
-    # Candidates that time did not suffice for have no score; the work that was left is told.
-    warnings.filterwarnings("ignore", "One or more of the test scores are non-finite", UserWarning)
+    warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the work that was left is told
     try:
         chosen = select(
             table.X,

@@ -7,6 +7,7 @@ from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.one_class_scores import LeaveOneOutScore, RejectionScore
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.search_report import ColdWork, WorkReport, measure_cold
+from widemargin.estimators.search_results import UnfinishedSearchWarning
 from widemargin.estimators.selection import Selection, select
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
@@ -26,6 +27,7 @@ __all__ = [
     "SVR",
     "SavedModel",
     "Selection",
+    "UnfinishedSearchWarning",
     "WorkReport",
     "load_model",
     "measure_cold",

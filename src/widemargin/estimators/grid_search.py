@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_outlier_detector
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
@@ -25,10 +24,11 @@ from widemargin.estimators.one_class_scores import RejectionScore
 from widemargin.estimators.prepared_examples import Share
 from widemargin.estimators.search_metadata import weights_of_the_machine
 from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothest, tied
+from widemargin.estimators.search_results import Mask, as_results, leave_blank, missing_from, remarks, scored
 from widemargin.estimators.search_run import INTERRUPTED, STOPPED, Found, SearchRun, identity, listener
 from widemargin.estimators.search_scoring import Scoring
 from widemargin.estimators.search_starts import require_plan
-from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, machine_of
+from widemargin.estimators.shared_search import SearchData, SharedSearch, machine_of
 from widemargin.estimators.splits import family_of
 from widemargin.estimators.validation import check_weights, require_number
 from widemargin.study import EvaluationTasks, Journal, SearchTasks, progress_for, with_callbacks
@@ -57,7 +57,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         As in scikit-learn's ``GridSearchCV``. `n_jobs` counts threads unless ``joblib.parallel_config`` names another
         backend: processes, or the workers of a Dask or Ray cluster.
     max_time : float, default=None
-        Seconds after which the search ends with the best of what it has finished.
+        Seconds after which the search ends with the best of what it has finished on every split. Until then, chains
+        that take long wait for the others.
     memory : float or "auto", default="auto"
         Megabytes that kernel matrices may take; "auto" is half of the free memory.
     plan : {"heuristic", "learn", "cold"}, default="heuristic"
@@ -82,7 +83,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         Parameters of all candidates that score as well as the best one. Of these the smoothest machine is chosen: the
         smallest C, then the smallest gamma. Not there if a callable `refit` chooses.
     edges_ : dict
-        Parameters whose chosen value is the "smallest" or the "largest" of the grid; a wider one may hold a better.
+        Parameters whose chosen value is the "smallest" or the "largest" of those that have a score; a wider range may
+        hold a better one.
 
     Examples
     --------
@@ -186,14 +188,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self.n_splits_ = len(splits)
         candidates = list(ParameterGrid(self.param_grid))
         search = self._search(X, y, splits, candidates, scorers, routed)
-        early = self._search_and_refit(search, X, y, params, routed.estimator.fit, refit_metric, began)
-        if early:
-            warnings.warn(
-                f"{early} of {self.work_report_.machines} machines of the search ended before the tolerance was met "
-                "(iteration budget); raise max_iter, or widen tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        for remark in self._search_and_refit(search, X, y, params, routed.estimator.fit, refit_metric, began):
+            warnings.warn(remark, stacklevel=2)
         return self
 
     def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> Self:
@@ -223,17 +219,19 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         fit_params: Mapping[str, Any],
         refit_metric: str,
         began: float,
-    ) -> int:
-        """Run a search, choose and refit; return how many machines ended before their tolerance was met."""
+    ) -> Sequence[Warning]:
+        """Run a search, choose and refit; return what is worth a remark."""
         weights = params.get("sample_weight")
         with SearchTasks(self, X, y, refit=bool(self.refit), sample_weight=weights) as tasks:
             with tasks.search(len(search.data.candidates) * len(search.data.splits)) as evaluations:
-                found, out = self._evaluate(search, evaluations, weights, began)
+                found, missing, ended = self._evaluate(search, evaluations, weights, began)
             self.work_report_ = WorkReport.of_shared(search, found, time.perf_counter() - began)
+            out = as_results(search, found, self.error_score)
             _warn_or_raise_about_fit_failures(out, self.error_score)
             if callable(self.scoring):
                 _insert_error_scores(out, self.error_score)
             self.cv_results_ = self._format_results(search.data.candidates, self.n_splits_, out, {})
+            self.cv_results_ = leave_blank(self.cv_results_, missing)
             self._choose(out, refit_metric)
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
@@ -241,7 +239,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                     self._refit(X, y, fit_params)
             scorers = search.data.scoring.scorers
             self.scorer_ = getattr(scorers, "_scorers", scorers)
-        return sum(not one.converged for one in found.values())
+        return remarks(found, missing, ended)
 
     def _get_scorers(self) -> tuple[Any, str]:
         """Return scorers as scikit-learn does; one-class machines, which have no ``score``, are judged by rejection."""
@@ -308,7 +306,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
-    ) -> tuple[Found, list[dict[str, Any]]]:
+    ) -> tuple[Found, Mask, str]:
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         with ExitStack() as opened:
             journal = None
@@ -326,34 +324,14 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 listener(tasks, search.data, weights),
             )
             found = run.run()
-        n_splits, n_candidates = len(search.data.splits), len(search.data.candidates)
-        finished = sum(all((c, s) in found for s in range(n_splits)) for c in range(n_candidates))
-        if finished == 0 and run.ended == INTERRUPTED:
-            raise KeyboardInterrupt
-        if finished == 0 and run.ended == STOPPED:
-            raise RuntimeError("A callback ended the search before any candidate was finished on all splits.")
-        if finished == 0:
+        missing = missing_from(found, len(search.data.candidates), len(search.data.splits))
+        if missing.any(axis=1).all():
+            if run.ended == INTERRUPTED:
+                raise KeyboardInterrupt
+            if run.ended == STOPPED:
+                raise RuntimeError("A callback ended the search before any candidate was finished on all splits.")
             raise TimeoutError(f"max_time={self.max_time!r} ended before any candidate was finished; allow more.")
-        names = next((list(e.test_scores) for e in found.values() if isinstance(e.test_scores, dict)), None)
-        pairs = [(candidate, split) for candidate in range(n_candidates) for split in range(n_splits)]
-        out = [self._as_result(found.get(pair) or search.missing(*pair), names) for pair in pairs]
-        return found, out
-
-    def _as_result(self, one: Evaluation, names: list[str] | None) -> dict[str, Any]:
-        """Put an evaluation into scikit-learn's words; what was not finished has no score, whatever `error_score`."""
-        missing: Any = np.nan if one.fit_error is None or self.error_score == "raise" else self.error_score
-        if names is not None:
-            missing = dict.fromkeys(names, missing)
-        result: dict[str, Any] = {
-            "fit_error": one.fit_error,
-            "test_scores": missing if one.test_scores is None else one.test_scores,
-            "n_test_samples": one.n_test_samples,
-            "fit_time": one.fit_time,
-            "score_time": one.score_time,
-        }
-        if self.return_train_score:
-            result["train_scores"] = missing if one.train_scores is None else one.train_scores
-        return result
+        return found, missing, run.ended
 
     def _choose(self, out: Sequence[Mapping[str, Any]], refit_metric: str) -> None:
         first = out[0]["test_scores"]
@@ -380,7 +358,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             self.__dict__.pop(name, None)
         params = self.cv_results_["params"]
         if self.refit or not self.multimetric_:
-            self.edges_ = edges(params, self.best_params_)
+            self.edges_ = edges(scored(self.cv_results_), self.best_params_)
             if not callable(self.refit):
                 metric = self.refit if self.multimetric_ else "score"
                 self.ties_ = [params[index] for index in tied(self.cv_results_, metric, self.best_index_)]

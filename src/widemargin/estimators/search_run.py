@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.search_units import Deadline
+from widemargin.estimators.search_turns import Turns
 from widemargin.estimators.search_workers import Workers
 from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, Unit
 from widemargin.study import EvaluationTasks, Journal, Progress, SilentProgress, fingerprint
@@ -89,22 +89,23 @@ class SearchRun:
         if not units:
             return False
         spent: dict[tuple[int, ...], list[float]] = {}
-        left = dict.fromkeys(units)
-        with (
-            Workers(self.search, self.n_jobs, self.pre_dispatch) as workers,
-            closing(workers.evaluate(units, Deadline(self.deadline))) as results,
-        ):
-            for done in results:
-                new = [e for e in done.evaluations if (e.candidate, e.split) not in found]
-                found.update({(e.candidate, e.split): e for e in new})
-                if self.journal is not None and new:
-                    self.journal.extend([asdict(e) for e in new])
-                del left[done.unit]
-                spent.setdefault(done.unit.candidates, []).append(done.seconds)
-                if not self._silent:
-                    self.progress.advance(len(new), done.seconds, self._expected(left, spent), self.best(found))
-                if self._stops(new):
-                    return True
+        with Workers(self.search, self.n_jobs, self.pre_dispatch) as workers:
+            turns = Turns(units, self.deadline, workers.count)
+            while some := turns.next_round():
+                with closing(workers.evaluate(some, turns.limit)) as results:
+                    for done in results:
+                        new = [e for e in done.evaluations if (e.candidate, e.split) not in found]
+                        found.update({(e.candidate, e.split): e for e in new})
+                        if self.journal is not None and new:
+                            self.journal.extend([asdict(e) for e in new])
+                        complete = all((candidate, done.unit.split) in found for candidate in done.unit.candidates)
+                        turns.done(done.unit, done.seconds, complete=complete)
+                        spent.setdefault(done.unit.candidates, []).append(done.seconds)
+                        if not self._silent:
+                            left = self._expected(turns.left, spent)
+                            self.progress.advance(len(new), done.seconds, left, self.best(found))
+                        if self._stops(new):
+                            return True
         return False
 
     @property
@@ -117,7 +118,7 @@ class SearchRun:
         return told is not None and any([told(one) for one in evaluations])
 
     @staticmethod
-    def _expected(left: Mapping[Unit, None], spent: Mapping[tuple[int, ...], list[float]]) -> float:
+    def _expected(left: Sequence[Unit], spent: Mapping[tuple[int, ...], list[float]]) -> float:
         """Expect of a unit what the same chain took on other splits, or what chains took on average."""
         typical = fmean(fmean(seconds) for seconds in spent.values())
         return sum(fmean(spent[unit.candidates]) if unit.candidates in spent else typical for unit in left)

@@ -30,27 +30,38 @@ class Deadline:
     ----------
     moment : float or None
         In the time of :func:`time.perf_counter`.
+    fraction : float, default=1.0
+        Part of the time left that a unit may take, counted from when it begins; once it has finished something.
+    least : float, default=0.0
+        Seconds that it may take in any case.
 
     Examples
     --------
     >>> Deadline(None).left() is None, Deadline(time.perf_counter() - 1.0).left() < 0
     (True, True)
+    >>> round(Deadline(time.perf_counter() + 9.0, 1 / 3).share())
+    3
     """
 
-    def __init__(self, moment: float | None) -> None:
-        self._moment = moment
+    def __init__(self, moment: float | None, fraction: float = 1.0, least: float = 0.0) -> None:
+        self._moment, self._fraction, self._least = moment, fraction, least
 
     def left(self) -> float | None:
         """Seconds until then."""
         return None if self._moment is None else self._moment - time.perf_counter()
 
-    def __reduce__(self) -> tuple[Callable[..., Deadline], tuple[float | None]]:
+    def share(self) -> float | None:
+        """Seconds that a unit may take that begins now."""
         left = self.left()
-        return _deadline, (None if left is None else time.time() + left,)
+        return None if left is None else min(left, max(self._fraction * left, self._least))
+
+    def __reduce__(self) -> tuple[Callable[..., Deadline], tuple[float | None, float, float]]:
+        left = self.left()
+        return _deadline, (None if left is None else time.time() + left, self._fraction, self._least)
 
 
-def _deadline(time_of_day: float | None) -> Deadline:
-    return Deadline(None if time_of_day is None else time_of_day - time.time() + time.perf_counter())
+def _deadline(time_of_day: float | None, *shares: float) -> Deadline:
+    return Deadline(None if time_of_day is None else time_of_day - time.time() + time.perf_counter(), *shares)
 
 
 @dataclass(frozen=True)
@@ -71,10 +82,23 @@ def evaluate(search: SharedSearch, unit: Unit, deadline: Deadline, config: Mappi
         return Done(unit, [], 0.0)
     try:
         with nullcontext() if get_config() == config else config_context(**config):
-            evaluations = search.evaluate(unit, left)
+            evaluations = _in_time(search, unit, deadline)
     except Exception as error:
         return Done(unit, [], time.perf_counter() - began, error)
     return Done(unit, evaluations, time.perf_counter() - began)
+
+
+def _in_time(search: SharedSearch, unit: Unit, deadline: Deadline) -> list[Evaluation]:
+    """Evaluate as many candidates of a unit as its share of time suffices for; one at least, if the deadline admits."""
+    share = deadline.share()
+    found = search.evaluate(unit, share)
+    while share is not None and not found and not search.stopping:
+        left = deadline.left()
+        if left is None or left <= 0.0:
+            break
+        share *= 2.0
+        found = search.evaluate(unit, min(share, left))
+    return found
 
 
 class MissingSearchError(LookupError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from itertools import islice
@@ -90,16 +90,22 @@ class Workers:
         self._opened.close()
         self._under_way.wait()  # a thread must not outlive the interpreter in compiled code
 
-    def evaluate(self, units: Sequence[Unit], deadline: Deadline) -> Generator[Done, None, None]:
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return max(1, int(effective_n_jobs(self._n_jobs)))
+
+    def evaluate(self, units: Sequence[Unit], limit: Callable[[Unit], Deadline | None]) -> Generator[Done, None, None]:
         """Evaluate units, in any order; those that were on a worker that died are evaluated again.
 
-        Close this generator to end early.
+        `limit` gives the time of a unit when its turn has come, or None to leave it out. Close this generator to end
+        early.
         """
         left = dict.fromkeys(units)
         fruitless = 0
         while left:
             try:
-                with closing(self._results(list(left), deadline)) as results:
+                with closing(self._results(list(left), limit)) as results:
                     for done in results:
                         if done.error is not None:
                             try:
@@ -134,12 +140,13 @@ class Workers:
         self._parallel = self._pool.enter_context(parallel)
         self._broken = False
 
-    def _results(self, units: Sequence[Unit], deadline: Deadline) -> Generator[Done, None, None]:
+    def _results(self, units: Sequence[Unit], limit: Callable[[Unit], Deadline | None]) -> Generator[Done, None, None]:
+        turns = ((unit, own) for unit in units if (own := limit(unit)) is not None)
         if self._in_threads:
-            calls = (delayed(self._evaluate)(unit, deadline) for unit in units)
+            calls = (delayed(self._evaluate)(unit, own) for unit, own in turns)
         else:
             content = self._content if self._dask is None else None
-            calls = (delayed(evaluate_sent)(self._token, content, unit, deadline) for unit in units)
+            calls = (delayed(evaluate_sent)(self._token, content, unit, own) for unit, own in turns)
         results: Any = None
         try:
             if self._broken:

@@ -158,14 +158,12 @@ class SharedSearch:
             if self.data.raises:
                 raise
             return [*refused, *(self.missing(c, unit.split, traceback.format_exc()) for c in unit.candidates)]
-        spent = time.perf_counter() - began
         solved = sum(link.solution.outcome.seconds for links in found for link in links)
         # What all links needed together (their kernel) is charged to each alike.
-        each = max(0.0, spent - solved) / len(unit.candidates)
+        each = max(0.0, time.perf_counter() - began - solved) / len(unit.candidates)
         evaluations = refused
         for candidate, *links in zip(unit.candidates, *found, strict=False):
-            solutions = [link.solution for link in links]
-            if self._signal.requested or any(one.outcome.reason in ("time budget", "interrupted") for one in solutions):
+            if self.stopping or any(ended_early(link.solution) for link in links):
                 break
             evaluations.append(self._scored(candidate, unit.split, split, links, each, prepared, kernel))
         return evaluations
@@ -173,6 +171,11 @@ class SharedSearch:
     def stop(self) -> None:
         """Let the units that are under way end as soon as they can."""
         self._signal.request()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._signal.requested
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Evaluation]]:
         """Tell the candidates that a split suits from those that it does not."""

@@ -3,9 +3,9 @@
 A chain is a line of a grid: one kernel, one split of the examples, C (or nu) growing. Held-out examples are variables
 whose box is [0, 0]; their decision values are at hand at the end, f(x_n) = y_n - G_n + b, so nothing is predicted.
 
-On a kernel matrix the whole chain is one call into the core (`cpp/core/grid/chain.hpp`). Where the matrix does not fit
-into memory, the same chain is solved over cached kernel rows. Machines that know better starts than a scaled solution
-walk their chains link by link.
+The whole chain is one call into the core: on a kernel matrix (`cpp/core/grid/chain.hpp`) or, where that does not fit
+into memory, over cached kernel rows (`cpp/core/grid/row_chain.hpp`). Both start their links by the same rules
+(`cpp/core/grid/starts.hpp`). Machines that know better starts than a scaled solution walk their chains link by link.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from widemargin.machines.dual import (
     Solution,
     SolverOptions,
     StopRule,
-    Subproblem,
     Vector,
     as_solution,
     as_task,
-    solve_all,
+    limits_of,
+    settings_of,
 )
 
 Ids = NDArray[np.int32]
@@ -105,24 +105,18 @@ def _solve_on_matrix(
     kernel: NDArray[np.float32], chain: Chain, stop: StopRule, signal: _core.StopSignal | None
 ) -> list[LinkSolution]:
     """Hand a chain with a constant sum to the core; BLAS must be kept to one thread."""
-    task = _core.ChainTask(
-        None if chain.ids is None else np.ascontiguousarray(chain.ids, dtype=np.int32),
-        [as_task(link.problem, ridge=link.ridge) for link in chain.links],
-        None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64),
-    )
-    (solved,) = _core.solve_chains(
-        kernel,
-        [task],
-        tolerance=stop.tolerance,
-        max_iterations=2**62 if stop.max_iterations is None else stop.max_iterations,
-        max_seconds=1e10 if stop.max_seconds is None else stop.max_seconds,
-        n_threads=1,
-        signal=signal,
-    )
+    (solved,) = _core.solve_chains(kernel, [_as_chain_task(chain)], **limits_of(stop), n_threads=1, signal=signal)
     return [LinkSolution(as_solution(one), one.repeated) for one in solved]
 
 
-def solve_chain_on_rows(rows: RowSource, chain: Chain, *, stop: StopRule, options: SolverOptions) -> list[LinkSolution]:
+def solve_chain_on_rows(
+    rows: RowSource,
+    chain: Chain,
+    *,
+    stop: StopRule,
+    options: SolverOptions,
+    signal: _core.StopSignal | None = None,
+) -> list[LinkSolution]:
     """Solve a chain over kernel rows that are computed as needed; for kernels that do not fit into memory.
 
     Examples
@@ -135,30 +129,25 @@ def solve_chain_on_rows(rows: RowSource, chain: Chain, *, stop: StopRule, option
     >>> [one.solution.alpha.round(6).tolist() for one in found]
     [[0.1, -0.1], [1.0, -1.0]]
     """
-    began = time.perf_counter()
-    ids = np.arange(rows.size, dtype=np.int32) if chain.ids is None else chain.ids
+    n = rows.size if chain.ids is None else len(chain.ids)
     if chain.any_sum:
-        ones = np.ones(len(ids))
-        padded = derived_rows(rows, base=np.append(ids, 0), scale=np.append(ones, 0.0))
-        return _without_spare(solve_chain_on_rows(padded, _with_spare(chain), stop=stop, options=options))
-    found: list[LinkSolution] = []
-    for before, link in zip((None, *chain.links), chain.links, strict=False):
-        last = found[-1].solution if found else None
-        if before is not None and last is not None and same_solution(before, link, last):
-            found.append(_repeated(last))
-            continue
-        source, own = rows, ids
-        if link.ridge is not None:
-            source, own = derived_rows(rows, base=ids, ridge=link.ridge), np.arange(len(ids), dtype=np.int32)
-        start = chain.start if last is None or before is None else scale(before, link, last) * last.alpha
-        left = stop
-        if stop.max_seconds is not None:
-            left = replace(stop, max_seconds=max(0.0, stop.max_seconds - (time.perf_counter() - began)))
-        (solution,) = solve_all([Subproblem(own, link.problem, start)], source, stop=left, options=options)
-        found.append(LinkSolution(solution))
-        if ended_early(solution):
-            break
-    return found
+        ids = np.arange(n, dtype=np.int32) if chain.ids is None else chain.ids
+        padded = derived_rows(rows, base=np.append(ids, 0), scale=np.append(np.ones(n), 0.0))
+        spare = _with_spare(chain)
+        return _without_spare(solve_chain_on_rows(padded, spare, stop=stop, options=options, signal=signal))
+    with single_threaded_blas():
+        solved = _core.solve_chain_on_rows(
+            rows, _as_chain_task(chain), **settings_of(options, n), **limits_of(stop), signal=signal
+        )
+    return [LinkSolution(as_solution(one), one.repeated) for one in solved]
+
+
+def _as_chain_task(chain: Chain) -> _core.ChainTask:
+    return _core.ChainTask(
+        None if chain.ids is None else np.ascontiguousarray(chain.ids, dtype=np.int32),
+        [as_task(link.problem, ridge=link.ridge) for link in chain.links],
+        None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64),
+    )
 
 
 def _with_spare(chain: Chain) -> Chain:
@@ -227,7 +216,7 @@ class ChainKernel:
         """Solve a chain as :func:`solve_chain` does."""
         if self.matrix is not None:
             return solve_chain(self.matrix, chain, stop=stop, signal=self.signal)
-        return solve_chain_on_rows(self.rows, chain, stop=stop, options=self.options)
+        return solve_chain_on_rows(self.rows, chain, stop=stop, options=self.options, signal=self.signal)
 
     def part(self, ids: Ids) -> ChainKernel:
         """Take some of the examples, in any order and as often as wanted."""
@@ -281,49 +270,7 @@ def same_solution(before: Link, link: Link, last: Solution) -> bool:
     >>> same_solution(tight, loose, solve(tight.problem, row_source(np.eye(2), kernel="linear")))
     True
     """
-    a, b = before.problem, link.problem
-    alike = (
-        last.outcome.reason == "converged"
-        and a.total == b.total
-        and np.array_equal(a.linear, b.linear)
-        and _same(a.kink, b.kink)
-        and _same(a.group, b.group)
-        and _same(before.ridge, link.ridge)
-    )
-    if not alike or (b.lower > a.lower).any() or (b.upper < a.upper).any():
+    if last.outcome.reason != "converged":
         return False
-    touched = ((b.lower != a.lower) & (last.alpha <= a.lower)) | ((b.upper != a.upper) & (last.alpha >= a.upper))
-    return not bool(touched.any())
-
-
-def scale(before: Link, link: Link, last: Solution) -> float:
-    """Return the factor by which a solution is stretched to start the next problem from.
-
-    Where the whole box is stretched, the start follows it if more variables are at their bounds than between them.
-
-    Examples
-    --------
-    >>> y = np.array([1.0, -1.0])
-    >>> first, second = (Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (0.1, 0.2))
-    >>> from widemargin.kernels import row_source
-    >>> from widemargin.machines.dual import solve
-    >>> scale(first, second, solve(first.problem, row_source(np.eye(2), kernel="linear")))
-    2.0
-    """
-    if before.problem.total[0] != 0.0:
-        return link.problem.total[0] / before.problem.total[0]
-    used = last.alpha != 0.0
-    positive = last.alpha[used] > 0.0
-    old, new = (np.where(positive, one.upper[used], one.lower[used]) for one in (before.problem, link.problem))
-    if not used.any() or not (np.isfinite(old).all() and np.isfinite(new).all()):
-        return 1.0
-    ratios = new / old
-    ratio = float(ratios[0])
-    if np.abs(ratios - ratio).max() > 1e-9 * ratio:
-        return 1.0
-    bounded = int((last.alpha[used] == old).sum())
-    return 1.0 if ratio > 1.0 and len(old) - bounded >= bounded else ratio
-
-
-def _same(one: NDArray[np.generic] | None, other: NDArray[np.generic] | None) -> bool:
-    return (one is None and other is None) or (one is not None and other is not None and np.array_equal(one, other))
+    tight, loose = (as_task(one.problem, ridge=one.ridge) for one in (before, link))
+    return _core.same_solution(tight, loose, np.ascontiguousarray(last.alpha))

@@ -162,24 +162,33 @@ def solve_all(
         for sub in subproblems:
             _require_minimum_norm(sub.problem, options.solver)
     largest = max((len(sub.ids) for sub in subproblems), default=0)
-    cache = cache_bytes("auto", largest, options.dtype) if options.cache_bytes is None else options.cache_bytes
     tasks = [as_task(sub.problem, sub.ids, sub.start, sub.start_gradient) for sub in subproblems]
     with single_threaded_blas():
-        solved = _core.solve_all(
-            rows,
-            tasks,
-            solver=options.solver,
-            selection=options.selection,
-            planning_ahead=options.planning_ahead,
-            shrinking=options.shrinking,
-            double_precision=options.dtype == "float64",
-            cache_bytes=cache,
-            tolerance=stop.tolerance,
-            max_iterations=2**62 if stop.max_iterations is None else stop.max_iterations,
-            max_seconds=1e10 if stop.max_seconds is None else stop.max_seconds,
-            n_threads=options.n_threads,
-        )
+        solved = _core.solve_all(rows, tasks, **settings_of(options, largest), **limits_of(stop))
     return [as_solution(one) for one in solved]
+
+
+def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
+    """Say how problems of up to so many variables are solved, in the words of the core."""
+    cache = cache_bytes("auto", variables, options.dtype) if options.cache_bytes is None else options.cache_bytes
+    return {
+        "solver": options.solver,
+        "selection": options.selection,
+        "planning_ahead": options.planning_ahead,
+        "shrinking": options.shrinking,
+        "double_precision": options.dtype == "float64",
+        "cache_bytes": cache,
+        "n_threads": options.n_threads,
+    }
+
+
+def limits_of(stop: StopRule) -> dict[str, Any]:
+    """Say when a solve may end, in the words of the core."""
+    return {
+        "tolerance": stop.tolerance,
+        "max_iterations": 2**62 if stop.max_iterations is None else stop.max_iterations,
+        "max_seconds": 1e10 if stop.max_seconds is None else stop.max_seconds,
+    }
 
 
 def as_task(
@@ -260,10 +269,10 @@ def solve(
     stop : StopRule, optional
     options : SolverOptions, optional
     start : ndarray of shape (n,), optional
-        Any point; it is projected onto the box and the constant sum first. Without it a solve starts from 0, or from
-        the feasible point nearest to it.
+        Any point; it is moved into the box, and onto the constant sum where the gradient says that it costs least.
+        Without it a solve starts from 0, or from the feasible point nearest to it.
     start_gradient : ndarray of shape (n,), optional
-        y - K start, if known and `start` is feasible; saves its computation. Kinks are no part of it.
+        y - K start, if known: saves its computation. Kinks are no part of it.
 
     Returns
     -------

@@ -19,18 +19,9 @@ import numpy as np
 from widemargin import _core
 from widemargin._runtime import cache_bytes
 from widemargin.kernels import RowSource, derived_rows
-from widemargin.machines.chain import ChainKernel, LinkSolution, ended_early
+from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, ended_early, solve_chain_on_rows
 from widemargin.machines.classifier import remaining
-from widemargin.machines.dual import (
-    DualProblem,
-    Outcome,
-    Solution,
-    SolverOptions,
-    StopRule,
-    Subproblem,
-    Vector,
-    solve_all,
-)
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
 
 #: Steps between two exact recomputations of the scores, and looks at the gap: t_re of [Timm2009].
 RECOMPUTE_EVERY = 1000
@@ -91,6 +82,7 @@ def count_to_gap(
     max_seconds: float | None = None,
     recompute_every: int = RECOMPUTE_EVERY,
     n_threads: int = 1,
+    signal: _core.StopSignal | None = None,
 ) -> CountedMachine:
     """Run OneClassMaxMinOver until the feasibility gap is at most `gap`; `state` keeps the counts for the next run.
 
@@ -108,6 +100,8 @@ def count_to_gap(
         Steps between two exact recomputations of the scores.
     n_threads : int
         Threads for kernel rows.
+    signal : StopSignal, optional
+        Another thread may request the end through it; what was reached until then is not computed.
 
     Examples
     --------
@@ -130,6 +124,7 @@ def count_to_gap(
         2**62 if max_iterations is None else max_iterations,
         1e10 if max_seconds is None else max_seconds,
         n_threads,
+        signal,
     )
     state.counts = np.asarray(result.alpha)
     coefficients, scores = state.counts / result.rho, np.asarray(result.s) / result.rho
@@ -182,8 +177,10 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
     deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     ids, n = np.flatnonzero(prices[0] > 0).astype(np.int32), len(prices[0])
     rows = kernel.given_rows
-    state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, cache_bytes("auto", len(ids), "float32"))
-    everything, found = np.arange(n, dtype=np.int32), []
+    cache = kernel.options.cache_bytes
+    store = cache_bytes("auto", len(ids), "float32") if cache is None else cache
+    state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, store)
+    found: list[LinkSolution] = []
     for bounds in prices:
         left = remaining(stop, 0, deadline)
         counted = count_to_gap(
@@ -192,15 +189,21 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
             gap=left.tolerance,
             max_iterations=left.max_iterations,
             max_seconds=left.max_seconds,
+            signal=kernel.signal,
         )
         alpha = np.zeros(n)
         alpha[ids] = counted.coefficients
         problem = DualProblem(np.ones(n), np.zeros(n), np.where(bounds > 0, np.inf, 0.0), (float(alpha.sum()), 0.0))
         # No step is taken: what is asked for is the gradient.
-        at_end = StopRule(max_iterations=0)
-        there = solve_all([Subproblem(everything, problem, alpha)], rows, stop=at_end, options=SolverOptions("smo"))[0]
+        there = solve_chain_on_rows(
+            rows,
+            Chain((Link(problem),), start=alpha),
+            stop=StopRule(max_iterations=0),
+            options=SolverOptions("smo"),
+            signal=kernel.signal,
+        )
         outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
-        found.append(LinkSolution(Solution(alpha, there.gradient, 0.0, outcome)))
+        found.append(LinkSolution(Solution(alpha, there[0].solution.gradient, 0.0, outcome)))
         if ended_early(found[-1].solution):
             break
     return found

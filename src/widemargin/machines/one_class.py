@@ -316,18 +316,11 @@ def solve_sums(
     >>> [one.solution.alpha.round(6).tolist() for one in found], found[1].solution.outcome.iterations
     ([[0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.5, 0.5]], 0)
     """
-
-    def begin(link: Link, last: LinkSolution | None) -> Vector:
-        upper, total = link.problem.upper, link.problem.total[0]
-        if last is None:
-            return settled(np.zeros(len(upper)), _spread(len(upper)), upper, total) if start is None else start
-        alpha = last.solution.alpha
-        return settled(total / float(alpha.sum()) * alpha, last.solution.gradient, upper, total)
-
-    links = tuple(Link(problem) for problem in problems)
-    if kernel.matrix is not None:  # the core does the same, all in one call
-        return kernel.solve(Chain(links, start=start), stop)
-    return kernel.walk(links, begin, stop)
+    if start is None and kernel.matrix is None:
+        # As many variables as it takes, evenly spread, rather than all: each costs a row of the kernel.
+        upper = problems[0].upper
+        start = settled(np.zeros(len(upper)), _spread(len(upper)), upper, problems[0].total[0])
+    return kernel.solve(Chain(tuple(Link(problem) for problem in problems), start=start), stop)
 
 
 def rejecting_threshold(scores: Vector, weights: Vector, fraction: float) -> float:

@@ -76,7 +76,7 @@ def resumes_its_own_state(solve: Solve, case: Case, tolerance: float) -> None:
 
 
 def mends_infeasible_starts(solve: Solve, case: Case, tolerance: float) -> None:
-    """Any start is projected to feasibility and leads to the same objective; the caller's array is left alone."""
+    """Any start is made feasible and leads to the same objective; the caller's array is left alone."""
     rng = np.random.default_rng(7)
     width = float(np.max(case.upper - case.lower))
     starts = {

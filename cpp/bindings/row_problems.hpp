@@ -1,0 +1,149 @@
+// Problems over kernel rows, one by one or in chains.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/chains.hpp"
+#include "bindings/problems.hpp"
+#include "core/grid/row_chain.hpp"
+#include "core/solve.hpp"
+
+namespace widemargin::bindings {
+
+// The next fit starts faster with memory that the last one has touched: up to 256 MB, or a 64th of the machine's, are kept for it.
+inline std::mutex slabs_at_rest_mutex;
+inline SlabPool slabs_at_rest;
+
+inline std::size_t slabs_to_keep() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  const std::size_t memory = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
+  return std::min(memory / 64, std::size_t{256} << 20) / slab_bytes;
+}
+
+inline void release_memory() {
+  const std::lock_guard lock(slabs_at_rest_mutex);
+  slabs_at_rest = {};
+}
+
+inline SlabPool borrow_slabs() {
+  const std::lock_guard lock(slabs_at_rest_mutex);
+  return std::exchange(slabs_at_rest, {});
+}
+
+inline void lay_by(SlabPool pool) {
+  pool.keep_at_most(slabs_to_keep());
+  const std::lock_guard lock(slabs_at_rest_mutex);
+  if (slabs_at_rest.size() < pool.size()) slabs_at_rest = std::move(pool);
+}
+
+inline Solver solver_named(const std::string& name) {
+  if (name == "auto") return Solver::automatic;
+  if (name == "smo") return Solver::smo;
+  if (name == "block") return Solver::block;
+  if (name == "mdm") return Solver::mdm;
+  if (name == "accelerated-mdm") return Solver::accelerated_mdm;
+  throw std::invalid_argument("solver='" + name + "' is not one of 'auto', 'smo', 'block', 'mdm', 'accelerated-mdm'");
+}
+
+inline Selection selection_named(const std::string& name) {
+  if (name == "auto") return Selection::automatic;
+  if (name == "most-violating-pair") return Selection::most_violating_pair;
+  if (name == "second-order") return Selection::second_order;
+  if (name == "maximum-gain") return Selection::maximum_gain;
+  throw std::invalid_argument("selection='" + name + "' is not one of 'auto', 'most-violating-pair', 'second-order', 'maximum-gain'");
+}
+
+inline void check_task(const Task& task, const RowSource& rows) {
+  const std::size_t n = task.ids.shape(0);
+  check_problem(task, n);
+  for (std::size_t p = 0; p < n; ++p)
+    if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
+}
+
+inline std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver, const std::string& selection,
+                                     std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
+                                     std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
+  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
+  const StopRule stop{tolerance, max_iterations};
+  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
+  for (const Task& task : tasks) check_task(task, *source.rows);
+  std::vector<Solution> solutions(tasks.size());
+  bool interrupted = false;
+  {
+    nb::gil_scoped_release release;
+    Watch watch(max_seconds, interruption_pending);
+    std::exception_ptr failure;
+    std::mutex failing;
+    std::vector<SlabPool> pools(n_threads);
+    pools[0] = borrow_slabs();
+    const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
+      const Task& task = tasks[t];
+      const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{}, task.gradient ? view(*task.gradient) : std::span<const double>{}};
+      solutions[t] = solve(task.problem(), *source.rows, view(task.ids), options, stop, start, pools[member], team, watch,
+                           member == 0);
+    };
+    ThreadTeam team(n_threads);
+    // Many problems: one thread each. Few: all threads on each in turn. The solutions are the same.
+    if (tasks.size() >= 2 * n_threads && n_threads > 1) {
+      team.share(
+          tasks.size(),
+          [&](std::size_t t, std::size_t member) {
+            ThreadTeam alone(1);
+            try {
+              one(t, alone, member);
+            } catch (...) {
+              const std::lock_guard lock(failing);
+              if (!failure) failure = std::current_exception();
+            }
+          },
+          [&] { watch.poll(); });
+      if (failure) std::rethrow_exception(failure);
+    } else {
+      for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, 0);
+    }
+    lay_by(std::move(pools[0]));
+    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
+  }
+  if (interrupted) throw nb::python_error();
+  std::vector<Solved> solved;
+  for (Solution& solution : solutions) solved.push_back({numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
+  return solved;
+}
+
+// A chain of problems over kernel rows; all threads work on one problem after the other.
+inline std::vector<SolvedLink> solve_chain_on_rows(const Source& source, const ChainTask& chain, const std::string& solver, const std::string& selection,
+                                                   std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
+                                                   std::int64_t max_iterations, double max_seconds, std::size_t n_threads, const StopSignal* signal) {
+  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
+  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
+  check_chain(chain, source.rows->size());
+  std::vector<grid::LinkSolution> solutions;
+  bool interrupted = false;
+  {
+    nb::gil_scoped_release release;
+    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
+    std::vector<Id> ids(chain.ids ? chain.ids->shape(0) : source.rows->size());
+    if (chain.ids)
+      std::copy_n(chain.ids->data(), ids.size(), ids.begin());
+    else
+      std::iota(ids.begin(), ids.end(), Id{0});
+    SlabPool pool = borrow_slabs();
+    ThreadTeam team(n_threads);
+    grid::RowChain solving(*source.rows, std::move(ids), options, {tolerance, max_iterations}, pool, team, watch);
+    solutions = solving.run(links_of(chain), start_of(chain));
+    lay_by(std::move(pool));
+    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
+  }
+  if (interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return as_solved(std::move(solutions));
+}
+
+}  // namespace widemargin::bindings

@@ -1,0 +1,96 @@
+// Where a problem of a chain starts, and which problems need no solving.
+//
+// With P the last problem and a its solution, the next one starts from s a, moved into its own box and onto its own sum. Where the box grows
+// or shrinks as a whole, by r, bounded variables stay bounded if s = r, and free ones stay where they are if s = 1. The objective decides:
+// along the ray it is largest at s = y'a / a'Ka. (Some bounded outliers among free variables may outweigh these, but not outnumber them:
+// then nothing is stretched.) K(s a) = s Ka is known, so that only variables that had to be moved cost a row of the kernel.
+//
+// A problem whose bounds are looser than those of P, but only where a does not touch them, has the solution a as well; it is not solved.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/dual_problem.hpp"
+#include "core/solve.hpp"
+
+namespace widemargin::grid {
+
+struct Link {
+  DualProblem problem;
+  std::span<const double> ridge;  // of the square loss; empty for none
+};
+
+struct LinkSolution : Solution {
+  bool repeated = false;  // the last one's, provably
+};
+
+// Any point of a problem, and y - K a there.
+struct Point {
+  std::vector<double> alpha, gradient;
+};
+
+inline double scale(const Link& before, const Link& link, const Solution& last) {
+  constexpr double nearly = 0.8;
+  if (before.problem.total[0] != 0) return link.problem.total[0] / before.problem.total[0];
+  double ratio = 0, linear = 0, quadratic = 0;
+  std::size_t bounded = 0, free = 0;
+  for (std::size_t p = 0; p < last.alpha.size(); ++p) {
+    const double a = last.alpha[p];
+    if (a == 0) continue;
+    ++(a <= before.problem.lower[p] || a >= before.problem.upper[p] ? bounded : free);
+    linear += before.problem.linear[p] * a;
+    quadratic += (before.problem.linear[p] - last.gradient[p]) * a;
+    const double old = a > 0 ? before.problem.upper[p] : before.problem.lower[p], now = a > 0 ? link.problem.upper[p] : link.problem.lower[p];
+    if (!std::isfinite(old) || !std::isfinite(now)) return 1;
+    const double own = now / old;
+    if (ratio != 0 && std::fabs(own - ratio) > 1e-9 * ratio) return 1;
+    ratio = own;
+  }
+  if (ratio == 0) return 1;
+  return ratio > 1 && (linear < nearly * ratio * quadratic || 10 * bounded < free) ? 1 : ratio;
+}
+
+// The solution of the problem before, stretched; its gradient as part of the new problem.
+inline Point scaled(const Link& before, const Link& link, const Solution& last) {
+  const std::size_t n = last.alpha.size();
+  const double s = scale(before, link, last);
+  Point point{std::vector<double>(n), std::vector<double>(n)};
+  for (std::size_t p = 0; p < n; ++p) {
+    double& a = point.alpha[p];
+    a = s * last.alpha[p];
+    // The bound itself, not a rounding error beside it.
+    for (const double bound : {link.problem.lower[p], link.problem.upper[p]})
+      if (std::isfinite(bound) && std::fabs(a - bound) <= 1e-12 * std::fabs(bound)) a = bound;
+    const double Ka = before.problem.linear[p] - last.gradient[p] - (before.ridge.empty() ? 0.0 : before.ridge[p] * last.alpha[p]);
+    point.gradient[p] = link.problem.linear[p] - (s * Ka + (link.ridge.empty() ? 0.0 : link.ridge[p] * a));
+  }
+  return point;
+}
+
+inline bool same_solution(const Link& before, const Link& link, const Solution& last) {
+  const DualProblem &a = before.problem, &b = link.problem;
+  const auto equal = [](auto x, auto y) { return std::equal(x.begin(), x.end(), y.begin(), y.end()); };
+  if (last.outcome.reason != Reason::converged || a.total != b.total || !equal(a.linear, b.linear) || !equal(a.kink, b.kink) || !equal(a.group, b.group) ||
+      !equal(before.ridge, link.ridge))
+    return false;
+  for (std::size_t p = 0; p < a.size(); ++p) {
+    if (b.lower[p] > a.lower[p] || b.upper[p] < a.upper[p]) return false;
+    if (b.lower[p] != a.lower[p] && last.alpha[p] <= a.lower[p]) return false;
+    if (b.upper[p] != a.upper[p] && last.alpha[p] >= a.upper[p]) return false;
+  }
+  return true;
+}
+
+// The solution of the last problem as that of the next one, which took no work.
+inline LinkSolution repeated(LinkSolution last) {
+  last.repeated = true;
+  last.outcome.iterations = 0;
+  last.outcome.kernel_evaluations = 0;
+  last.outcome.seconds = 0;
+  return last;
+}
+
+}  // namespace widemargin::grid

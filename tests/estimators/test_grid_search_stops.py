@@ -1,0 +1,101 @@
+"""Searches over kernel rows end as soon as they are told to, in threads too."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from widemargin import SVC, SVDD, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM
+
+#: Seconds within which a search has to end once it is told to, on a busy machine; a few hundredths if it is not.
+PROMPTLY = 0.5
+
+#: Megabytes that no kernel matrix fits into.
+LITTLE = 0.1
+
+N = 1500
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 4))
+LABELS, CLASSES, NUMBERS = RNG.integers(0, 2, size=N), RNG.integers(0, 3, size=N), RNG.normal(size=N)
+
+#: Machines that take minutes; most end by a budget of steps, should nobody be able to stop them.
+LONG: dict[str, tuple[Any, dict[str, Any], Any]] = {
+    "classes": (SVC(tol=1e-9, max_iter=2_000_000), {"C": [1e7, 1e8]}, LABELS),
+    "three classes": (SVC(tol=1e-9, max_iter=2_000_000), {"C": [1e7, 1e8]}, CLASSES),
+    "hard margins": (SVC(tol=1e-9, gamma=0.01, max_iter=2_000_000), {"C": [np.inf]}, LABELS),
+    "without intercept": (SVC(tol=1e-9, fit_intercept=False, max_iter=2_000_000), {"C": [1e7, 1e8]}, LABELS),
+    "nu": (NuSVC(tol=1e-9, gamma=1e-3, max_iter=500_000), {"nu": [0.3, 0.5, 0.7]}, LABELS),
+    "numbers": (SVR(tol=1e-9, max_iter=2_000_000), {"C": [1e7, 1e8]}, NUMBERS),
+    "numbers by nu": (NuSVR(tol=1e-9, max_iter=2_000_000), {"C": [1e7, 1e8]}, NUMBERS),
+    "counts": (OneClassSVM(tol=1e-12, slack="squared", solver="maxminover", gamma=0.01), {"C": [1e7, 1e8]}, None),
+    "balls": (SVDD(tol=1e-14, gamma=1e-3), {"nu": [0.3, 0.5, 0.7]}, None),
+}
+
+
+def seconds_to_end(fit: Callable[[], Any], stop: Callable[[], None], after: float) -> float:
+    """Return how long a search goes on after it was told to stop; that it has been, it must tell."""
+    told: list[float] = []
+
+    def tell() -> None:
+        told.append(time.perf_counter())
+        stop()
+
+    timer = threading.Timer(after, tell)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit()
+        return time.perf_counter() - told[0]
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c(name: str, n_jobs: int) -> None:
+    machine, grid, y = LONG[name]
+    search = GridSearchCV(machine, grid, cv=3, memory=LITTLE, n_jobs=n_jobs, refit=False)
+    assert seconds_to_end(lambda: search.fit(X, y), _thread.interrupt_main, 0.15) < PROMPTLY
+
+
+@pytest.mark.parametrize("name", ["classes", "counts"])
+def test_max_time(name: str) -> None:
+    machine, grid, y = LONG[name]
+    search = GridSearchCV(machine, grid, cv=3, memory=LITTLE, n_jobs=2, refit=False, max_time=0.15)
+    began = time.perf_counter()
+    with pytest.raises(TimeoutError, match="max_time"):
+        search.fit(X, y)
+    assert time.perf_counter() - began < 0.15 + PROMPTLY
+
+
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
+def test_others_end_when_one_says_that_it_is_enough() -> None:
+    """A progress display raises Ctrl-C once the first candidate is there; the other thread is at a long machine."""
+
+    class Enough:
+        def start(self, machines: int) -> None:
+            pass
+
+        def advance(self, machines: int, cost: float, left: float | None, best_score: float | None) -> None:
+            if best_score is not None:
+                self.at = time.perf_counter()
+                raise KeyboardInterrupt
+
+        def finish(self, reason: str) -> None:
+            self.reason = reason
+
+    progress = Enough()
+    grid = [{"C": [1e-3], "gamma": [0.1]}, {"C": [1e8], "gamma": [0.11]}]
+    machine = SVC(tol=1e-9, max_iter=2_000_000)
+    search = GridSearchCV(machine, grid, cv=3, memory=LITTLE, n_jobs=2, refit=False, progress=progress)
+    search.fit(X, LABELS)
+    assert time.perf_counter() - progress.at < PROMPTLY
+    assert progress.reason == "interrupted"
+    assert np.isfinite(search.cv_results_["mean_test_score"]).tolist() == [True, False]
