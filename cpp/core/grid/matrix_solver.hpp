@@ -97,21 +97,31 @@ class MatrixSolver {
   void choose(const DualState& state, double violation) {
     const std::array<simd::Lead, 2> leads = state.leads(n_);
     const double margin = 0.5 * tuning_.share * violation;
-    candidates_.clear();
+    const auto above = [&](std::size_t p) {
+      const simd::Lead& lead = leads[state.group_of(p)];
+      return state.gradient[p] - 0.5 * (lead.up + lead.down);
+    };
+    // Without branches, which would be guessed wrong: a variable is written down, and kept if it is chosen.
+    wanted_.resize(n_);
+    std::size_t count = 0;
     for (std::size_t p = 0; p < n_; ++p) {
       const bool up = state.rises[p] != 0, down = state.falls[p] != 0;
-      const simd::Lead& lead = leads[state.group_of(p)];
-      const double above = state.gradient[p] - 0.5 * (lead.up + lead.down);
-      if ((up && down) || (up && above > margin) || (down && -above > margin)) candidates_.push_back({-std::fabs(above), static_cast<Id>(p)});
+      const double far = above(p);
+      wanted_[count] = static_cast<Id>(p);
+      count += static_cast<std::size_t>((up & down) | (up & (far > margin)) | (down & (-far > margin)));
     }
-    if (candidates_.size() > tuning_.most) {
-      std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(tuning_.most), candidates_.end());
-      candidates_.resize(tuning_.most);
+    wanted_.resize(count);
+    if (count > tuning_.most) {
+      const auto farther = [&](Id p, Id q) {
+        const double x = std::fabs(above(static_cast<std::size_t>(p))), y = std::fabs(above(static_cast<std::size_t>(q)));
+        return x != y ? x > y : p < q;
+      };
+      std::nth_element(wanted_.begin(), wanted_.begin() + static_cast<std::ptrdiff_t>(tuning_.most), wanted_.end(), farther);
+      wanted_.resize(tuning_.most);
+      std::sort(wanted_.begin(), wanted_.end());
     }
     ++choice_;
-    wanted_.clear();
-    for (const Candidate& candidate : candidates_) wanted_.push_back(candidate.variable), chosen_by_[static_cast<std::size_t>(candidate.variable)] = choice_;
-    std::sort(wanted_.begin(), wanted_.end());
+    for (const Id v : wanted_) chosen_by_[static_cast<std::size_t>(v)] = choice_;
   }
 
   // Lets the chosen variables in, and out those that are not needed any more, unless they are few: they may be wanted again.
@@ -151,12 +161,6 @@ class MatrixSolver {
     return !changed.empty();
   }
 
-  struct Candidate {
-    double key;
-    Id variable;
-    bool operator<(const Candidate& other) const { return key != other.key ? key < other.key : variable < other.variable; }
-  };
-
   const float* kernel_;
   std::size_t n_;
   std::span<const double> ridge_;
@@ -169,7 +173,6 @@ class MatrixSolver {
   bool fractions_do_ = true;  // they have the precision it takes
   block::InnerProblem exact_;
   block::BasicInnerProblem<float> swift_;
-  std::vector<Candidate> candidates_;
   std::vector<Id> wanted_;
   std::vector<std::uint32_t> chosen_by_;  // the last choice that took a variable
   std::uint32_t choice_ = 0;
