@@ -22,7 +22,7 @@ from widemargin import _core
 from widemargin.estimators.prepared_examples import PreparedExamples, Share
 from widemargin.estimators.search_scoring import Scoring
 from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
-from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, family_of
+from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
 from widemargin.kernels import KernelParameters
 from widemargin.kernels.rows import count, take
 from widemargin.machines.chain import LinkSolution, ended_early
@@ -111,7 +111,7 @@ class SharedSearch:
         self.failures: dict[int, str] = {}
         self.machines = [self._machine(c) for c in range(len(data.candidates))]
         self._chains = self._lines()
-        starts = data.plan != "cold" and family.takes_start
+        starts = data.plan != "cold" and issubclass(family, StartableMachines)
         self._backbone = Backbone(data.plan, data.candidates, self._chains) if starts else None
 
     def units(self) -> list[Unit]:
@@ -204,6 +204,7 @@ class SharedSearch:
             solutions = [links[0].solution for links in found]
             if any(map(ended_early, solutions)):
                 return None
+            assert isinstance(split, StartableMachines)
             return FirstMachine.of(split.start_of(solutions), [one.outcome for one in solutions])
 
         return self._backbone.first(chain, train)
@@ -223,6 +224,7 @@ class SharedSearch:
         if start is None:
             found = split.solve(machines, prepared.X, matrix, stop)
         else:
+            assert isinstance(split, StartableMachines)
             found = split.solve_from(machines, prepared.X, matrix, stop, start)
         # The first pays for the kernel values that had to be computed for all.
         found[0][0] = _charged(found[0][0], 0, computed, 0.0)

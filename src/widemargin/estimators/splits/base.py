@@ -37,9 +37,6 @@ class SplitMachines(ABC):
     #: Solvers, other than "auto", that the family has chains for.
     solvers: ClassVar[tuple[str, ...]] = ()
 
-    #: Whether the first machine of a chain can start from another split's, or another kernel's.
-    takes_start: ClassVar[bool] = False
-
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         self.y, self.train, self.test, self.asked = y, train, test, np.unique(asked)
         self.weights = weights * np.bincount(train, minlength=len(weights))
@@ -94,16 +91,6 @@ class SplitMachines(ABC):
             For each decision function those of the machines; fewer where time ran out.
         """
 
-    def solve_from(
-        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
-    ) -> list[list[LinkSolution]]:
-        """Train as `solve` does, the first machine from a given start."""
-        raise NotImplementedError(f"{type(self).__name__} takes no starts.")
-
-    def start_of(self, solutions: Sequence[Solution]) -> Start:
-        """Return what other splits and other kernels may start from: a machine's solution for each function."""
-        raise NotImplementedError(f"{type(self).__name__} takes no starts.")
-
     @abstractmethod
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Decision values of all examples, (n, functions), from a machine's solution for each function."""
@@ -120,6 +107,24 @@ class SplitMachines(ABC):
     def rows(self) -> Rows:
         """The training rows, each once."""
         return np.unique(self.train)
+
+
+class StartableMachines(SplitMachines):
+    """Candidates of a family whose chains may start at another split's solution, or another kernel's."""
+
+    def solve(self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
+        """Train candidates of one chain, the first from nothing."""
+        return self.solve_from(machines, X, kernel, stop, None)
+
+    @abstractmethod
+    def solve_from(
+        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
+    ) -> list[list[LinkSolution]]:
+        """Train as `solve` does, the first machine from a given start."""
+
+    @abstractmethod
+    def start_of(self, solutions: Sequence[Solution]) -> Start:
+        """Return what other splits and other kernels may start from: a machine's solution for each function."""
 
 
 class KnownValues:

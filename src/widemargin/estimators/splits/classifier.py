@@ -15,7 +15,7 @@ from sklearn.base import clone
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.search_starts import Start
-from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge, twin_of
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
 from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.estimators.svc import SVC
 from widemargin.kernels import KernelParameters
@@ -122,10 +122,8 @@ class PairwiseSplit(SplitMachines):
         return found
 
 
-class ClassifierSplit(PairwiseSplit):
+class ClassifierSplit(PairwiseSplit, StartableMachines):
     """Classifiers with a C: chains along it, hard margins at their end."""
-
-    takes_start = True
 
     @classmethod
     def own_matrices(cls, machine: SVC) -> int:
@@ -136,10 +134,6 @@ class ClassifierSplit(PairwiseSplit):
         """Let the machine check its prices; those of the hinge are all accepted."""
         if machine.loss != "hinge":
             self._bounds(machine)
-
-    def solve(self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
-        """Solve the chains of all pairs."""
-        return self.solve_from(machines, X, kernel, stop, None)
 
     def solve_from(
         self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None

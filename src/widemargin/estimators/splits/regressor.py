@@ -13,7 +13,7 @@ from sklearn.base import clone
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.regressor import KernelRegressor, warn_of_missing_tube
 from widemargin.estimators.search_starts import Start
-from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge, twin_of
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
 from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
@@ -24,10 +24,8 @@ from widemargin.machines.regression import hard_unit, nu_function, solve_nu_tube
 FUNCTION = "f"
 
 
-class RegressorSplit(SplitMachines):
-    """Regression with a tube of given width, along C."""
-
-    takes_start = True
+class FunctionSplit(SplitMachines):
+    """What both kinds of regression share: targets that are numbers, and what scorers get."""
 
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         super().__init__(np.asarray(y, dtype=np.float64), train, test, weights, asked)
@@ -36,9 +34,23 @@ class RegressorSplit(SplitMachines):
         """Let the machine check its prices against the weights of the split."""
         machine._bounds(self.weights)
 
-    def solve(self, machines: Sequence[SVR], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
-        """Solve the one chain."""
-        return self.solve_from(machines, X, kernel, stop, None)
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a regressor."""
+        twin = twin_of(machine)
+        twin.__dict__["_function_values"] = known
+        return twin
+
+    def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
+        found = clone(machine)
+        X, _ = found._check_examples_and_numbers(X, self.y[self.rows])
+        found._keep_function(
+            X, kernel, coefficients=solution.alpha[self.rows], intercept=intercept, outcome=solution.outcome
+        )
+        return found
+
+
+class RegressorSplit(FunctionSplit, StartableMachines):
+    """Regression with a tube of given width, along C."""
 
     def solve_from(
         self, machines: Sequence[SVR], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
@@ -77,30 +89,14 @@ class RegressorSplit(SplitMachines):
             values -= ridge(machine._bounds(self.weights)) * solution.alpha
         return np.asarray(values)[:, np.newaxis]
 
-    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
-        """Return a regressor."""
-        twin = twin_of(machine)
-        twin.__dict__["_function_values"] = known
-        return twin
-
     def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a regressor with scikit-learn's attributes."""
         (solution,) = solutions
         return self._kept(machine, X, kernel, solution, solution.intercept)
 
-    def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
-        found = clone(machine)
-        X, _ = found._check_examples_and_numbers(X, self.y[self.rows])
-        found._keep_function(
-            X, kernel, coefficients=solution.alpha[self.rows], intercept=intercept, outcome=solution.outcome
-        )
-        return found
 
-
-class NuRegressorSplit(RegressorSplit):
+class NuRegressorSplit(FunctionSplit):
     """Regression whose tube has a width that nu decides, along C or nu."""
-
-    takes_start = False
 
     @classmethod
     def chained(cls, machine: NuSVR) -> tuple[str, ...]:
