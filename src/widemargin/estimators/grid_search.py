@@ -23,12 +23,13 @@ from widemargin._runtime import thread_count
 from widemargin.estimators.novelty import NoveltyMachine
 from widemargin.estimators.one_class_scores import RejectionScore
 from widemargin.estimators.prepared_examples import Share
+from widemargin.estimators.search_data import Evaluation, SearchData, machine_of
 from widemargin.estimators.search_metadata import weights_of_the_machine
 from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothest, tied
 from widemargin.estimators.search_run import INTERRUPTED, STOPPED, Found, SearchRun, identity, listener
 from widemargin.estimators.search_scoring import Scoring
 from widemargin.estimators.search_starts import require_plan
-from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, machine_of
+from widemargin.estimators.shared_search import SharedSearch
 from widemargin.estimators.splits import family_of
 from widemargin.estimators.validation import check_weights, require_number
 from widemargin.study import EvaluationTasks, Journal, SearchTasks, progress_for, with_callbacks

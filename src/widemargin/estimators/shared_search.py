@@ -3,88 +3,25 @@
 from __future__ import annotations
 
 import copy
-import threading
 import time
 import traceback
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
-from widemargin.estimators.prepared_examples import PreparedExamples, Share
-from widemargin.estimators.search_scoring import Scoring
+from widemargin.estimators.prepared_examples import PreparedExamples
+from widemargin.estimators.search_data import Evaluation, Parameters, SearchData, Unit, machine_of
+from widemargin.estimators.search_examples import SearchExamples
 from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
 from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
 from widemargin.kernels import KernelParameters
-from widemargin.kernels.rows import count, take
+from widemargin.kernels.rows import take
 from widemargin.machines.chain import LinkSolution, ended_early
-from widemargin.machines.dual import Solution, StopRule, Vector
-
-Parameters = Mapping[str, Any]
-
-#: Kernels held at once: those of a pipeline's splits differ.
-SHARED_KERNELS = 2
-
-
-@dataclass(frozen=True)
-class Unit:
-    """Candidates that differ in C alone, in its order, on one split: what is solved in one go."""
-
-    split: int
-    candidates: tuple[int, ...]
-
-
-@dataclass
-class Evaluation:
-    """What a candidate came to on a split, in the words of scikit-learn's results."""
-
-    candidate: int
-    split: int
-    test_scores: Any
-    train_scores: Any
-    n_test_samples: int
-    fit_time: float
-    score_time: float
-    fit_error: str | None = None
-    iterations: int = 0
-    repeated: bool = False
-    converged: bool = True
-    kernel_evaluations: int = 0
-
-
-@dataclass(frozen=True)
-class SearchData:
-    """Everything that stays the same throughout a search.
-
-    `X` and `y` are checked, `rows` are the examples as the user gave them. `raises` lets failures of a machine end the
-    search. `plan` says where chains start.
-    """
-
-    estimator: Any
-    candidates: Sequence[Parameters]
-    X: Any
-    y: Any
-    splits: Sequence[tuple[Rows, Rows]]
-    weights: Vector
-    scoring: Scoring
-    rows: Any = None
-    raises: bool = False
-    return_train_score: bool = False
-    share: Share = field(default_factory=Share)
-    plan: str = "heuristic"
-
-
-def machine_of(estimator: Any) -> Any:
-    """Return the machine at the end of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+from widemargin.machines.dual import Solution, StopRule
 
 
 class SharedSearch:
@@ -99,13 +36,10 @@ class SharedSearch:
         self.data = data
         self._signal = _core.StopSignal()
         self._only_predicts = data.scoring.only_predicts()
-        self._lock = threading.Lock()
-        self._shared: OrderedDict[Any, PreparedExamples] = OrderedDict()
-        self._splits: dict[Any, SplitMachines] = {}
-        self._held_out: dict[int, tuple[Any, Any]] = {}
         family = family_of(machine_of(data.estimator))
         assert family is not None
         self._family = family
+        self._examples = SearchExamples(data, family)
         self._names = frozenset(machine_of(data.estimator).get_params(deep=False))
         self._prefixes = [self._prefix(c) for c in range(len(data.candidates))]
         self.failures: dict[int, str] = {}
@@ -176,7 +110,7 @@ class SharedSearch:
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Evaluation]]:
         """Tell the candidates that a split suits from those that it does not."""
-        split, able, refused = self._split(unit), [], []
+        split, able, refused = self._examples.of_split(unit.split), [], []
         for candidate in unit.candidates:
             try:
                 split.require_trainable(self.machines[candidate])
@@ -214,8 +148,8 @@ class SharedSearch:
     ) -> tuple[list[list[LinkSolution]], SplitMachines, PreparedExamples, KernelParameters]:
         began = time.perf_counter()
         machines = [self.machines[c] for c in unit.candidates]
-        split = self._split(unit)
-        prepared = self._prepared(unit)
+        split = self._examples.of_split(unit.split)
+        prepared = self._examples.prepared(machines[0], self._prefixes[unit.candidates[0]], unit.split)
         kernel = prepared.kernel_of(machines[0], split)
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
         matrix, computed = prepared.chain_kernel(kernel, self._signal)
@@ -243,7 +177,7 @@ class SharedSearch:
         began = time.perf_counter()
         solutions: list[Solution] = [link.solution for link in links]
         machine = self.machines[candidate]
-        X_test, X_train = self._held(number)
+        X_test, X_train = self._examples.to_score_on(number)
         if self._only_predicts:
             known = KnownValues(split.values(machine, solutions))
             known.know(X_test, split.test)
@@ -251,7 +185,7 @@ class SharedSearch:
             judged = split.twin(machine, known, solutions)
         else:
             own = split.rows
-            X = self._given(own, own) if prepared.pipeline is None else take(prepared.X, own)
+            X = self._examples.given(own, own) if prepared.pipeline is None else take(prepared.X, own)
             judged = prepared.behind_steps(split.fitted(machine, X, kernel, solutions))
         test_scores = self._score(judged, X_test, split.test)
         score_time = time.perf_counter() - began
@@ -312,63 +246,6 @@ class SharedSearch:
                 raise
             self.failures[candidate] = traceback.format_exc()
         return machine
-
-    def _split(self, unit: Unit) -> SplitMachines:
-        with self._lock:
-            if unit.split not in self._splits:
-                train, test = self.data.splits[unit.split]
-                asked = np.concatenate([test, train]) if self.data.return_train_score else test
-                self._splits[unit.split] = self._family(self.data.y, train, test, self.data.weights, asked)
-            return self._splits[unit.split]
-
-    def _held(self, split: int) -> tuple[Any, Any]:
-        """Rows to score on, as the user gave them."""
-        with self._lock:
-            if split not in self._held_out:
-                train, test = self.data.splits[split]
-                wanted = self.data.return_train_score
-                own = np.unique(train)
-                self._held_out[split] = (self._given(test, own), self._given(train, own) if wanted else None)
-            return self._held_out[split]
-
-    def _given(self, rows: Rows, columns: Rows) -> Any:
-        """Rows as the user gave them; a kernel matrix comes as one between these rows and those trained on."""
-        if self.data.X is not None and machine_of(self.data.estimator).kernel == "precomputed":
-            return self.data.X[np.ix_(rows, columns)]
-        return _safe_indexing(self.data.rows, rows)
-
-    def _prepared(self, unit: Unit) -> PreparedExamples:
-        """Examples as the machine sees them, and what its kernels share."""
-        machine = self.machines[unit.candidates[0]]
-        key, own = self._prefixes[unit.candidates[0]]
-        pipeline = isinstance(self.data.estimator, Pipeline)
-        name = (key, machine.kernel, unit.split if pipeline else None)
-        with self._lock:
-            if name not in self._shared:
-                while len(self._shared) >= SHARED_KERNELS:
-                    self._shared.popitem(last=False)
-                X, steps = self._transformed(own, unit.split, machine) if pipeline else (self.data.X, None)
-                self._shared[name] = PreparedExamples(X, machine, self.data.weights, self.data.share, steps)
-            self._shared.move_to_end(name)
-            return self._shared[name]
-
-    def _transformed(self, own: dict[str, Any], number: int, machine: Any) -> tuple[Any, Any]:
-        """Rows of the data after the steps before the machine, fitted on the training part of a split; these steps."""
-        train, test = self.data.splits[number]
-        pipeline = clone(self.data.estimator).set_params(**own)
-        X_train, X_test = (_safe_indexing(self.data.rows, rows) for rows in (train, test))
-        if len(pipeline.steps) > 1:
-            y = self.data.y
-            steps = pipeline[:-1]
-            X_train = steps.fit_transform(X_train, None if y is None else y[train])
-            X_test = steps.transform(X_test)
-        checked = [copy.copy(machine)._check_examples(X) for X in (X_train, X_test)]
-        both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
-        # Rows in neither part stand for themselves nowhere: any will do.
-        place = np.zeros(count(self.data.rows), dtype=np.intp)
-        place[test] = len(train) + np.arange(len(test))
-        place[train] = np.arange(len(train))
-        return both[place], pipeline
 
 
 def _charged(link: LinkSolution, iterations: int, kernel_evaluations: int, seconds: float) -> LinkSolution:
