@@ -12,13 +12,14 @@ from widemargin.estimators.prepared_examples import Share
 from widemargin.estimators.search_scoring import Scoring
 from widemargin.estimators.splits import Rows
 from widemargin.machines.dual import Vector
+from widemargin.search import Plan
 
 Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Candidates that differ in C alone, in its order, on one split: what is solved in one go."""
+    """Candidates that differ in C alone, in the order of a chain, on one split: what is solved in one go."""
 
     split: int
     candidates: tuple[int, ...]
@@ -61,9 +62,14 @@ class SearchData:
     raises: bool = False
     return_train_score: bool = False
     share: Share = field(default_factory=Share)
-    plan: str = "heuristic"
+    plan: str | Plan = "heuristic"
 
 
 def machine_of(estimator: Any) -> Any:
     """Return the machine at the end of a pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def prefix_of(estimator: Any) -> str:
+    """Return what the names of the machine's parameters begin with: nothing, if it is not in a pipeline."""
+    return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
-from widemargin.estimators.search_data import machine_of
+from widemargin.estimators.search_data import Evaluation, machine_of
 from widemargin.estimators.search_run import Found
 from widemargin.estimators.shared_search import SharedSearch
 
@@ -252,6 +252,23 @@ def edges(candidates: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) ->
         elif value == max(others):
             found[name] = "largest"
     return found
+
+
+def as_result(one: Evaluation, names: list[str] | None, error_score: Any, return_train_score: bool) -> dict[str, Any]:
+    """Put an evaluation into scikit-learn's words; what was not finished has no score, whatever `error_score`."""
+    missing: Any = np.nan if one.fit_error is None or error_score == "raise" else error_score
+    if names is not None:
+        missing = dict.fromkeys(names, missing)
+    result: dict[str, Any] = {
+        "fit_error": one.fit_error,
+        "test_scores": missing if one.test_scores is None else one.test_scores,
+        "n_test_samples": one.n_test_samples,
+        "fit_time": one.fit_time,
+        "score_time": one.score_time,
+    }
+    if return_train_score:
+        result["train_scores"] = missing if one.train_scores is None else one.train_scores
+    return result
 
 
 def best_mean(n_splits: int) -> Callable[[Found], float | None]:

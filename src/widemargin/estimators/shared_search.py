@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import copy
 import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
 from widemargin.estimators.prepared_examples import PreparedExamples
-from widemargin.estimators.search_data import Evaluation, Parameters, SearchData, Unit, machine_of
+from widemargin.estimators.search_candidates import Candidates
+from widemargin.estimators.search_data import Evaluation, SearchData, Unit, machine_of
 from widemargin.estimators.search_examples import SearchExamples
-from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
+from widemargin.estimators.search_plans import walk_of
+from widemargin.estimators.search_starts import Beginning, Start, Stretch
 from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
 from widemargin.kernels import KernelParameters
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import LinkSolution, ended_early
 from widemargin.machines.dual import Solution, StopRule
+
+
+class Setting(NamedTuple):
+    """What the candidates of a unit have in common."""
+
+    split: SplitMachines
+    prepared: PreparedExamples
+    kernel: KernelParameters
 
 
 class SharedSearch:
@@ -38,15 +47,11 @@ class SharedSearch:
         self._only_predicts = data.scoring.only_predicts()
         family = family_of(machine_of(data.estimator))
         assert family is not None
-        self._family = family
         self._examples = SearchExamples(data, family)
-        self._names = frozenset(machine_of(data.estimator).get_params(deep=False))
-        self._prefixes = [self._prefix(c) for c in range(len(data.candidates))]
-        self.failures: dict[int, str] = {}
-        self.machines = [self._machine(c) for c in range(len(data.candidates))]
-        self._chains = self._lines()
-        starts = data.plan != "cold" and issubclass(family, StartableMachines)
-        self._backbone = Backbone(data.plan, data.candidates, self._chains) if starts else None
+        self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
+        self.machines, self.failures = self.candidates.machines, self.candidates.failures
+        self._walk = walk_of(data.plan, data.estimator, data.candidates, self.candidates, family)
+        self._chains = self.candidates.lines if self._walk is None else self._walk.chains
 
     def units(self) -> list[Unit]:
         """List the units, those that share a kernel side by side."""
@@ -54,25 +59,6 @@ class SharedSearch:
         if isinstance(self.data.estimator, Pipeline):
             return [Unit(split, chain) for split in splits for chain in self._chains]
         return [Unit(split, chain) for chain in self._chains for split in splits]
-
-    def _lines(self) -> list[tuple[int, ...]]:
-        """Sort candidates into chains."""
-        able = [number for number in range(len(self.machines)) if number not in self.failures]
-        chainable = {number: self._family.chained(self.machines[number]) for number in able}
-        # A chain goes along a parameter that the candidates differ in, if there is one.
-        names_of_all = set[str]().union(*chainable.values())
-        values = {name: {getattr(self.machines[number], name) for number in able} for name in names_of_all}
-        in_grid = {key.rpartition("__")[2] for one in self.data.candidates for key in one}.intersection(self._names)
-        lines: dict[Any, list[int]] = {}
-        for number, names in chainable.items():
-            along = next((name for name in names if len(values[name]) > 1), names[0])
-            others = {name: getattr(self.machines[number], name) for name in in_grid if name != along}
-            lines.setdefault((self._prefixes[number][0], along, _key(others)), []).append(number)
-        chains = []
-        for (_, along, _), line in lines.items():
-            places = {number: float(getattr(self.machines[number], along)) for number in line}
-            chains.append(tuple(sorted(line, key=places.__getitem__)))
-        return chains
 
     def evaluate(self, unit: Unit, max_seconds: float | None = None) -> list[Evaluation]:
         """Train and score the candidates of a unit; fewer of them if time runs out."""
@@ -83,11 +69,9 @@ class SharedSearch:
             unit, refused = self._trainable(unit)
             if not unit.candidates:
                 return refused
-            first = self._first(chain, began, max_seconds)
-            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
-            found, split, prepared, kernel = self._train(unit, left, None if first is None else first.start)
-            if first is not None and unit.split == 0 and unit.candidates[0] == chain[0]:
-                found[0][0] = _charged(found[0][0], first.iterations, first.kernel_evaluations, first.seconds)
+            setting = self._setting(unit)
+            begun = self._begun(Unit(unit.split, chain), _left(began, max_seconds))
+            found = self._completed(begun, unit, setting, _left(began, max_seconds))
         except Exception:
             if self.data.raises:
                 raise
@@ -101,7 +85,7 @@ class SharedSearch:
             solutions = [link.solution for link in links]
             if self._signal.requested or any(one.outcome.reason in ("time budget", "interrupted") for one in solutions):
                 break
-            evaluations.append(self._scored(candidate, unit.split, split, links, each, prepared, kernel))
+            evaluations.append(self._scored(candidate, unit.split, links, each, setting))
         return evaluations
 
     def stop(self) -> None:
@@ -121,40 +105,68 @@ class SharedSearch:
                 refused.append(self.missing(candidate, unit.split, traceback.format_exc()))
         return Unit(unit.split, tuple(able)), refused
 
-    def _first(self, chain: tuple[int, ...], began: float, max_seconds: float | None) -> FirstMachine | None:
-        """Return the first machine of a chain on the first split."""
-        if self._backbone is None:
-            return None
+    def _begun(self, unit: Unit, max_seconds: float | None) -> Beginning:
+        """Begin a chain with what others start from, at the place where the plan lets it start."""
+        if self._walk is None:
+            return Beginning()
+        began = time.perf_counter()
 
-        def train(own: tuple[int, ...], start: Start | None) -> FirstMachine | None:
-            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
+        def train(split: int, candidates: tuple[int, ...], start: Start | None, joint: int | None) -> Stretch | None:
             try:
-                unit, _ = self._trainable(Unit(0, own[:1]))
-                if not unit.candidates:
-                    return None
-                found, split, _, _ = self._train(unit, left, start)
-            except Exception:  # of which the first split's own units will tell
+                own, refused = self._trainable(Unit(split, candidates))
+                return None if refused else self.stretch(own, start, joint, _left(began, max_seconds))
+            except Exception:  # of which the units that these candidates belong to will tell
                 return None
-            solutions = [links[0].solution for links in found]
-            if any(map(ended_early, solutions)):
-                return None
-            assert isinstance(split, StartableMachines)
-            return FirstMachine.of(split.start_of(solutions), [one.outcome for one in solutions])
 
-        return self._backbone.first(chain, train)
+        return self._walk.begin(unit.split, unit.candidates, train)
+
+    def _completed(
+        self, begun: Beginning, unit: Unit, setting: Setting, max_seconds: float | None
+    ) -> list[list[LinkSolution]]:
+        """Train what is left of a unit whose chain has begun; return the links of all its candidates."""
+        parts = [stretch.links for stretch in begun.stretches]
+        rest = tuple(candidate for candidate in unit.candidates if candidate not in begun.candidates)
+        if rest:
+            parts.append(self._train(Unit(unit.split, rest), setting, begun.start, begun.joint, max_seconds))
+        return [[link for links in own for link in links] for own in zip(*parts, strict=True)]
+
+    def stretch(self, unit: Unit, start: Start | None, joint: int | None, max_seconds: float | None) -> Stretch | None:
+        """Train candidates of a chain from a start, or on from the solution of `joint`, if that is what the start is.
+
+        Returns
+        -------
+        Stretch or None
+            None if time ran out.
+        """
+        setting = self._setting(unit)
+        found = self._train(unit, setting, start, joint, max_seconds)
+        if any(len(links) < len(unit.candidates) or ended_early(links[-1].solution) for links in found):
+            return None
+        assert isinstance(setting.split, StartableMachines)
+        return Stretch(found, setting.split.start_of([links[-1].solution for links in found]))
+
+    def make_kernel(self, unit: Unit) -> None:
+        """Compute the kernel of a unit, so that what is trained on it next does not pay for it."""
+        _, prepared, kernel = self._setting(unit)
+        prepared.chain_kernel(kernel, self._signal)
+
+    def _setting(self, unit: Unit) -> Setting:
+        first = unit.candidates[0]
+        machine, split = self.machines[first], self._examples.of_split(unit.split)
+        prepared = self._examples.prepared(machine, self.candidates.steps[first], unit.split)
+        return Setting(split, prepared, prepared.kernel_of(machine, split))
 
     def _train(
-        self, unit: Unit, max_seconds: float | None, start: Start | None = None
-    ) -> tuple[list[list[LinkSolution]], SplitMachines, PreparedExamples, KernelParameters]:
+        self, unit: Unit, setting: Setting, start: Start | None, joint: int | None, max_seconds: float | None
+    ) -> list[list[LinkSolution]]:
+        """Train the candidates of a unit, each from the one before, as :meth:`stretch` does."""
         began = time.perf_counter()
-        machines = [self.machines[c] for c in unit.candidates]
-        split = self._examples.of_split(unit.split)
-        prepared = self._examples.prepared(machines[0], self._prefixes[unit.candidates[0]], unit.split)
-        kernel = prepared.kernel_of(machines[0], split)
+        split, prepared, kernel = setting
+        known = () if joint is None else (joint,)
+        machines = [self.machines[c] for c in (*known, *unit.candidates)]
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
         matrix, computed = prepared.chain_kernel(kernel, self._signal)
-        left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
-        stop = StopRule(limit.tolerance, limit.max_iterations, left)
+        stop = StopRule(limit.tolerance, limit.max_iterations, _left(began, max_seconds))
         if start is None:
             found = split.solve(machines, prepared.X, matrix, stop)
         else:
@@ -162,19 +174,18 @@ class SharedSearch:
             found = split.solve_from(machines, prepared.X, matrix, stop, start)
         # The first pays for the kernel values that had to be computed for all.
         found[0][0] = _charged(found[0][0], 0, computed, 0.0)
-        return found, split, prepared, kernel
+        return [_without_first(links) for links in found] if known else found
 
     def _scored(
         self,
         candidate: int,
         number: int,
-        split: SplitMachines,
         links: Sequence[LinkSolution],
         each: float,
-        prepared: PreparedExamples,
-        kernel: KernelParameters,
+        setting: Setting,
     ) -> Evaluation:
         began = time.perf_counter()
+        split, prepared, kernel = setting
         solutions: list[Solution] = [link.solution for link in links]
         machine = self.machines[candidate]
         X_test, X_train = self._examples.to_score_on(number)
@@ -220,33 +231,6 @@ class SharedSearch:
         splits = range(len(self.data.splits))
         return [self.missing(c, split, error) for c, error in self.failures.items() for split in splits]
 
-    def _prefix(self, candidate: int) -> tuple[Any, dict[str, Any]]:
-        """Parameters of what comes before the machine, and a key for them."""
-        estimator = self.data.estimator
-        if not isinstance(estimator, Pipeline):
-            return None, {}
-        last = estimator.steps[-1][0] + "__"
-        own = {k: v for k, v in self.data.candidates[candidate].items() if not k.startswith(last)}
-        return _key(own), own
-
-    def _machine(self, candidate: int) -> Any:
-        machine = copy.copy(machine_of(self.data.estimator))
-        parameters = self.data.candidates[candidate]
-        if isinstance(self.data.estimator, Pipeline):
-            last = self.data.estimator.steps[-1][0] + "__"
-            parameters = {k.removeprefix(last): v for k, v in parameters.items() if k.startswith(last)}
-        unknown = parameters.keys() - self._names
-        if unknown:
-            machine.set_params(**{name: parameters[name] for name in unknown})  # refuses in scikit-learn's words
-        machine.__dict__.update(parameters)
-        try:
-            machine._check_parameters()
-        except (TypeError, ValueError):
-            if self.data.raises:
-                raise
-            self.failures[candidate] = traceback.format_exc()
-        return machine
-
 
 def _charged(link: LinkSolution, iterations: int, kernel_evaluations: int, seconds: float) -> LinkSolution:
     """Add to what a solution took."""
@@ -260,16 +244,13 @@ def _charged(link: LinkSolution, iterations: int, kernel_evaluations: int, secon
     return replace(link, solution=replace(link.solution, outcome=outcome))
 
 
-def _key(parameters: Parameters) -> Any:
-    """Make a hashable key of parameters; those that are not hashable count by identity."""
+def _without_first(links: Sequence[LinkSolution]) -> list[LinkSolution]:
+    """Leave out a link that was known before; what it took all the same is the next one's."""
+    first, *rest = links
+    took = first.solution.outcome
+    return [_charged(link, took.iterations, took.kernel_evaluations, took.seconds) for link in rest[:1]] + rest[1:]
 
-    def one(value: Any) -> Any:
-        if isinstance(value, dict):
-            return tuple(sorted((repr(k), one(v)) for k, v in value.items()))
-        try:
-            hash(value)
-        except TypeError:
-            return id(value)
-        return value
 
-    return tuple((name, one(value)) for name, value in sorted(parameters.items()))
+def _left(began: float, max_seconds: float | None) -> float | None:
+    """Return what is left of some seconds."""
+    return None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
