@@ -29,6 +29,8 @@ class Candidates:
 
     Attributes
     ----------
+    estimator, parameters, family
+        As given.
     machines : list of machines
         With the parameters of each candidate.
     steps : list of (hashable, dict)
@@ -42,13 +44,13 @@ class Candidates:
     def __init__(
         self, estimator: Any, parameters: Sequence[Parameters], family: type[SplitMachines], raises: bool
     ) -> None:
-        self._estimator, self._parameters, self._raises = estimator, parameters, raises
+        self.estimator, self.parameters, self.family, self._raises = estimator, parameters, family, raises
         self._names = frozenset(machine_of(estimator).get_params(deep=False))
         self.steps = [self._before(one) for one in parameters]
         self.failures: dict[int, str] = {}
         self.machines = [self._machine(number, one) for number, one in enumerate(parameters)]
         self._value_along: dict[int, float] = {}
-        self.lines = self._sorted(family)
+        self.lines = self._sorted()
         self._line_of = {number: at for at, line in enumerate(self.lines) for number in line}
 
     def line_of(self, number: int) -> int | None:
@@ -66,15 +68,15 @@ class Candidates:
         return self._line_of[before] == self._line_of[after] and not np.isinf(self._value_along[before])
 
     def _before(self, parameters: Parameters) -> tuple[Any, dict[str, Any]]:
-        if not isinstance(self._estimator, Pipeline):
+        if not isinstance(self.estimator, Pipeline):
             return None, {}
-        last = prefix_of(self._estimator)
+        last = prefix_of(self.estimator)
         own = {name: value for name, value in parameters.items() if not name.startswith(last)}
         return _key(own), own
 
     def _machine(self, number: int, parameters: Parameters) -> Any:
-        machine = copy.copy(machine_of(self._estimator))
-        last = prefix_of(self._estimator)
+        machine = copy.copy(machine_of(self.estimator))
+        last = prefix_of(self.estimator)
         own = {name.removeprefix(last): value for name, value in parameters.items() if name.startswith(last)}
         unknown = own.keys() - self._names
         if unknown:
@@ -88,13 +90,13 @@ class Candidates:
             self.failures[number] = traceback.format_exc()
         return machine
 
-    def _sorted(self, family: type[SplitMachines]) -> list[tuple[int, ...]]:
+    def _sorted(self) -> list[tuple[int, ...]]:
         able = [number for number in range(len(self.machines)) if number not in self.failures]
-        chainable = {number: family.chained(self.machines[number]) for number in able}
+        chainable = {number: self.family.chained(self.machines[number]) for number in able}
         # A chain goes along a parameter that the candidates differ in, if there is one.
         names_of_all = set[str]().union(*chainable.values())
         values = {name: {getattr(self.machines[number], name) for number in able} for name in names_of_all}
-        in_grid = {key.rpartition("__")[2] for one in self._parameters for key in one}.intersection(self._names)
+        in_grid = {key.rpartition("__")[2] for one in self.parameters for key in one}.intersection(self._names)
         lines: dict[Any, list[int]] = {}
         for number, names in chainable.items():
             along = next((name for name in names if len(values[name]) > 1), names[0])

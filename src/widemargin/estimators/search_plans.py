@@ -13,7 +13,7 @@ from typing import Any
 from widemargin.estimators.search_candidates import Candidates
 from widemargin.estimators.search_data import prefix_of
 from widemargin.estimators.search_starts import Place, Stretch, Trains, Walk
-from widemargin.estimators.splits import SplitMachines, StartableMachines, family_of
+from widemargin.estimators.splits import StartableMachines, family_of
 from widemargin.search import Chain, GridGraph, LearningPlan, Plan, heuristic_plan
 
 #: Names of plans.
@@ -121,26 +121,20 @@ class PlannedWalk(Walk):
         return candidate in self._wanted
 
 
-def walk_of(
-    plan: str | Plan,
-    estimator: Any,
-    parameters: Sequence[Mapping[str, Any]],
-    candidates: Candidates,
-    family: type[SplitMachines],
-) -> Walk | None:
+def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:
     """Return the walk of a plan; None if all chains start from nothing."""
     if isinstance(plan, Plan):
-        return PlannedWalk(_chains(plan, estimator, candidates, family), candidates.may_follow)
-    if plan == "cold" or not issubclass(family, StartableMachines):
+        return PlannedWalk(_chains(plan, candidates), candidates.may_follow)
+    if plan == "cold" or not issubclass(candidates.family, StartableMachines):
         return None
-    return (LearningBackbone if plan == "learn" else Backbone)(parameters, candidates.lines)
+    return (LearningBackbone if plan == "learn" else Backbone)(candidates.parameters, candidates.lines)
 
 
-def _chains(plan: Plan, estimator: Any, candidates: Candidates, family: type[SplitMachines]) -> list[Chain]:
+def _chains(plan: Plan, candidates: Candidates) -> list[Chain]:
     """Split a plan into chains that can be solved in one go."""
-    (along,) = family.chained(candidates.machines[0])
+    (along,) = candidates.family.chained(candidates.machines[0])
     found: list[Chain] = []
-    for chain in plan.chains(prefix_of(estimator) + along):
+    for chain in plan.chains(prefix_of(candidates.estimator) + along):
         start = chain.start
         while start is not None and candidates.line_of(start) is None:  # its parameters are not accepted
             start = plan.parents[start]

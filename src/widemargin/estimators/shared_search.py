@@ -50,7 +50,7 @@ class SharedSearch:
         self._examples = SearchExamples(data, family)
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
         self.machines, self.failures = self.candidates.machines, self.candidates.failures
-        self._walk = walk_of(data.plan, data.estimator, data.candidates, self.candidates, family)
+        self._walk = walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
 
     def units(self) -> list[Unit]:
