@@ -5,8 +5,11 @@ from __future__ import annotations
 import copy
 import time
 import traceback
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import chain as concatenated
+from itertools import islice
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -22,6 +25,22 @@ from widemargin.kernels import KernelParameters
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import LinkSolution, ended_early
 from widemargin.machines.dual import Solution, StopRule
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A candidate trained on a split: a link for each of its functions, and seconds that it cost besides solving."""
+
+    links: Sequence[LinkSolution]
+    split: SplitMachines
+    prepared: PreparedExamples
+    kernel: KernelParameters
+    overhead: float
+
+    @property
+    def solutions(self) -> list[Solution]:
+        """The solutions of the functions."""
+        return [link.solution for link in self.links]
 
 
 class SharedSearch:
@@ -74,35 +93,60 @@ class SharedSearch:
             chains.append(tuple(sorted(line, key=places.__getitem__)))
         return chains
 
-    def evaluate(self, unit: Unit, max_seconds: float | None = None) -> list[Evaluation]:
-        """Train and score the candidates of a unit; fewer of them if time runs out."""
+    def evaluate(
+        self, unit: Unit, max_seconds: float | None = None, finished: Callable[[Evaluation], None] | None = None
+    ) -> list[Evaluation]:
+        """Train and score the candidates of a unit; fewer of them if time runs out.
+
+        With `finished`, which gets every evaluation as soon as there is one, candidates are trained one by one; without
+        it, all of them before the first is scored, which is faster where machines take less than a millisecond.
+        """
         began = time.perf_counter()
-        refused: list[Evaluation] = []
+        evaluations: list[Evaluation] = []
+
+        def add(some: Iterable[Evaluation]) -> None:
+            for one in some:
+                evaluations.append(one)
+                if finished is not None:
+                    finished(one)
+
+        able = unit
         try:
-            chain = unit.candidates
-            unit, refused = self._trainable(unit)
-            if not unit.candidates:
-                return refused
-            first = self._first(chain, began, max_seconds)
-            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
-            found, split, prepared, kernel = self._train(unit, left, None if first is None else first.start)
-            if first is not None and unit.split == 0 and unit.candidates[0] == chain[0]:
-                found[0][0] = _charged(found[0][0], first.iterations, first.kernel_evaluations, first.seconds)
+            able, refused = self._trainable(unit)
         except Exception:
-            if self.data.raises:
-                raise
-            return [*refused, *(self.missing(c, unit.split, traceback.format_exc()) for c in unit.candidates)]
-        spent = time.perf_counter() - began
-        solved = sum(link.solution.outcome.seconds for links in found for link in links)
-        # What all links needed together (their kernel) is charged to each alike.
-        each = max(0.0, spent - solved) / len(unit.candidates)
-        evaluations = refused
-        for candidate, *links in zip(unit.candidates, *found, strict=False):
-            solutions = [link.solution for link in links]
-            if self._signal.requested or any(one.outcome.reason in ("time budget", "interrupted") for one in solutions):
-                break
-            evaluations.append(self._scored(candidate, unit.split, split, links, each, prepared, kernel))
+            add(self._failed(unit))
+            return evaluations
+        add(refused)
+        left = list(able.candidates)
+        with closing(self._trained(able, unit.candidates, began, max_seconds, finished is not None)) as trained:
+            while left and not self._signal.requested:
+                try:
+                    one = next(trained, None)
+                except Exception:
+                    add(self._failed(Unit(unit.split, tuple(left))))
+                    break
+                if one is None or any(ended_early(solution) for solution in one.solutions):
+                    break
+                add([self._scored(left.pop(0), unit.split, one)])
         return evaluations
+
+    def _trained(
+        self, unit: Unit, chain: tuple[int, ...], began: float, max_seconds: float | None, one_by_one: bool
+    ) -> Generator[Trained, None, None]:
+        """Train the candidates of a unit, which are some of a chain's."""
+        if not unit.candidates:
+            return
+        first = self._first(chain, began, max_seconds)
+        left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
+        found, split, prepared, kernel = self._train(unit, left, None if first is None else first.start, one_by_one)
+        if first is not None and unit.split == 0 and unit.candidates[0] == chain[0]:
+            found = _charged(found, first.iterations, first.kernel_evaluations, first.seconds)
+        known = list(islice(found, 1 if one_by_one else None))
+        solved = sum(link.solution.outcome.seconds for links in known for link in links)
+        # What all machines needed together (their kernel) is charged to each alike.
+        each = max(0.0, time.perf_counter() - began - solved) / len(unit.candidates)
+        for links in concatenated(known, found):
+            yield Trained(links, split, prepared, kernel, each)
 
     def stop(self) -> None:
         """Let the units that are under way end as soon as they can."""
@@ -133,9 +177,9 @@ class SharedSearch:
                 if not unit.candidates:
                     return None
                 found, split, _, _ = self._train(unit, left, start)
+                solutions = [link.solution for link in next(found)]
             except Exception:  # of which the first split's own units will tell
                 return None
-            solutions = [links[0].solution for links in found]
             if any(map(ended_early, solutions)):
                 return None
             return FirstMachine.of(split.start_of(solutions), [one.outcome for one in solutions])
@@ -143,8 +187,8 @@ class SharedSearch:
         return self._backbone.first(chain, train)
 
     def _train(
-        self, unit: Unit, max_seconds: float | None, start: Start | None = None
-    ) -> tuple[list[list[LinkSolution]], SplitMachines, PreparedExamples, KernelParameters]:
+        self, unit: Unit, max_seconds: float | None, start: Start | None = None, one_by_one: bool = False
+    ) -> tuple[Iterator[list[LinkSolution]], SplitMachines, PreparedExamples, KernelParameters]:
         began = time.perf_counter()
         machines = [self.machines[c] for c in unit.candidates]
         split = self._examples.of_split(unit.split)
@@ -152,6 +196,7 @@ class SharedSearch:
         kernel = prepared.kernel_of(machines[0], split)
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
         matrix, computed = prepared.chain_kernel(kernel, self._signal)
+        matrix = replace(matrix, one_by_one=one_by_one)
         left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
         stop = StopRule(limit.tolerance, limit.max_iterations, left)
         if start is None:
@@ -159,21 +204,11 @@ class SharedSearch:
         else:
             found = split.solve_from(machines, prepared.X, matrix, stop, start)
         # The first pays for the kernel values that had to be computed for all.
-        found[0][0] = _charged(found[0][0], 0, computed, 0.0)
-        return found, split, prepared, kernel
+        return _charged(found, 0, computed, 0.0), split, prepared, kernel
 
-    def _scored(
-        self,
-        candidate: int,
-        number: int,
-        split: SplitMachines,
-        links: Sequence[LinkSolution],
-        each: float,
-        prepared: PreparedExamples,
-        kernel: KernelParameters,
-    ) -> Evaluation:
+    def _scored(self, candidate: int, number: int, trained: Trained) -> Evaluation:
         began = time.perf_counter()
-        solutions: list[Solution] = [link.solution for link in links]
+        split, prepared, solutions = trained.split, trained.prepared, trained.solutions
         machine = self.machines[candidate]
         X_test, X_train = self._examples.to_score_on(number)
         if self._only_predicts:
@@ -184,7 +219,7 @@ class SharedSearch:
         else:
             own = split.rows
             X = self._examples.given(own, own) if prepared.pipeline is None else take(prepared.X, own)
-            judged = prepared.behind_steps(split.fitted(machine, X, kernel, solutions))
+            judged = prepared.behind_steps(split.fitted(machine, X, trained.kernel, solutions))
         test_scores = self._score(judged, X_test, split.test)
         score_time = time.perf_counter() - began
         train_scores = self._score(judged, X_train, split.train) if self.data.return_train_score else None
@@ -194,11 +229,11 @@ class SharedSearch:
             test_scores,
             train_scores,
             len(split.test),
-            each + sum(one.outcome.seconds for one in solutions),
+            trained.overhead + sum(one.outcome.seconds for one in solutions),
             score_time,
             None,
             sum(one.outcome.iterations for one in solutions),
-            all(link.repeated for link in links),
+            all(link.repeated for link in trained.links),
             all(one.outcome.reason == "converged" for one in solutions),
             sum(one.outcome.kernel_evaluations for one in solutions),
         )
@@ -212,6 +247,13 @@ class SharedSearch:
     def missing(self, candidate: int, split: int, error: str | None = None) -> Evaluation:
         """Return an evaluation without scores: one that failed, or that time did not suffice for."""
         return Evaluation(candidate, split, None, None, len(self.data.splits[split][1]), 0.0, 0.0, error)
+
+    def _failed(self, unit: Unit) -> list[Evaluation]:
+        """Return evaluations of candidates that the error under way has ended; raise it if failures are to."""
+        if self.data.raises:
+            raise
+        error = traceback.format_exc()
+        return [self.missing(candidate, unit.split, error) for candidate in unit.candidates]
 
     def failed(self) -> list[Evaluation]:
         """Return the evaluations, on every split, of candidates whose parameters are not accepted."""
@@ -246,16 +288,21 @@ class SharedSearch:
         return machine
 
 
-def _charged(link: LinkSolution, iterations: int, kernel_evaluations: int, seconds: float) -> LinkSolution:
-    """Add to what a solution took."""
-    took = link.solution.outcome
-    outcome = replace(
-        took,
-        iterations=took.iterations + iterations,
-        kernel_evaluations=took.kernel_evaluations + kernel_evaluations,
-        seconds=took.seconds + seconds,
-    )
-    return replace(link, solution=replace(link.solution, outcome=outcome))
+def _charged(
+    found: Iterator[list[LinkSolution]], iterations: int, kernel_evaluations: int, seconds: float
+) -> Iterator[list[LinkSolution]]:
+    """Add to what the first solution took."""
+    for link, *others in found:
+        took = link.solution.outcome
+        outcome = replace(
+            took,
+            iterations=took.iterations + iterations,
+            kernel_evaluations=took.kernel_evaluations + kernel_evaluations,
+            seconds=took.seconds + seconds,
+        )
+        yield [replace(link, solution=replace(link.solution, outcome=outcome)), *others]
+        break
+    yield from found
 
 
 def _key(parameters: Parameters) -> Any:
