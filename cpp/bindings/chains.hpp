@@ -1,8 +1,8 @@
 // Chains of problems on a kernel matrix, and the matrices themselves.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,86 +19,112 @@ struct StopSignal {
   std::atomic<bool> requested{false};
 };
 
-struct ChainTask {
-  std::optional<Vector<Id>> ids;  // rows and columns of the matrix; all of them if not given
-  std::vector<Task> links;
-  std::optional<Vector<double>> start;
-};
-
 struct SolvedLink : Solved {
   bool repeated;
 };
 
-inline void check_chain(const ChainTask& chain, std::size_t size) {
-  const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
-  if (chain.links.empty()) throw std::invalid_argument("a chain needs one problem at least");
-  if (chain.start && chain.start->shape(0) != n) throw std::invalid_argument("the start differs in length from the problems");
-  for (const Task& link : chain.links) {
-    check_problem(link, n);
-    if (!link.ridge) continue;
-    if (link.ridge->shape(0) != n) throw std::invalid_argument("the ridge differs in length from the problem");
-    for (std::size_t p = 0; p < n; ++p)
-      if (!(link.ridge->data()[p] >= 0) || !std::isfinite(link.ridge->data()[p]))
-        throw std::invalid_argument("a ridge must be a finite number of at least 0; that of variable " + std::to_string(p) + " is not");
+// A chain of problems on a kernel matrix, with all that it refers to. Some links at a time are solved, by one thread at a time.
+class HeldChain {
+ public:
+  HeldChain(Matrix<float> kernel, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, double tolerance,
+            std::int64_t max_iterations, double max_seconds, nb::object signal)
+      : kernel_(kernel), ids_(ids), tasks_(std::move(links)), start_(start), signal_(signal), n_(ids ? ids->shape(0) : kernel.shape(0)),
+        watch_(max_seconds, [given = signal.is_none() ? nullptr : nb::cast<const StopSignal*>(signal)] {
+          return (given != nullptr && given->requested.load()) || interruption_pending();
+        }) {
+    check();
+    for (const Task& task : tasks_) links_.push_back({task.problem(), task.ridge ? view(*task.ridge) : std::span<const double>{}});
+    const std::span<const double> point = start_ ? view(*start_) : std::span<const double>{};
+    chain_.emplace(kernel_.data(), n_, links_, point, StopRule{tolerance, max_iterations}, watch_);
   }
-  for (std::size_t p = 0; chain.start && p < n; ++p)
-    if (!std::isfinite(chain.start->data()[p])) throw std::invalid_argument("a start must hold finite numbers; variable " + std::to_string(p) + " does not");
-  if (!chain.ids) return;
-  for (std::size_t p = 0; p < n; ++p)
-    if (chain.ids->data()[p] < 0 || static_cast<std::size_t>(chain.ids->data()[p]) >= size) throw std::invalid_argument("an id lies outside the kernel matrix");
-}
 
-// Chains of problems on a kernel matrix, spread over the threads.
-inline std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, const std::vector<ChainTask>& chains, double tolerance, std::int64_t max_iterations,
-                                                  double max_seconds, std::size_t n_threads, const StopSignal* signal) {
-  const std::size_t size = kernel.shape(0);
-  if (kernel.shape(1) != size) throw std::invalid_argument("a kernel matrix must be square");
-  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
-  for (const ChainTask& chain : chains) check_chain(chain, size);
-  std::vector<std::vector<grid::LinkSolution>> solutions(chains.size());
-  bool interrupted = false;
-  {
-    nb::gil_scoped_release release;
-    Watch watch(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); });
-    std::exception_ptr failure;
-    std::mutex failing;
-    ThreadTeam team(n_threads);
-    team.share(
-        chains.size(),
-        [&](std::size_t t, std::size_t member) {
-          try {
-            const ChainTask& chain = chains[t];
-            std::vector<grid::Link> links;
-            for (const Task& link : chain.links) links.push_back({link.problem(), link.ridge ? view(*link.ridge) : std::span<const double>{}});
-            const std::span<const double> start = chain.start ? view(*chain.start) : std::span<const double>{};
-            Buffer<float> part;
-            const float* matrix = kernel.data();
-            const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
-            if (chain.ids) {
-              part = Buffer<float>(n * n);
-              for (std::size_t r = 0; r < n; ++r) {
-                const float* row = kernel.data() + static_cast<std::size_t>(chain.ids->data()[r]) * size;
-                for (std::size_t c = 0; c < n; ++c) part.data()[r * n + c] = row[chain.ids->data()[c]];
-              }
-              matrix = part.data();
-            }
-            solutions[t] = grid::Chain(matrix, n, {tolerance, max_iterations}, watch, member == 0).run(links, start);
-          } catch (...) {
-            const std::lock_guard lock(failing);
-            if (!failure) failure = std::current_exception();
-          }
-        },
-        [&] { watch.poll(); });
-    if (failure) std::rethrow_exception(failure);
-    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
+  std::vector<SolvedLink> advance(std::size_t links) {
+    const std::unique_lock alone = taken();
+    std::vector<grid::LinkSolution> solutions;
+    if (chain_) {
+      nb::gil_scoped_release release;
+      if (ids_ && part_.size() == 0) gather();
+      solutions = chain_->advance(links);
+      if (chain_->ended()) let_go();
+    }
+    if (watch_.stopped() && watch_.reason() == Reason::interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
+    std::vector<SolvedLink> solved;
+    for (grid::LinkSolution& one : solutions)
+      solved.push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated});
+    return solved;
   }
-  if (interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
-  std::vector<std::vector<SolvedLink>> solved(chains.size());
-  for (std::size_t t = 0; t < chains.size(); ++t)
-    for (grid::LinkSolution& one : solutions[t])
-      solved[t].push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated});
-  return solved;
-}
+
+  // Lets go of what was gathered of the kernel, until the next call.
+  void rest() {
+    const std::unique_lock alone = taken();
+    if (chain_) chain_->rest();
+    part_ = Buffer<float>();
+  }
+
+ private:
+  static constexpr Id resembles_nothing = -1;
+
+  // Refuses rather than waits: who has the chain may wait for the interpreter, which the caller has.
+  std::unique_lock<std::mutex> taken() {
+    std::unique_lock alone(advancing_, std::try_to_lock);
+    if (!alone) throw std::runtime_error("another thread is at this chain");
+    return alone;
+  }
+
+  // The kernel of the examples, in a place of its own.
+  void gather() {
+    part_ = Buffer<float>(n_ * n_);
+    const std::size_t size = kernel_.shape(0);
+    const Id* ids = ids_->data();
+    const std::size_t known = static_cast<std::size_t>(std::find(ids, ids + n_, resembles_nothing) - ids);
+    for (std::size_t r = 0; r < known; ++r) {
+      const float* row = kernel_.data() + static_cast<std::size_t>(ids[r]) * size;
+      float* to = part_.data() + r * n_;
+      for (std::size_t c = 0; c < known; ++c) to[c] = row[ids[c]];
+      std::fill_n(to + known, n_ - known, 0.0f);
+    }
+    std::fill(part_.data() + known * n_, part_.data() + n_ * n_, 0.0f);
+    chain_->move_to(part_.data());
+  }
+
+  void let_go() {
+    chain_.reset();
+    part_ = Buffer<float>();
+  }
+
+  void check() const {
+    if (kernel_.shape(1) != kernel_.shape(0)) throw std::invalid_argument("a kernel matrix must be square");
+    if (tasks_.empty()) throw std::invalid_argument("a chain needs one problem at least");
+    if (start_ && start_->shape(0) != n_) throw std::invalid_argument("the start differs in length from the problems");
+    for (const Task& link : tasks_) {
+      check_problem(link, n_);
+      if (!link.ridge) continue;
+      if (link.ridge->shape(0) != n_) throw std::invalid_argument("the ridge differs in length from the problem");
+      for (std::size_t p = 0; p < n_; ++p)
+        if (!(link.ridge->data()[p] >= 0) || !std::isfinite(link.ridge->data()[p]))
+          throw std::invalid_argument("a ridge must be a finite number of at least 0; that of variable " + std::to_string(p) + " is not");
+    }
+    for (std::size_t p = 0; start_ && p < n_; ++p)
+      if (!std::isfinite(start_->data()[p])) throw std::invalid_argument("a start must hold finite numbers; variable " + std::to_string(p) + " does not");
+    for (std::size_t p = 0; ids_ && p < n_; ++p) {
+      const Id id = ids_->data()[p];
+      if (id == resembles_nothing && (p + 1 == n_ || ids_->data()[p + 1] == resembles_nothing)) continue;
+      if (id < 0 || static_cast<std::size_t>(id) >= kernel_.shape(0)) throw std::invalid_argument("an id lies outside the kernel matrix");
+    }
+  }
+
+  Matrix<float> kernel_;
+  std::optional<Vector<Id>> ids_;  // rows and columns of the matrix, in the end some of examples that resemble nothing; all of them if not given
+  std::vector<Task> tasks_;
+  std::optional<Vector<double>> start_;
+  nb::object signal_;
+  std::size_t n_;
+  Watch watch_;
+  std::vector<grid::Link> links_;
+  Buffer<float> part_;
+  std::optional<grid::Chain> chain_;  // until its last link is solved
+  std::mutex advancing_;
+};
 
 // Kernel values from squared distances or dot products, written to `out`.
 inline void apply_kernel(Matrix<float> base, const std::string& kernel, double gamma, double coef0, int degree,

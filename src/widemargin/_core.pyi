@@ -97,24 +97,25 @@ class StopSignal:
     @property
     def requested(self) -> bool: ...
 
-class ChainTask:
-    def __init__(
-        self, ids: NDArray[np.int32] | None, links: list[Task], start: NDArray[np.float64] | None = None
-    ) -> None: ...
-
 class SolvedLink(Solved):
     @property
     def repeated(self) -> bool: ...
 
-def solve_chains(
-    kernel: NDArray[np.float32],
-    chains: list[ChainTask],
-    tolerance: float,
-    max_iterations: int,
-    max_seconds: float,
-    n_threads: int,
-    signal: StopSignal | None = None,
-) -> list[list[SolvedLink]]: ...
+class Chain:
+    def __init__(
+        self,
+        kernel: NDArray[np.float32],
+        ids: NDArray[np.int32] | None,
+        links: list[Task],
+        start: NDArray[np.float64] | None,
+        tolerance: float,
+        max_iterations: int,
+        max_seconds: float,
+        signal: StopSignal | None = None,
+    ) -> None: ...
+    def advance(self, links: int) -> list[SolvedLink]: ...
+    def rest(self) -> None: ...
+
 def apply_kernel(
     base: NDArray[np.float32],
     kernel: str,

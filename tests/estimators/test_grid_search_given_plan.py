@@ -200,6 +200,19 @@ def test_kernels_are_computed_once_where_the_plan_lets_them() -> None:
     assert report.kernel_evaluations == 3 * len(X) ** 2
 
 
+def test_machines_are_told_of_one_by_one_where_somebody_listens() -> None:
+    asked = GridSearchCV(classifier(), GRID, cv=3, plan=random_plan(GRID, 4))
+    data_of_search, _, _ = asked._search_data(*data("three"), {})
+    at_once, one_by_one = SharedSearch(data_of_search), SharedSearch(data_of_search)
+    for unit in at_once.units():
+        told: list[Any] = []
+        expected = at_once.evaluate(unit)
+        assert one_by_one.evaluate(unit, None, told.append) == told
+        for one, other in zip(told, expected, strict=True):
+            assert (one.candidate, one.split, one.test_scores) == (other.candidate, other.split, other.test_scores)
+            assert (one.iterations, one.repeated) == (other.iterations, other.repeated)
+
+
 def test_threads_and_processes_change_no_bit() -> None:
     plan = random_plan(GRID, 4)
     alone = searched(classifier(), "three", plan)

@@ -41,8 +41,8 @@ class Trainer:
             return None
         steps = 1 if self._steps is None else self._steps[candidates[-1]][start is not None]
         outcome = Outcome("converged", 0.0, 0.0, 0.0, steps, 0, 0.0, "float32")
-        links = [LinkSolution(Solution(np.array([float(one)]), np.zeros(1), 0.0, outcome)) for one in candidates]
-        return Stretch([links], Start.of({"place": np.array([split + 1.0, candidates[-1] + 1.0])}))
+        links = [[LinkSolution(Solution(np.array([float(one)]), np.zeros(1), 0.0, outcome))] for one in candidates]
+        return Stretch(links, Start.of({"place": np.array([split + 1.0, candidates[-1] + 1.0])}))
 
 
 def place_of(start: Start) -> tuple[int, int]:
@@ -54,7 +54,7 @@ def begun(walk: Walk, split: int, candidates: tuple[int, ...], train: Trainer) -
     """What begin() says: the candidates that are known, those its links are of, and where the others start."""
     found = walk.begin(split, candidates, train)
     assert found.joint == (found.candidates[-1] if found.candidates else walk.joint(walk._of_nodes[candidates]))
-    linked = tuple(int(link.solution.alpha[0]) for stretch in found.stretches for link in stretch.links[0])
+    linked = tuple(int(link.solution.alpha[0]) for stretch in found.stretches for (link,) in stretch.links)
     assert linked == found.candidates
     return found.candidates, None if found.start is None else place_of(found.start)
 

@@ -12,7 +12,7 @@ from chain_cases import Kernel, classification, kernel_of, points
 
 from widemargin import _core
 from widemargin.kernels import row_source
-from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, solve_chain_on_rows
+from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, walk_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule
 
@@ -133,6 +133,17 @@ def test_one_signal_ends_several_threads() -> None:
     assert [found[-1].solution.outcome.reason for found in results] == ["interrupted"] * 3
 
 
+def test_a_walk_ends_as_a_chain_does() -> None:
+    K, chain = endless()
+    signal = _core.StopSignal()
+    threading.Timer(0.3, signal.request).start()
+    check_prefix(K, chain, list(walk_chain(K, chain, stop=STOP, signal=signal)), "interrupted")
+    began = time.perf_counter()
+    found = list(walk_chain(K, chain, stop=StopRule(STOP.tolerance, max_seconds=0.3)))
+    assert 0.25 < time.perf_counter() - began < 0.3 + PROMPTLY
+    check_prefix(K, chain, found, "time budget")
+
+
 def test_a_keyboard_interrupt_is_raised() -> None:
     K, chain = endless()
     began = time.perf_counter()
@@ -177,7 +188,8 @@ def test_over_rows_the_clock_counts_all_links_together() -> None:
     links = tuple(Link(box(np.where(rng.random(1200) < 0.7, y, 0.0), np.full(1200, 3.0))) for _ in range(200))
     rows = row_source(X, gamma=0.5)
     began = time.perf_counter()
-    found = solve_chain_on_rows(rows, Chain(links), stop=StopRule(1e-8, max_seconds=0.4), options=SolverOptions())
+    stop = StopRule(1e-8, max_seconds=0.4)
+    found = list(walk_chain_on_rows(rows, Chain(links), stop=stop, options=SolverOptions()))
     assert time.perf_counter() - began < 0.4 + PROMPTLY
     assert found[-1].solution.outcome.reason == "time budget"
     assert all(one.solution.outcome.reason == "converged" for one in found[:-1])

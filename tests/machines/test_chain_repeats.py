@@ -12,7 +12,7 @@ import pytest
 from chain_cases import CHAINS, check_chain, classification, kernel_of, points
 
 from widemargin.kernels import row_source
-from widemargin.machines.chain import Chain, Link, same_solution, solve_chain, solve_chain_on_rows
+from widemargin.machines.chain import Chain, Link, same_solution, solve_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import DualProblem, SolverOptions, StopRule
 from widemargin.testing import chess_board_case
@@ -127,7 +127,7 @@ def test_a_link_that_did_not_converge_is_not_repeated() -> None:
     found = solve_chain(K, Chain(links), stop=StopRule(1e-3, max_iterations=20))
     assert [one.solution.outcome.reason for one in found] == ["iteration budget", "iteration budget"]
     assert [one.repeated for one in found] == [False, False]
-    on_rows = solve_chain_on_rows(
+    on_rows = walk_chain_on_rows(
         row_source(K, kernel="precomputed"),
         Chain(links),
         stop=StopRule(1e-3, max_iterations=20),

@@ -9,10 +9,14 @@
 // the solution.
 //
 // A problem whose bounds are looser than those of P, but only where a does not touch them, has the solution a as well; it is not solved.
+//
+// A chain may be solved all at once or some links at a time, with the same result. Between two calls it may rest: then it holds no part of
+// the kernel, only what it takes to go on as if nothing had happened.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/certificate.hpp"
@@ -33,31 +37,43 @@ struct LinkSolution : Solution {
 
 class Chain {
  public:
-  Chain(const float* kernel, std::size_t n, const StopRule& stop, Watch& watch, bool owner)
-      : n_(n), stop_(stop), watch_(watch), patience_(watch, owner), solver_(kernel, n, Tuning{}, patience_) {}
+  // `start` is any point, or empty.
+  Chain(const float* kernel, std::size_t n, std::span<const Link> links, std::span<const double> start, const StopRule& stop, Watch& watch)
+      : n_(n), links_(links), start_(start), stop_(stop), watch_(watch), patience_(watch, true), solver_(kernel, n, Tuning{}, patience_) {}
 
-  // `start` is any point, or empty. Ends early where the watch says so.
-  std::vector<LinkSolution> run(std::span<const Link> links, std::span<const double> start) {
+  // Solves the next links, `count` at most. Ends early where the watch says so; the last one is then cut short, and none follow.
+  std::vector<LinkSolution> advance(std::size_t count) {
     std::vector<LinkSolution> solutions;
-    for (std::size_t k = 0; k < links.size(); ++k) {
+    while (solutions.size() < count && !ended()) {
+      const std::size_t k = next_++;
+      const LinkSolution* last = !solutions.empty() ? &solutions.back() : last_ ? &*last_ : nullptr;
       const double began = watch_.seconds();
-      if (k > 0 && same_solution(links[k - 1], links[k], solutions.back())) {
-        solutions.push_back(solutions.back());
-        solutions.back().repeated = true;
-        solutions.back().outcome.iterations = 0;
-        solutions.back().outcome.seconds = 0;
+      if (last != nullptr && same_solution(links_[k - 1], links_[k], *last)) {
+        LinkSolution again = *last;
+        again.repeated = true;
+        again.outcome.iterations = 0;
+        again.outcome.seconds = 0;
+        solutions.push_back(std::move(again));
         continue;
       }
-      DualState state(links[k].problem);
-      if (k > 0)
-        start_from(links[k - 1], links[k], solutions.back(), state);
+      DualState state(links_[k].problem);
+      if (last != nullptr)
+        start_from(links_[k - 1], links_[k], *last, state);
       else
-        start_from(links[k], start, state);
-      solutions.push_back(solve(state, links[k], began));
-      if (watch_.stopped()) break;
+        start_from(links_[k], start_, state);
+      solutions.push_back(solve(state, links_[k], began));
+      if (watch_.stopped()) next_ = links_.size();
     }
+    if (!ended() && !solutions.empty()) last_ = solutions.back();
     return solutions;
   }
+
+  bool ended() const { return next_ == links_.size(); }
+
+  // Lets go of what was gathered of the kernel.
+  void rest() { solver_.rest(); }
+  // Goes on with the same kernel at another place.
+  void move_to(const float* kernel) { solver_.move_to(kernel); }
 
  private:
   LinkSolution solve(DualState& state, const Link& link, double began) {
@@ -197,6 +213,10 @@ class Chain {
   static constexpr double nearly = 0.8;
 
   std::size_t n_;
+  std::span<const Link> links_;
+  std::span<const double> start_;
+  std::size_t next_ = 0;
+  std::optional<LinkSolution> last_;  // of the last call
   StopRule stop_;
   Watch& watch_;
   Patience patience_;

@@ -104,7 +104,7 @@ class _Measurement:
         stretch = self._search.stretch(unit, None if start is None else start.start, None, left)
         if stretch is None:
             raise TimeoutError
-        own = [links[-1].solution for links in stretch.links]
+        own = [link.solution for link in stretch.links[-1]]
         self.ended_early += any(one.outcome.reason != "converged" for one in own)
         self._tell(time.perf_counter() - began)
         return _Solved(node, stretch.start), _work(own)

@@ -56,7 +56,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a chain, solved on a split: links of the candidates for each function; the last machine as a start."""
+    """A part of a chain, solved on a split: for each candidate the links of its functions; the last one as a start."""
 
     links: list[list[LinkSolution]]
     start: Start

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import chain as concatenated
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
@@ -31,6 +34,20 @@ class Setting(NamedTuple):
     split: SplitMachines
     prepared: PreparedExamples
     kernel: KernelParameters
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A candidate trained on a split: a link for each of its functions, and seconds that it cost besides solving."""
+
+    links: Sequence[LinkSolution]
+    setting: Setting
+    overhead: float
+
+    @property
+    def solutions(self) -> list[Solution]:
+        """The solutions of the functions."""
+        return [link.solution for link in self.links]
 
 
 class SharedSearch:
@@ -60,33 +77,63 @@ class SharedSearch:
             return [Unit(split, chain) for split in splits for chain in self._chains]
         return [Unit(split, chain) for chain in self._chains for split in splits]
 
-    def evaluate(self, unit: Unit, max_seconds: float | None = None) -> list[Evaluation]:
-        """Train and score the candidates of a unit; fewer of them if time runs out."""
+    def evaluate(
+        self, unit: Unit, max_seconds: float | None = None, finished: Callable[[Evaluation], None] | None = None
+    ) -> list[Evaluation]:
+        """Train and score the candidates of a unit; fewer of them if time runs out.
+
+        With `finished`, which gets every evaluation as soon as there is one, candidates are trained one by one; without
+        it, all of them before the first is scored, which is faster where machines take less than a millisecond.
+        """
         began = time.perf_counter()
-        refused: list[Evaluation] = []
+        evaluations: list[Evaluation] = []
+
+        def add(some: Iterable[Evaluation]) -> None:
+            for one in some:
+                evaluations.append(one)
+                if finished is not None:
+                    finished(one)
+
+        able = unit
         try:
-            chain = unit.candidates
-            unit, refused = self._trainable(unit)
-            if not unit.candidates:
-                return refused
-            setting = self._setting(unit)
-            begun = self._begun(Unit(unit.split, chain), _left(began, max_seconds))
-            found = self._completed(begun, unit, setting, _left(began, max_seconds))
+            able, refused = self._trainable(unit)
         except Exception:
-            if self.data.raises:
-                raise
-            return [*refused, *(self.missing(c, unit.split, traceback.format_exc()) for c in unit.candidates)]
-        spent = time.perf_counter() - began
-        solved = sum(link.solution.outcome.seconds for links in found for link in links)
-        # What all links needed together (their kernel) is charged to each alike.
-        each = max(0.0, spent - solved) / len(unit.candidates)
-        evaluations = refused
-        for candidate, *links in zip(unit.candidates, *found, strict=False):
-            solutions = [link.solution for link in links]
-            if self._signal.requested or any(one.outcome.reason in ("time budget", "interrupted") for one in solutions):
-                break
-            evaluations.append(self._scored(candidate, unit.split, links, each, setting))
+            add(self._failed(unit))
+            return evaluations
+        add(refused)
+        left = list(able.candidates)
+        with closing(self._trained(able, unit.candidates, began, max_seconds, finished is not None)) as trained:
+            while left and not self._signal.requested:
+                try:
+                    one = next(trained, None)
+                except Exception:
+                    add(self._failed(Unit(unit.split, tuple(left))))
+                    break
+                if one is None or any(ended_early(solution) for solution in one.solutions):
+                    break
+                add([self._scored(left.pop(0), unit.split, one)])
         return evaluations
+
+    def _trained(
+        self, unit: Unit, chain: tuple[int, ...], began: float, max_seconds: float | None, one_by_one: bool
+    ) -> Generator[Trained, None, None]:
+        """Train the candidates of a unit, which are some of a chain's."""
+        if not unit.candidates:
+            return
+        setting = self._setting(unit)
+        begun = self._begun(Unit(unit.split, chain), _left(began, max_seconds))
+        known = [links for stretch in begun.stretches for links in stretch.links]
+        found: Iterator[list[LinkSolution]] = iter(())
+        rest = tuple(candidate for candidate in unit.candidates if candidate not in begun.candidates)
+        if rest:
+            left = _left(began, max_seconds)
+            found = self._train(Unit(unit.split, rest), setting, begun.start, begun.joint, left, one_by_one)
+            known.extend(islice(found, int(not known) if one_by_one else None))
+        solved = sum(link.solution.outcome.seconds for links in known for link in links)
+        # What all machines needed together (their kernel) is charged to each alike.
+        each = max(0.0, time.perf_counter() - began - solved) / len(unit.candidates)
+        for links in concatenated(known, found):
+            yield Trained(links, setting, each)
 
     def stop(self) -> None:
         """Let the units that are under way end as soon as they can."""
@@ -120,16 +167,6 @@ class SharedSearch:
 
         return self._walk.begin(unit.split, unit.candidates, train)
 
-    def _completed(
-        self, begun: Beginning, unit: Unit, setting: Setting, max_seconds: float | None
-    ) -> list[list[LinkSolution]]:
-        """Train what is left of a unit whose chain has begun; return the links of all its candidates."""
-        parts = [stretch.links for stretch in begun.stretches]
-        rest = tuple(candidate for candidate in unit.candidates if candidate not in begun.candidates)
-        if rest:
-            parts.append(self._train(Unit(unit.split, rest), setting, begun.start, begun.joint, max_seconds))
-        return [[link for links in own for link in links] for own in zip(*parts, strict=True)]
-
     def stretch(self, unit: Unit, start: Start | None, joint: int | None, max_seconds: float | None) -> Stretch | None:
         """Train candidates of a chain from a start, or on from the solution of `joint`, if that is what the start is.
 
@@ -139,11 +176,11 @@ class SharedSearch:
             None if time ran out.
         """
         setting = self._setting(unit)
-        found = self._train(unit, setting, start, joint, max_seconds)
-        if any(len(links) < len(unit.candidates) or ended_early(links[-1].solution) for links in found):
+        found = list(self._train(unit, setting, start, joint, max_seconds))
+        if len(found) < len(unit.candidates) or any(ended_early(link.solution) for link in found[-1]):
             return None
         assert isinstance(setting.split, StartableMachines)
-        return Stretch(found, setting.split.start_of([links[-1].solution for links in found]))
+        return Stretch(found, setting.split.start_of([link.solution for link in found[-1]]))
 
     def make_kernel(self, unit: Unit) -> None:
         """Compute the kernel of a unit, so that what is trained on it next does not pay for it."""
@@ -157,8 +194,14 @@ class SharedSearch:
         return Setting(split, prepared, prepared.kernel_of(machine, split))
 
     def _train(
-        self, unit: Unit, setting: Setting, start: Start | None, joint: int | None, max_seconds: float | None
-    ) -> list[list[LinkSolution]]:
+        self,
+        unit: Unit,
+        setting: Setting,
+        start: Start | None,
+        joint: int | None,
+        max_seconds: float | None,
+        one_by_one: bool = False,
+    ) -> Iterator[list[LinkSolution]]:
         """Train the candidates of a unit, each from the one before, as :meth:`stretch` does."""
         began = time.perf_counter()
         split, prepared, kernel = setting
@@ -166,6 +209,7 @@ class SharedSearch:
         machines = [self.machines[c] for c in (*known, *unit.candidates)]
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
         matrix, computed = prepared.chain_kernel(kernel, self._signal)
+        matrix = replace(matrix, one_by_one=one_by_one)
         stop = StopRule(limit.tolerance, limit.max_iterations, _left(began, max_seconds))
         if start is None:
             found = split.solve(machines, prepared.X, matrix, stop)
@@ -173,20 +217,12 @@ class SharedSearch:
             assert isinstance(split, StartableMachines)
             found = split.solve_from(machines, prepared.X, matrix, stop, start)
         # The first pays for the kernel values that had to be computed for all.
-        found[0][0] = _charged(found[0][0], 0, computed, 0.0)
-        return [_without_first(links) for links in found] if known else found
+        found = _charged(found, 0, computed, 0.0)
+        return _without_first(found) if known else found
 
-    def _scored(
-        self,
-        candidate: int,
-        number: int,
-        links: Sequence[LinkSolution],
-        each: float,
-        setting: Setting,
-    ) -> Evaluation:
+    def _scored(self, candidate: int, number: int, trained: Trained) -> Evaluation:
         began = time.perf_counter()
-        split, prepared, kernel = setting
-        solutions: list[Solution] = [link.solution for link in links]
+        (split, prepared, kernel), solutions = trained.setting, trained.solutions
         machine = self.machines[candidate]
         X_test, X_train = self._examples.to_score_on(number)
         if self._only_predicts:
@@ -207,11 +243,11 @@ class SharedSearch:
             test_scores,
             train_scores,
             len(split.test),
-            each + sum(one.outcome.seconds for one in solutions),
+            trained.overhead + sum(one.outcome.seconds for one in solutions),
             score_time,
             None,
             sum(one.outcome.iterations for one in solutions),
-            all(link.repeated for link in links),
+            all(link.repeated for link in trained.links),
             all(one.outcome.reason == "converged" for one in solutions),
             sum(one.outcome.kernel_evaluations for one in solutions),
         )
@@ -226,29 +262,42 @@ class SharedSearch:
         """Return an evaluation without scores: one that failed, or that time did not suffice for."""
         return Evaluation(candidate, split, None, None, len(self.data.splits[split][1]), 0.0, 0.0, error)
 
+    def _failed(self, unit: Unit) -> list[Evaluation]:
+        """Return evaluations of candidates that the error under way has ended; raise it if failures are to."""
+        if self.data.raises:
+            raise
+        error = traceback.format_exc()
+        return [self.missing(candidate, unit.split, error) for candidate in unit.candidates]
+
     def failed(self) -> list[Evaluation]:
         """Return the evaluations, on every split, of candidates whose parameters are not accepted."""
         splits = range(len(self.data.splits))
         return [self.missing(c, split, error) for c, error in self.failures.items() for split in splits]
 
 
-def _charged(link: LinkSolution, iterations: int, kernel_evaluations: int, seconds: float) -> LinkSolution:
-    """Add to what a solution took."""
-    took = link.solution.outcome
-    outcome = replace(
-        took,
-        iterations=took.iterations + iterations,
-        kernel_evaluations=took.kernel_evaluations + kernel_evaluations,
-        seconds=took.seconds + seconds,
-    )
-    return replace(link, solution=replace(link.solution, outcome=outcome))
+def _charged(
+    found: Iterator[list[LinkSolution]], iterations: int, kernel_evaluations: int, seconds: float
+) -> Iterator[list[LinkSolution]]:
+    """Add to what the first solution took."""
+    for link, *others in found:
+        took = link.solution.outcome
+        outcome = replace(
+            took,
+            iterations=took.iterations + iterations,
+            kernel_evaluations=took.kernel_evaluations + kernel_evaluations,
+            seconds=took.seconds + seconds,
+        )
+        yield [replace(link, solution=replace(link.solution, outcome=outcome)), *others]
+        break
+    yield from found
 
 
-def _without_first(links: Sequence[LinkSolution]) -> list[LinkSolution]:
-    """Leave out a link that was known before; what it took all the same is the next one's."""
-    first, *rest = links
-    took = first.solution.outcome
-    return [_charged(link, took.iterations, took.kernel_evaluations, took.seconds) for link in rest[:1]] + rest[1:]
+def _without_first(found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
+    """Leave out a machine that was known before; what it took all the same is the next one's."""
+    outcomes = [link.solution.outcome for link in next(found)]
+    iterations = sum(one.iterations for one in outcomes)
+    kernel_evaluations = sum(one.kernel_evaluations for one in outcomes)
+    yield from _charged(found, iterations, kernel_evaluations, sum(one.seconds for one in outcomes))
 
 
 def _left(began: float, max_seconds: float | None) -> float | None:

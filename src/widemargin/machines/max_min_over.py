@@ -11,7 +11,7 @@ which is what a :class:`CountingState` carries over.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -150,7 +150,7 @@ def count_to_gap(
     return CountedMachine(coefficients, result.gap, np.asarray(result.gaps), outcome)
 
 
-def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule) -> list[LinkSolution]:
+def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule) -> Iterator[LinkSolution]:
     """Run OneClassMaxMinOver for one price after the other, each from the counts of the last [Timm2009, section 2].
 
     Kernel rows stay from one run to the next: C changes nothing but the diagonal of K*, eq. 6 with one width.
@@ -164,9 +164,9 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
     stop : StopRule
         Its tolerance is the feasibility gap; `max_seconds` is for all machines together.
 
-    Returns
-    -------
-    list of LinkSolution
+    Yields
+    ------
+    LinkSolution
         Coefficients scaled to margin 1, and the gradient 1 - Ka of all examples, in which the slack has no part. Fewer
         where time ran out.
 
@@ -182,8 +182,9 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
     deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     ids, n = np.flatnonzero(prices[0] > 0).astype(np.int32), len(prices[0])
     rows = kernel.given_rows
-    state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, cache_bytes("auto", len(ids), "float32"))
-    everything, found = np.arange(n, dtype=np.int32), []
+    cache = cache_bytes("auto", len(ids), "float32")
+    state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, cache)
+    everything = np.arange(n, dtype=np.int32)
     for bounds in prices:
         left = remaining(stop, 0, deadline)
         counted = count_to_gap(
@@ -200,7 +201,9 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
         at_end = StopRule(max_iterations=0)
         there = solve_all([Subproblem(everything, problem, alpha)], rows, stop=at_end, options=SolverOptions("smo"))[0]
         outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
-        found.append(LinkSolution(Solution(alpha, there.gradient, 0.0, outcome)))
-        if ended_early(found[-1].solution):
+        solution = Solution(alpha, there.gradient, 0.0, outcome)
+        if not kernel.keeps:
+            state.store = _core.KernelStore(derived_rows(rows, base=ids), cache)
+        yield LinkSolution(solution)
+        if ended_early(solution):
             break
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -72,8 +72,10 @@ class SplitMachines(ABC):
         """Raise a ValueError if the split does not suit the parameters of a machine."""
 
     @abstractmethod
-    def solve(self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
-        """Train candidates of one chain.
+    def solve(
+        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> Iterator[list[LinkSolution]]:
+        """Train candidates of one chain: one by one, when they are asked for, if the kernel says so.
 
         Parameters
         ----------
@@ -85,10 +87,10 @@ class SplitMachines(ABC):
         stop : StopRule
             For each machine; `max_seconds` for all of them together.
 
-        Returns
-        -------
-        list of list of LinkSolution
-            For each decision function those of the machines; fewer where time ran out.
+        Yields
+        ------
+        list of LinkSolution
+            For each machine those of its decision functions; for fewer machines where time ran out.
         """
 
     @abstractmethod
@@ -112,14 +114,16 @@ class SplitMachines(ABC):
 class StartableMachines(SplitMachines):
     """Candidates of a family whose chains may start at another split's solution, or another kernel's."""
 
-    def solve(self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
+    def solve(
+        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> Iterator[list[LinkSolution]]:
         """Train candidates of one chain, the first from nothing."""
         return self.solve_from(machines, X, kernel, stop, None)
 
     @abstractmethod
     def solve_from(
         self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
-    ) -> list[list[LinkSolution]]:
+    ) -> Iterator[list[LinkSolution]]:
         """Train as `solve` does, the first machine from a given start."""
 
     @abstractmethod

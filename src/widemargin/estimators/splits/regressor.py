@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -54,7 +54,7 @@ class RegressorSplit(FunctionSplit, StartableMachines):
 
     def solve_from(
         self, machines: Sequence[SVR], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
-    ) -> list[list[LinkSolution]]:
+    ) -> Iterator[list[LinkSolution]]:
         """Solve the one chain from a given start."""
         bounds = [machine._bounds(self.weights) for machine in machines]
         soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
@@ -65,10 +65,11 @@ class RegressorSplit(FunctionSplit, StartableMachines):
             unit = hard_unit(self.y[used], float(hardest.epsilon), kernel.diagonal()[used])
         chain = Chain(links, start=None if start is None else start.coefficients(FUNCTION))
         tight = partial(_tube_link, self.y, float(hardest.epsilon))
-        solved, found = solve_to_the_hard_end(kernel, chain, bounds, tight, unit, stop)
-        if not found:
-            warn_of_missing_tube(float(hardest.epsilon))
-        return [solved]
+        found = solve_to_the_hard_end(kernel, chain, bounds, tight, unit, stop)
+        for machine, one in zip(machines, found, strict=False):
+            if machine is hardest and not one.hard_margin_found:
+                warn_of_missing_tube(float(hardest.epsilon))
+            yield [one]
 
     def start_of(self, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of the function."""
@@ -108,11 +109,14 @@ class NuRegressorSplit(FunctionSplit):
         """Every example to train on has two variables."""
         return 4
 
-    def solve(self, machines: Sequence[NuSVR], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
+    def solve(
+        self, machines: Sequence[NuSVR], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> Iterator[list[LinkSolution]]:
         """Solve the one chain."""
         bounds = [machine._bounds(self.weights) for machine in machines]
         fractions = [float(machine.nu) for machine in machines]
-        return [solve_nu_tube_chain(kernel, self.y, bounds, fractions, stop=stop)]
+        for one in solve_nu_tube_chain(kernel, self.y, bounds, fractions, stop=stop):
+            yield [one]
 
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Values of the function."""
