@@ -48,20 +48,20 @@ def measure_search(data: SearchData, cost: Any, deadline: Deadline, progress: Pr
     require_starts("measure_costs", machine_of(data.estimator))
     graph = GridGraph.from_candidates(data.candidates)
     measurement = _Measurement(data, deadline, progress, len(graph) + len(graph.edges()))
-    reason = "interrupted"
+    counted = COSTS[cost] if isinstance(cost, str) else cost
+    reason = "failed"
     try:
         with single_threaded_blas():
             progress.start(measurement.machines)
-            costs = measure_costs(
-                graph, measurement.solve, COSTS[cost] if isinstance(cost, str) else cost, measurement.order
-            )
+            costs = measure_costs(graph, measurement.solve, counted, measurement.order)
             reason = FINISHED
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"{measurement} were measured, and costs are those of all of them.") from None
+        reason = "interrupted"
+        raise KeyboardInterrupt(f"Interrupted when {measurement} were measured; a plan needs all of them.") from None
     except TimeoutError:
         reason = "time is up"
         raise TimeoutError(
-            f"max_time ended when {measurement} were measured, and costs are those of all of them; allow more."
+            f"max_time ended when {measurement} were measured, and a plan needs all of them; allow more."
         ) from None
     finally:
         progress.finish(reason)

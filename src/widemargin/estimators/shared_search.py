@@ -294,7 +294,7 @@ def _charged(
 
 def _without_first(found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
     """Leave out a machine that was known before; what it took all the same is the next one's."""
-    outcomes = [link.solution.outcome for link in next(found)]
+    outcomes = [link.solution.outcome for link in next(found, ())]
     iterations = sum(one.iterations for one in outcomes)
     kernel_evaluations = sum(one.kernel_evaluations for one in outcomes)
     yield from _charged(found, iterations, kernel_evaluations, sum(one.seconds for one in outcomes))
