@@ -25,9 +25,7 @@ class CompactKernel {
 
   // Its memory comes from the last one of the same thread: touching new memory would cost more than gathering.
   CompactKernel(const float* kernel, std::size_t n, std::size_t most) : kernel_(kernel), n_(n), most_(most), slot_of_(n, none), values_(std::move(at_rest())) {}
-  ~CompactKernel() {
-    if (at_rest().size() < values_.size()) at_rest() = std::move(values_);
-  }
+  ~CompactKernel() { rest(); }
   CompactKernel(const CompactKernel&) = delete;
   CompactKernel& operator=(const CompactKernel&) = delete;
 
@@ -91,7 +89,7 @@ class CompactKernel {
       }
       members_.pop_back();
     }
-    if (fresh.empty()) return;
+    if (fresh.empty() && holes.empty()) return;
     if (fewer_than_a_quarter(fresh.size())) {
       look_for_order();
       for (const std::size_t s : fresh) set_diagonal(s), gathered_[s] = 0;
@@ -111,6 +109,15 @@ class CompactKernel {
     }
   }
 
+  // Lets go of the values, not of the members: their rows are gathered again when they are asked for.
+  void rest() {
+    if (at_rest().size() < values_.size()) at_rest() = std::move(values_);
+    values_ = Buffer<T>();
+    std::fill(gathered_.begin(), gathered_.end(), 0);
+  }
+  // The same kernel is at another place from now on.
+  void move_to(const float* kernel) { kernel_ = kernel; }
+
  private:
   static constexpr Id none = -1;
 
@@ -125,8 +132,9 @@ class CompactKernel {
   bool fewer_than_a_quarter(std::size_t count) const { return 4 * count < size(); }
 
   void make_room(std::size_t count) {
-    if (count <= stride_) return;
-    const std::size_t stride = (std::min(n_, count + count / 4) + 15) / 16 * 16;
+    if (values_.size() == 0) values_ = std::move(at_rest());
+    if (count <= stride_ && values_.size() >= stride_ * stride_) return;
+    const std::size_t stride = std::max(stride_, (std::min(n_, count + count / 4) + 15) / 16 * 16);
     diagonal_.resize(stride), gathered_.resize(stride, 0);
     if (values_.size() < stride * stride) {
       // As much as there may ever be: memory that is not touched costs nothing.

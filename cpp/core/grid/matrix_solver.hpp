@@ -42,6 +42,18 @@ class MatrixSolver {
     floats_.set_ridge(ridge);
   }
 
+  // Lets go of what was gathered; the members stay, so that nothing changes but the time it takes.
+  void rest() {
+    floats_.rest();
+    fractions_.rest();
+  }
+  // The same kernel is at another place from now on.
+  void move_to(const float* kernel) {
+    kernel_ = kernel;
+    floats_.move_to(kernel);
+    fractions_.move_to(kernel);
+  }
+
   // From a feasible point and its gradient.
   Reason run(DualState& state, const StopRule& stop, std::int64_t& iterations) {
     while (true) {
