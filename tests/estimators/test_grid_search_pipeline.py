@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
+from joblib import parallel_config
 from searches import check_best, check_cells, classifier, data, peer, regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -24,6 +24,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, Sta
 
 from widemargin import GridSearchCV
 from widemargin.estimators.grid_search import PlainSearchWarning
+from widemargin.study import JournalError
 
 GRID = {"svc__C": [1.0, 10.0], "svc__gamma": [0.05, "scale"]}
 
@@ -219,31 +220,59 @@ def _routing() -> Iterator[None]:
         yield
 
 
-@pytest.mark.usefixtures("_routing")
-@pytest.mark.parametrize("scaled", [True, False])
-def test_routed_weights(scaled: bool) -> None:
-    X, y = data("two")
-    weights = 10.0 ** np.random.default_rng(0).uniform(-2, 2, size=len(y)) * np.where(X[:, 0] > 0, 10.0, 1.0)
+def uneven(X: np.ndarray) -> np.ndarray:
+    """Weights that move the mean and the spread of the features."""
+    return 10.0 ** np.random.default_rng(0).uniform(-2, 2, size=len(X)) * np.where(X[:, 0] > 0, 10.0, 1.0)
 
-    def searched(search: Any, machine: Any) -> Any:
+
+@pytest.mark.usefixtures("_routing")
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize(("scaler", "machine"), [(True, True), (True, False), (False, True), ("other", True)])
+def test_routed_weights(scaler: bool | str, machine: bool, backend: str) -> None:
+    X, y = data("two")
+    fit = {"sample_weight": uneven(X)} | ({"other": np.arange(1.0, len(y) + 1.0)} if scaler == "other" else {})
+
+    def searched(search: Any, own: Any) -> Any:
         return search(
             Pipeline(
                 [
-                    ("step0", StandardScaler().set_fit_request(sample_weight=scaled)),
-                    ("svc", machine.set_fit_request(sample_weight=True)),
+                    ("step0", StandardScaler().set_fit_request(sample_weight=scaler)),
+                    ("svc", own.set_fit_request(sample_weight=machine)),
                 ]
             ),
-            {"svc__C": [1.0, 10.0], "svc__gamma": [0.05]},
+            {"svc__C": [1.0, 10.0], "svc__gamma": [0.05], "step0__with_std": [True, False]},
             cv=3,
             scoring=sklearn.metrics.make_scorer(sklearn.metrics.accuracy_score).set_score_request(sample_weight=False),
-        ).fit(X, y, sample_weight=weights)
+        ).fit(X, y, **fit)
 
-    told = pytest.warns(PlainSearchWarning, match="step0__sample_weight") if scaled else nullcontext()
-    with told:
+    with parallel_config(backend, n_jobs=2):
         ours = searched(GridSearchCV, classifier())
-    check_cells(ours, searched(PlainGridSearchCV, peer(classifier())))
+    theirs = searched(PlainGridSearchCV, peer(classifier()))
+    check_cells(ours, theirs)
+    means = [one.best_estimator_["step0"].mean_ for one in (ours, theirs)]
+    np.testing.assert_allclose(*means)
     unweighted = search_both(pipelines(StandardScaler()), ours.param_grid, X, y)[0]
     assert (ours.cv_results_["mean_test_score"] != unweighted.cv_results_["mean_test_score"]).any()
+
+
+@pytest.mark.usefixtures("_routing")
+def test_a_step_of_the_grid_that_takes_no_weights_fails_as_in_scikit_learn() -> None:
+    X, y = data("two")
+    scalers = [StandardScaler().set_fit_request(sample_weight=True), StandardScaler()]
+    searches = [
+        search(
+            Pipeline([("step0", scalers[0]), ("svc", own.set_fit_request(sample_weight=True))]),
+            {"svc__C": [1.0], "svc__gamma": [0.05], "step0": scalers},
+            cv=3,
+            scoring=sklearn.metrics.make_scorer(sklearn.metrics.accuracy_score).set_score_request(sample_weight=False),
+            error_score=-1.0,
+        )
+        for search, own in ((GridSearchCV, classifier()), (PlainGridSearchCV, peer(classifier())))
+    ]
+    for search in searches:
+        with pytest.warns(sklearn.exceptions.FitFailedWarning, match="3 fits failed"):
+            search.fit(X, y, sample_weight=uneven(X))
+    check_cells(*searches)
 
 
 @pytest.mark.usefixtures("_routing")
@@ -274,10 +303,25 @@ def test_weights_by_the_name_of_the_step() -> None:
     grid = {"svc__C": [1.0, 10.0], "svc__gamma": [0.05]}
     alone = PlainGridSearchCV(theirs, grid, cv=3).fit(X, y, svc__sample_weight=weights)
     check_cells(GridSearchCV(ours, grid, cv=3).fit(X, y, svc__sample_weight=weights), alone)
-    both = {"svc__sample_weight": weights, "step0__sample_weight": weights}
+    both = {"svc__sample_weight": weights, "step0__sample_weight": uneven(X)}
     alone = PlainGridSearchCV(theirs, grid, cv=3).fit(X, y, **both)
-    with pytest.warns(PlainSearchWarning, match=r"\(step0__sample_weight\)"):
-        check_cells(GridSearchCV(ours, grid, cv=3).fit(X, y, **both), alone)
+    check_cells(GridSearchCV(ours, grid, cv=3).fit(X, y, **both), alone)
+
+
+def test_a_journal_belongs_to_the_weights_of_all_steps(tmp_path: Any) -> None:
+    X, y = data("two")
+    search = GridSearchCV(pipelines(StandardScaler())[0], {"svc__C": [1.0]}, cv=3, journal=tmp_path / "study.jsonl")
+    search.fit(X, y, step0__sample_weight=uneven(X))
+    search.fit(X, y, step0__sample_weight=uneven(X))
+    with pytest.raises(JournalError):
+        search.fit(X, y, step0__sample_weight=2.0 * uneven(X))
+
+
+def test_what_a_machine_does_not_know_is_announced() -> None:
+    X, y = data("two")
+    search = GridSearchCV(pipelines(StandardScaler())[0], {"svc__C": [1.0]}, cv=3, error_score="raise")
+    with pytest.warns(PlainSearchWarning, match="svc__colour"), pytest.raises(TypeError, match="colour"):
+        search.fit(X, y, svc__colour=np.ones(len(y)))
 
 
 def test_weights_for_nobody_are_refused_as_by_a_pipeline() -> None:

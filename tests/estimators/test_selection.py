@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from widemargin import SVC, datasets, select
-from widemargin.estimators import selection
+from widemargin.estimators import WorkReport, selection
 
 X, Y = datasets.twonorm(150, random_state=0)
 
@@ -68,6 +68,68 @@ def test_the_grid_grows_beyond_its_edges(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(chosen.reports) == len(progress.machines) > 1
     assert chosen.candidates == sum(progress.machines) / 3
     assert chosen.work.machines == sum(one.machines for one in chosen.reports) == sum(progress.machines)
+
+
+def test_growth_that_brings_nothing_ends() -> None:
+    # Without noise, larger values of C go on to score a little better, for ever more steps.
+    rows, labels = datasets.chess_board(500, random_state=0)
+    chosen = select(rows, labels)
+    grid, *steps = chosen.reports
+    assert (grid.machines, [step.machines for step in steps]) == (5 * 72, [5 * 8])
+    assert chosen.edges == {}
+    assert chosen.score > 0.97
+
+
+class Grid:
+    """A search as growth sees it: one parameter, a score for each of its values, and the steps it took."""
+
+    def __init__(self, values: Any, score: Any, steps: int, unfinished: int = 0) -> None:
+        scores = [score(value) for value in values]
+        self.best_index_, self.n_splits_ = int(np.argmax(scores)), 5
+        params = [{"C": value} for value in values]
+        self.cv_results_ = {"params": params, "mean_test_score": scores, "std_test_score": [0.02] * len(scores)}
+        self.best_score_, self.best_params_ = max(scores), params[self.best_index_]
+        self.work_report_ = WorkReport(1, 1, 0, unfinished, steps, 0, 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("gain", "steps", "tried", "edges"),
+    [
+        (0.02, [100, 10, 10, 10, 10], [8.0, 16.0, 32.0, 64.0], {"C": "largest"}),  # to the last round
+        (0.009, [100, 10], [8.0], {}),  # within the standard error, which is 0.01
+        (0.02, [100, 101], [8.0], {"C": "largest"}),  # harder than the grid
+        (0.02, [100, 60, 161], [8.0, 16.0], {"C": "largest"}),
+        (0.02, [100, 60, 160, 321], [8.0, 16.0, 32.0], {"C": "largest"}),
+    ],
+)
+def test_a_grid_grows_for_as_long_as_that_pays(
+    gain: float, steps: list[int], tried: list[float], edges: dict[str, str]
+) -> None:
+    grids: list[Any] = []
+
+    def search(grid: Any, number: int) -> Any:
+        grids.append(grid["C"].tolist())
+        return Grid(grid["C"], lambda value: 0.5 + gain * np.log2(value), steps[number])
+
+    found, left = selection._grown(search, {"C": np.array([1.0, 2.0, 4.0])})
+    assert grids == [[1.0, 2.0, 4.0], *([value] for value in tried)]
+    assert len(found) == len(steps)
+    assert left == edges
+
+
+def test_a_step_beyond_that_brings_nothing_leaves_the_best_inside() -> None:
+    axes = {"C": np.array([1.0, 2.0, 4.0])}
+    found, left = selection._grown(lambda grid, number: Grid(grid["C"], lambda value: -abs(value - 4.0), 10), axes)
+    assert (len(found), left) == (2, {})
+    assert axes["C"].tolist() == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_a_step_that_is_not_finished_is_the_last() -> None:
+    def search(grid: Any, number: int) -> Any:
+        return Grid(grid["C"], np.log2, 10, unfinished=number)
+
+    found, left = selection._grown(search, {"C": np.array([1.0, 2.0])})
+    assert (len(found), left) == (2, {"C": "largest"})
 
 
 def test_edges_that_remain_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

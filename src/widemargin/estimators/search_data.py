@@ -48,7 +48,7 @@ class SearchData:
     """Everything that stays the same throughout a search.
 
     `X` and `y` are checked, `rows` are the examples as the user gave them. `raises` lets failures of a machine end the
-    search. `plan` says where chains start.
+    search. `plan` says where chains start. `fit_params` are for the steps before the machine.
     """
 
     estimator: Any
@@ -63,6 +63,7 @@ class SearchData:
     return_train_score: bool = False
     share: Share = field(default_factory=Share)
     plan: str | Plan = "heuristic"
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
 
 
 def machine_of(estimator: Any) -> Any:

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from widemargin.estimators.prepared_examples import PreparedExamples
 from widemargin.estimators.search_data import Parameters, SearchData, machine_of
+from widemargin.estimators.search_metadata import behind_steps
 from widemargin.estimators.splits import Rows, SplitMachines
 from widemargin.kernels.rows import count
 
@@ -86,13 +87,8 @@ class SearchExamples:
         """Rows of the data after the steps before the machine, fitted on the training part of a split; these steps."""
         train, test = self.data.splits[number]
         pipeline = clone(self.data.estimator).set_params(**own)
-        X_train, X_test = (_safe_indexing(self.data.rows, rows) for rows in (train, test))
-        if len(pipeline.steps) > 1:
-            y = self.data.y
-            steps = pipeline[:-1]
-            X_train = steps.fit_transform(X_train, None if y is None else y[train])
-            X_test = steps.transform(X_test)
-        checked = [copy.copy(machine)._check_examples(X) for X in (X_train, X_test)]
+        parts = behind_steps(pipeline, self.data.rows, self.data.y, train, test, self.data.fit_params)
+        checked = [copy.copy(machine)._check_examples(X) for X in parts]
         both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
         # Rows in neither part stand for themselves nowhere: any will do.
         place = np.zeros(count(self.data.rows), dtype=np.intp)

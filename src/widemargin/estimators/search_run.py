@@ -146,7 +146,7 @@ def identity(search: SharedSearch, scoring: Any, return_train_score: bool) -> di
     return {
         "data": fingerprint(data.rows),
         "target": fingerprint(data.y),
-        "weights": fingerprint(data.weights),
+        "weights": fingerprint(data.weights, dict(data.fit_params)) if data.fit_params else fingerprint(data.weights),
         "splits": fingerprint([[np.asarray(train), np.asarray(test)] for train, test in data.splits]),
         "candidates": fingerprint(list(data.candidates)),
         "estimator": fingerprint(data.estimator),

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 from widemargin._runtime import thread_count
 from widemargin.estimators.prepared_examples import Share
 from widemargin.estimators.search_data import SearchData, machine_of, prefix_of
-from widemargin.estimators.search_metadata import weights_of_the_machine
+from widemargin.estimators.search_metadata import fit_parameters
 from widemargin.estimators.search_scoring import Scoring
 from widemargin.estimators.splits import Rows, family_of
 from widemargin.estimators.validation import check_weights
@@ -48,7 +48,7 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) ->
     for reason in map(family.why_alone, settings):
         if reason is not None:
             return reason
-    _, others = weights_of_the_machine(estimator, fit_params)
+    others = fit_parameters(estimator, fit_params).others
     return f"Fit parameters other than the machine's weights were given ({', '.join(others)})" if others else None
 
 
@@ -69,8 +69,8 @@ def search_data(
         Who gets which of the parameters that the search is fitted with.
     """
     estimator = search.estimator
-    weights, _ = weights_of_the_machine(estimator, routed.estimator.fit)
-    weights = check_weights(weights, _num_samples(X))
+    given = fit_parameters(estimator, routed.estimator.fit)
+    weights = check_weights(given.weights, _num_samples(X))
     rows, targets = _checked_examples(estimator, X, y, weights)
     everything = np.arange(_num_samples(X))  # splitters may give masks, or count from the end
     accuracy = is_classifier(estimator) and (search.scoring is None or search.scoring == "accuracy")
@@ -87,6 +87,7 @@ def search_data(
         return_train_score=bool(search.return_train_score),
         share=Share(search.memory, threads=thread_count(search.n_jobs)),
         plan=search.plan,
+        fit_params=dict(routed.estimator.fit) if given.of_steps else {},
     )
 
 

@@ -49,7 +49,7 @@ class Selection:
         Parameters that score as well.
     candidates : int
     edges : dict
-        Parameters that ended on an edge of the grid all the same.
+        Parameters that ended on an edge of the grid all the same, other than one whose last step brought nothing.
     reports : tuple of WorkReport
         Of the grid and of each time that it grew.
     """
@@ -83,7 +83,8 @@ def select(
     """Choose C and the width of a Gaussian kernel by cross-validation, without being told where to look.
 
     Features are standardised inside the model. The grid comes from :mod:`widemargin.search.ranges`; where the best
-    candidate lies on an edge, the grid grows beyond it.
+    candidate lies on an edge, the grid grows a step beyond it, and on for as long as a step gains more than the
+    standard error of the score and is not harder than all before it together; four steps at most.
 
     Parameters
     ----------
@@ -140,34 +141,39 @@ def select(
         return search.fit(X, y)
 
     try:
-        searches = _grown(searched, axes)
+        searches, edges_left = _grown(searched, axes)
     except TimeoutError:
         raise TimeoutError(f"max_time={max_time!r} ended before any candidate was finished; allow more.") from None
     search = _best(searches)
     score, parameters = float(search.best_score_), dict(search.best_params_)
-    # scikit-learn divides by the number of splits, not by one less.
-    deviation = float(search.cv_results_["std_test_score"][search.best_index_])
     return Selection(
         model=pipeline.set_params(**parameters).fit(X, y),
         parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
         score=score,
-        standard_error=deviation / float(np.sqrt(n_splits - 1)),
+        standard_error=_standard_error(search),
         ties=[_short(one) for other in searches if other.best_score_ >= score - ROUNDING for one in other.ties_],
         candidates=sum(len(one.cv_results_["params"]) for one in searches),
-        edges={name.removeprefix(PREFIX): edge for name, edge in _edges(searches).items()},
+        edges={name.removeprefix(PREFIX): edge for name, edge in edges_left.items()},
         reports=tuple(one.work_report_ for one in searches),
     )
 
 
 def _grown(
     search: Callable[[Mapping[str, Any], int], GridSearchCV], axes: dict[str, NDArray[np.float64]]
-) -> list[GridSearchCV]:
-    """Search a grid, then beyond its edges for as long as the best candidate is on one; `axes` grow along.
+) -> tuple[list[GridSearchCV], dict[str, str]]:
+    """Search a grid, then a step beyond its edges for as long as the best candidate is on one and that pays.
 
-    A search that leaves something undone, because of the clock or of Ctrl-C, is the last one.
+    A step does not pay if the score gains no more than its standard error, or if the step is harder than all before it
+    together. A search that leaves something undone, because of the clock or of Ctrl-C, is the last one.
+
+    Returns
+    -------
+    searches : list of GridSearchCV
+    edges : dict
+        Those of the best candidate, but for one where the last step brought nothing. `axes` have grown along.
     """
     searches: list[GridSearchCV] = []
-    grid = dict(axes)
+    grid, reached, axis = dict(axes), dict[str, str](), None
     for number in range(MOST_ROUNDS + 1):
         try:
             searches.append(search(grid, number))
@@ -176,13 +182,38 @@ def _grown(
                 raise
             break
         reached = _edges(searches)
-        if searches[-1].work_report_.unfinished or not reached:
+        if searches[-1].work_report_.unfinished:
+            break
+        if axis is not None and not _gained(searches):
+            reached.pop(axis, None)
+            break
+        if not reached or not _was_cheap(searches):
             break
         axis, edge = next(iter(reached.items()))
-        more = beyond(axes[axis], edge)
+        more = np.array([beyond(axes[axis], edge)])
         grid = {**axes, axis: more}
         axes[axis] = np.unique(np.concatenate([axes[axis], more]))
-    return searches
+    return searches, reached
+
+
+def _gained(searches: list[GridSearchCV]) -> bool:
+    """Tell whether the last search is better than those before, by more than the standard error of their score."""
+    *before, last = searches
+    best = _best(before)
+    return float(last.best_score_) - float(best.best_score_) > _standard_error(best)
+
+
+def _was_cheap(searches: list[GridSearchCV]) -> bool:
+    """Tell whether the last search, unless it is the first, took no more steps than those before together."""
+    *before, last = (one.work_report_.iterations or 0 for one in searches)
+    return not before or last <= sum(before)
+
+
+def _standard_error(search: GridSearchCV) -> float:
+    """Return the standard error of the best score."""
+    # scikit-learn divides by the number of splits, not by one less.
+    deviation = float(search.cv_results_["std_test_score"][search.best_index_])
+    return deviation / float(np.sqrt(search.n_splits_ - 1))
 
 
 def _best(searches: list[GridSearchCV]) -> GridSearchCV:

@@ -92,14 +92,13 @@ def c_values() -> Vector:
     return 2.0 ** C_EXPONENTS.astype(np.float64)
 
 
-def beyond(values: Vector, edge: str, *, count: int = 3) -> Vector:
-    """Return values beyond the "smallest" or "largest" of a geometric range, at its own factor.
+def beyond(values: Vector, edge: str) -> float:
+    """Return the value that comes next beyond the "smallest" or "largest" of a geometric range, at its own factor.
 
     Examples
     --------
-    >>> beyond(np.array([1.0, 4.0]), "largest", count=2).tolist()
-    [16.0, 64.0]
+    >>> beyond(np.array([1.0, 4.0]), "largest"), beyond(np.array([1.0, 4.0]), "smallest")
+    (16.0, 0.25)
     """
     factor = float(values[-1] / values[0]) ** (1.0 / (len(values) - 1)) if len(values) > 1 else 4.0
-    steps = factor ** np.arange(1.0, count + 1.0)
-    return np.asarray(values[-1] * steps if edge == "largest" else (values[0] / steps)[::-1])
+    return float(values[-1]) * factor if edge == "largest" else float(values[0]) / factor
