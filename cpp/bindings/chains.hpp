@@ -1,8 +1,8 @@
 // Chains of problems on a kernel matrix, and the matrices themselves.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
-#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -25,42 +25,12 @@ inline std::function<bool()> end_wanted(const StopSignal* signal) {
   return [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); };
 }
 
-struct ChainTask {
-  std::optional<Vector<Id>> ids;  // rows and columns of the matrix; all of them if not given
-  std::vector<Task> links;
-  std::optional<Vector<double>> start;
-};
-
 struct SolvedLink : Solved {
   bool repeated;
 };
 
-inline void check_chain(const ChainTask& chain, std::size_t size) {
-  const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
-  if (chain.links.empty()) throw std::invalid_argument("a chain needs one problem at least");
-  if (chain.start && chain.start->shape(0) != n) throw std::invalid_argument("the start differs in length from the problems");
-  for (const Task& link : chain.links) {
-    check_problem(link, n);
-    if (!link.ridge) continue;
-    if (link.ridge->shape(0) != n) throw std::invalid_argument("the ridge differs in length from the problem");
-    for (std::size_t p = 0; p < n; ++p)
-      if (!(link.ridge->data()[p] >= 0) || !std::isfinite(link.ridge->data()[p]))
-        throw std::invalid_argument("a ridge must be a finite number of at least 0; that of variable " + std::to_string(p) + " is not");
-  }
-  for (std::size_t p = 0; chain.start && p < n; ++p)
-    if (!std::isfinite(chain.start->data()[p])) throw std::invalid_argument("a start must hold finite numbers; variable " + std::to_string(p) + " does not");
-  if (!chain.ids) return;
-  for (std::size_t p = 0; p < n; ++p)
-    if (chain.ids->data()[p] < 0 || static_cast<std::size_t>(chain.ids->data()[p]) >= size) throw std::invalid_argument("an id lies outside the kernel matrix");
-}
-
-inline std::vector<grid::Link> links_of(const ChainTask& chain) {
-  std::vector<grid::Link> links;
-  for (const Task& link : chain.links) links.push_back({link.problem(), link.ridge ? view(*link.ridge) : std::span<const double>{}});
-  return links;
-}
-
-inline std::span<const double> start_of(const ChainTask& chain) { return chain.start ? view(*chain.start) : std::span<const double>{}; }
+// Stands for the number of an example whose kernel values are all 0; such examples come last.
+inline constexpr Id resembles_nothing = -1;
 
 inline std::vector<SolvedLink> as_solved(std::vector<grid::LinkSolution> solutions) {
   std::vector<SolvedLink> solved;
@@ -68,59 +38,119 @@ inline std::vector<SolvedLink> as_solved(std::vector<grid::LinkSolution> solutio
   return solved;
 }
 
-// Chains of problems on a kernel matrix, spread over the threads.
-inline std::vector<std::vector<SolvedLink>> solve_chains(Matrix<float> kernel, const std::vector<ChainTask>& chains, double tolerance, std::int64_t max_iterations,
-                                                  double max_seconds, std::size_t n_threads, const StopSignal* signal) {
-  const std::size_t size = kernel.shape(0);
-  if (kernel.shape(1) != size) throw std::invalid_argument("a kernel matrix must be square");
-  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
-  for (const ChainTask& chain : chains) check_chain(chain, size);
-  std::vector<std::vector<grid::LinkSolution>> solutions(chains.size());
-  bool interrupted = false;
-  {
-    nb::gil_scoped_release release;
-    Watch watch(max_seconds, end_wanted(signal));
-    std::exception_ptr failure;
-    std::mutex failing;
-    ThreadTeam team(n_threads);
-    team.share(
-        chains.size(),
-        [&](std::size_t t, std::size_t member) {
-          try {
-            const ChainTask& chain = chains[t];
-            Buffer<float> part;
-            const float* matrix = kernel.data();
-            const std::size_t n = chain.ids ? chain.ids->shape(0) : size;
-            if (chain.ids) {
-              part = Buffer<float>(n * n);
-              for (std::size_t r = 0; r < n; ++r) {
-                const float* row = kernel.data() + static_cast<std::size_t>(chain.ids->data()[r]) * size;
-                for (std::size_t c = 0; c < n; ++c) part.data()[r * n + c] = row[chain.ids->data()[c]];
-              }
-              matrix = part.data();
-            }
-            solutions[t] = grid::Chain(matrix, n, {tolerance, max_iterations}, watch, member == 0).run(links_of(chain), start_of(chain));
-          } catch (...) {
-            const std::lock_guard lock(failing);
-            if (!failure) failure = std::current_exception();
-          }
-        },
-        [&] { watch.poll(); });
-    if (failure) std::rethrow_exception(failure);
-    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
-  }
-  if (interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
-  std::vector<std::vector<SolvedLink>> solved;
-  for (std::vector<grid::LinkSolution>& links : solutions) solved.push_back(as_solved(std::move(links)));
-  return solved;
+inline void check_link(const Task& link, std::size_t n) {
+  check_problem(link, n);
+  if (!link.ridge) return;
+  if (link.ridge->shape(0) != n) throw std::invalid_argument("the ridge differs in length from the problem");
+  for (std::size_t p = 0; p < n; ++p)
+    if (!(link.ridge->data()[p] >= 0) || !std::isfinite(link.ridge->data()[p]))
+      throw std::invalid_argument("a ridge must be a finite number of at least 0; that of variable " + std::to_string(p) + " is not");
 }
+
+inline grid::Link link_of(const Task& task) { return {task.problem(), task.ridge ? view(*task.ridge) : std::span<const double>{}}; }
+
+// The problems of a chain, over `ids` of so many examples or all of them, with all that they refer to; and the clock.
+struct ChainParts {
+  ChainParts(std::size_t examples, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, double max_seconds, nb::object signal)
+      : ids(ids), tasks(std::move(links)), given_start(start), signal(signal), n(ids ? ids->shape(0) : examples),
+        watch(max_seconds, end_wanted(signal.is_none() ? nullptr : nb::cast<const StopSignal*>(signal))) {
+    if (tasks.empty()) throw std::invalid_argument("a chain needs one problem at least");
+    if (start && start->shape(0) != n) throw std::invalid_argument("the start differs in length from the problems");
+    for (std::size_t p = 0; start && p < n; ++p)
+      if (!std::isfinite(start->data()[p])) throw std::invalid_argument("a start must hold finite numbers; variable " + std::to_string(p) + " does not");
+    for (std::size_t p = 0; ids && p < n; ++p) {
+      const Id id = ids->data()[p];
+      if (id == resembles_nothing && (p + 1 == n || ids->data()[p + 1] == resembles_nothing)) continue;
+      if (id < 0 || static_cast<std::size_t>(id) >= examples) throw std::invalid_argument("an id lies outside the kernel");
+    }
+    for (const Task& task : tasks) check_link(task, n), this->links.push_back(link_of(task));
+  }
+
+  std::span<const double> start() const { return given_start ? view(*given_start) : std::span<const double>{}; }
+
+  void raise_what_interrupted() const {
+    if (watch.stopped() && watch.reason() == Reason::interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
+  }
+
+  // Refuses rather than waits: who has the chain may wait for the interpreter, which the caller has.
+  std::unique_lock<std::mutex> taken() {
+    std::unique_lock alone(advancing, std::try_to_lock);
+    if (!alone) throw std::runtime_error("another thread is at this chain");
+    return alone;
+  }
+
+  std::optional<Vector<Id>> ids;
+  std::vector<Task> tasks;
+  std::optional<Vector<double>> given_start;
+  nb::object signal;
+  std::size_t n;
+  Watch watch;
+  std::vector<grid::Link> links;
+  std::mutex advancing;
+};
+
+// A chain of problems on a kernel matrix. Some links at a time are solved, by one thread at a time.
+class HeldChain {
+ public:
+  HeldChain(Matrix<float> kernel, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, double tolerance,
+            std::int64_t max_iterations, double max_seconds, nb::object signal)
+      : kernel_(kernel), parts_(kernel.shape(0), ids, std::move(links), start, max_seconds, signal) {
+    if (kernel.shape(1) != kernel.shape(0)) throw std::invalid_argument("a kernel matrix must be square");
+    chain_.emplace(kernel_.data(), parts_.n, parts_.links, parts_.start(), StopRule{tolerance, max_iterations}, parts_.watch);
+  }
+
+  std::vector<SolvedLink> advance(std::size_t links) {
+    const std::unique_lock alone = parts_.taken();
+    std::vector<grid::LinkSolution> solutions;
+    if (chain_) {
+      nb::gil_scoped_release release;
+      if (parts_.ids && part_.size() == 0) gather();
+      solutions = chain_->advance(links);
+      if (chain_->ended()) let_go();
+    }
+    parts_.raise_what_interrupted();
+    return as_solved(std::move(solutions));
+  }
+
+  // Lets go of what was gathered of the kernel, until the next call.
+  void rest() {
+    const std::unique_lock alone = parts_.taken();
+    if (chain_) chain_->rest();
+    part_ = Buffer<float>();
+  }
+
+ private:
+  // The kernel of the examples, in a place of its own.
+  void gather() {
+    const std::size_t size = kernel_.shape(0), n = parts_.n;
+    part_ = Buffer<float>(n * n);
+    const Id* ids = parts_.ids->data();
+    const std::size_t known = static_cast<std::size_t>(std::find(ids, ids + n, resembles_nothing) - ids);
+    for (std::size_t r = 0; r < known; ++r) {
+      const float* row = kernel_.data() + static_cast<std::size_t>(ids[r]) * size;
+      float* to = part_.data() + r * n;
+      for (std::size_t c = 0; c < known; ++c) to[c] = row[ids[c]];
+      std::fill_n(to + known, n - known, 0.0f);
+    }
+    std::fill(part_.data() + known * n, part_.data() + n * n, 0.0f);
+    chain_->move_to(part_.data());
+  }
+
+  void let_go() {
+    chain_.reset();
+    part_ = Buffer<float>();
+  }
+
+  Matrix<float> kernel_;
+  ChainParts parts_;
+  Buffer<float> part_;
+  std::optional<grid::Chain> chain_;  // until its last link is solved
+};
 
 // Whether `link` provably has the solution `alpha` of the problem before.
 inline bool same_solution(const Task& before, const Task& link, Vector<double> alpha) {
-  const ChainTask both{std::nullopt, {before, link}, std::nullopt};
-  check_chain(both, alpha.shape(0));
-  const std::vector<grid::Link> links = links_of(both);
-  return grid::same_solution(links[0], links[1], {{alpha.data(), alpha.data() + alpha.shape(0)}, {}, {}});
+  check_link(before, alpha.shape(0)), check_link(link, alpha.shape(0));
+  return grid::same_solution(link_of(before), link_of(link), {{alpha.data(), alpha.data() + alpha.shape(0)}, {}, {}});
 }
 
 // Kernel values from squared distances or dot products, written to `out`.

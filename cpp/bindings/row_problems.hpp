@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,11 @@ inline Selection selection_named(const std::string& name) {
   throw std::invalid_argument("selection='" + name + "' is not one of 'auto', 'most-violating-pair', 'second-order', 'maximum-gain'");
 }
 
+inline std::size_t require_threads(std::size_t count) {
+  if (count == 0) throw std::invalid_argument("n_threads must be at least 1");
+  return count;
+}
+
 inline void check_task(const Task& task, const RowSource& rows) {
   const std::size_t n = task.ids.shape(0);
   check_problem(task, n);
@@ -73,7 +79,7 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
                                      std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
   const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
   const StopRule stop{tolerance, max_iterations};
-  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
+  require_threads(n_threads);
   for (const Task& task : tasks) check_task(task, *source.rows);
   std::vector<Solution> solutions(tasks.size());
   bool interrupted = false;
@@ -119,31 +125,40 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
 }
 
 // A chain of problems over kernel rows; all threads work on one problem after the other.
-inline std::vector<SolvedLink> solve_chain_on_rows(const Source& source, const ChainTask& chain, const std::string& solver, const std::string& selection,
-                                                   std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
-                                                   std::int64_t max_iterations, double max_seconds, std::size_t n_threads, const StopSignal* signal) {
-  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
-  if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
-  check_chain(chain, source.rows->size());
-  std::vector<grid::LinkSolution> solutions;
-  bool interrupted = false;
-  {
-    nb::gil_scoped_release release;
-    Watch watch(max_seconds, end_wanted(signal));
-    std::vector<Id> ids(chain.ids ? chain.ids->shape(0) : source.rows->size());
-    if (chain.ids)
-      std::copy_n(chain.ids->data(), ids.size(), ids.begin());
+class HeldRowChain {
+ public:
+  HeldRowChain(nb::object source, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, const std::string& solver,
+               const std::string& selection, std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
+               std::int64_t max_iterations, double max_seconds, std::size_t n_threads, nb::object signal)
+      : source_(source), parts_(nb::cast<const Source&>(source).rows->size(), ids, std::move(links), start, max_seconds, signal), team_(require_threads(n_threads)) {
+    std::vector<Id> own(parts_.n);
+    if (ids)
+      std::copy_n(ids->data(), own.size(), own.begin());
     else
-      std::iota(ids.begin(), ids.end(), Id{0});
-    SlabPool pool = borrow_slabs();
-    ThreadTeam team(n_threads);
-    grid::RowChain solving(*source.rows, std::move(ids), options, {tolerance, max_iterations}, pool, team, watch);
-    solutions = solving.run(links_of(chain), start_of(chain));
-    lay_by(std::move(pool));
-    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
+      std::iota(own.begin(), own.end(), Id{0});
+    if (std::find(own.begin(), own.end(), resembles_nothing) != own.end()) throw std::invalid_argument("an id lies outside the kernel");
+    const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
+    chain_.emplace(*nb::cast<const Source&>(source).rows, std::move(own), parts_.links, parts_.start(), options, StopRule{tolerance, max_iterations}, team_, parts_.watch);
   }
-  if (interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
-  return as_solved(std::move(solutions));
-}
+
+  std::vector<SolvedLink> advance(std::size_t links) {
+    const std::unique_lock alone = parts_.taken();
+    std::vector<grid::LinkSolution> solutions;
+    {
+      nb::gil_scoped_release release;
+      SlabPool pool = borrow_slabs();
+      solutions = chain_->advance(links, pool);
+      lay_by(std::move(pool));
+    }
+    parts_.raise_what_interrupted();
+    return as_solved(std::move(solutions));
+  }
+
+ private:
+  nb::object source_;
+  ChainParts parts_;
+  ThreadTeam team_;
+  std::optional<grid::RowChain> chain_;
+};
 
 }  // namespace widemargin::bindings

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "core/dual_problem.hpp"
@@ -23,7 +24,9 @@ inline double violation_of(const simd::Lead& lead) {
   return lead.up_at < 0 || lead.down_at < 0 ? 0.0 : std::max(0.0, lead.up - lead.down);
 }
 
-struct DualState {
+// N is the type of gradients: double, or float for a part of a problem that is solved on fractions.
+template <class N>
+struct BasicDualState {
   // What the box leaves to variables: U - a and a - L; 0 means at the bound.
   struct Rooms {
     std::vector<double> up, down;
@@ -31,7 +34,8 @@ struct DualState {
   };
 
   DualProblem problem;
-  std::vector<double> alpha, gradient, linear, lower, upper;
+  std::vector<double> alpha, linear, lower, upper;
+  std::vector<N> gradient;
   std::vector<double> room_up, room_down;
   std::vector<simd::Flag> rises, falls;
   std::vector<std::uint8_t> group;         // empty: one sum is constant; else steps stay within a group
@@ -39,14 +43,14 @@ struct DualState {
   std::vector<Id> variable;                // position -> variable of the problem
   std::size_t active = 0;                  // positions [0, active) are worked on
 
-  DualState() = default;
-  explicit DualState(const DualProblem& problem)
+  BasicDualState() = default;
+  explicit BasicDualState(const DualProblem& problem)
       : problem(problem),
         alpha(problem.size(), 0.0),
-        gradient(problem.linear.begin(), problem.linear.end()),
         linear(problem.linear.begin(), problem.linear.end()),
         lower(problem.lower.begin(), problem.lower.end()),
         upper(problem.upper.begin(), problem.upper.end()),
+        gradient(problem.linear.begin(), problem.linear.end()),
         group(problem.group.begin(), problem.group.end()),
         variable(problem.size()) {
     for (std::size_t p = 0; p < size(); ++p) variable[p] = static_cast<Id>(p);
@@ -107,7 +111,7 @@ struct DualState {
     if (problem.kink[v] == 0) return;
     if (problem.lower[v] == 0 || problem.upper[v] == 0) above = problem.upper[v] > 0;
     const double side = problem.linear[v] + (above ? -problem.kink[v] : problem.kink[v]);
-    gradient[p] += side - linear[p];
+    gradient[p] = static_cast<N>(gradient[p] + (side - linear[p]));
     linear[p] = side;
     lower[p] = above ? 0.0 : problem.lower[v];
     upper[p] = above ? problem.upper[v] : 0.0;
@@ -177,7 +181,7 @@ struct DualState {
 
   // The two ends of one group's violation among the first `count` variables.
   simd::Lead lead_of_group(std::size_t g, std::size_t count) const {
-    return simd::ops<double>().lead(gradient.data(), rises_of(g).data(), falls_of(g).data(), count);
+    return simd::ops<std::conditional_t<std::is_same_v<N, float>, simd::Fraction, double>>().lead(gradient.data(), rises_of(g).data(), falls_of(g).data(), count);
   }
   // Those of the group that violates most.
   simd::Lead lead(std::size_t count) const {
@@ -195,22 +199,26 @@ struct DualState {
 
   // Position p takes what stood at order[p].
   void permute(std::span<const Id> order) {
-    std::vector<double> moved(size());
-    for (std::vector<double>* values : {&alpha, &gradient, &linear, &lower, &upper}) {
-      for (std::size_t p = 0; p < size(); ++p) moved[p] = (*values)[static_cast<std::size_t>(order[p])];
-      values->swap(moved);
-    }
-    std::vector<Id> ids(size());
-    for (std::size_t p = 0; p < size(); ++p) ids[p] = variable[static_cast<std::size_t>(order[p])];
-    variable.swap(ids);
-    std::vector<std::uint8_t> groups(group.size());
-    for (std::size_t p = 0; p < groups.size(); ++p) groups[p] = group[static_cast<std::size_t>(order[p])];
-    group.swap(groups);
+    const auto reorder = [&](auto&... vectors) { (..., reordered(vectors, order)); };
+    reorder(alpha, gradient, linear, lower, upper, variable, group);
     resize_rooms();
   }
 
  private:
   std::size_t index(std::size_t p) const { return static_cast<std::size_t>(variable[p]); }
+
+  template <class V>
+  static void reordered(std::vector<V>& values, std::span<const Id> order) {
+    std::vector<V> moved(values.size());
+    for (std::size_t p = 0; p < moved.size(); ++p) moved[p] = values[static_cast<std::size_t>(order[p])];
+    values.swap(moved);
+  }
 };
+
+using DualState = BasicDualState<double>;
+
+// The state that goes with rows of a kernel.
+template <class Rows>
+using StateFor = BasicDualState<simd::Slope<typename Rows::Value>>;
 
 }  // namespace widemargin

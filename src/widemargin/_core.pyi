@@ -97,39 +97,46 @@ class StopSignal:
     @property
     def requested(self) -> bool: ...
 
-class ChainTask:
-    def __init__(
-        self, ids: NDArray[np.int32] | None, links: list[Task], start: NDArray[np.float64] | None = None
-    ) -> None: ...
-
 class SolvedLink(Solved):
     @property
     def repeated(self) -> bool: ...
 
-def solve_chains(
-    kernel: NDArray[np.float32],
-    chains: list[ChainTask],
-    tolerance: float,
-    max_iterations: int,
-    max_seconds: float,
-    n_threads: int,
-    signal: StopSignal | None = None,
-) -> list[list[SolvedLink]]: ...
-def solve_chain_on_rows(
-    source: RowSource,
-    chain: ChainTask,
-    solver: str,
-    selection: str,
-    planning_ahead: int,
-    shrinking: bool,
-    double_precision: bool,
-    cache_bytes: int,
-    tolerance: float,
-    max_iterations: int,
-    max_seconds: float,
-    n_threads: int,
-    signal: StopSignal | None = None,
-) -> list[SolvedLink]: ...
+class Chain:
+    def __init__(
+        self,
+        kernel: NDArray[np.float32],
+        ids: NDArray[np.int32] | None,
+        links: list[Task],
+        start: NDArray[np.float64] | None,
+        tolerance: float,
+        max_iterations: int,
+        max_seconds: float,
+        signal: StopSignal | None = None,
+    ) -> None: ...
+    def advance(self, links: int) -> list[SolvedLink]: ...
+    def rest(self) -> None: ...
+
+class RowChain:
+    def __init__(
+        self,
+        source: RowSource,
+        ids: NDArray[np.int32] | None,
+        links: list[Task],
+        start: NDArray[np.float64] | None,
+        solver: str,
+        selection: str,
+        planning_ahead: int,
+        shrinking: bool,
+        double_precision: bool,
+        cache_bytes: int,
+        tolerance: float,
+        max_iterations: int,
+        max_seconds: float,
+        n_threads: int,
+        signal: StopSignal | None = None,
+    ) -> None: ...
+    def advance(self, links: int) -> list[SolvedLink]: ...
+
 def same_solution(before: Task, link: Task, alpha: NDArray[np.float64]) -> bool: ...
 def apply_kernel(
     base: NDArray[np.float32],

@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 
 from widemargin import SVC, GridSearchCV, NuSVC
 from widemargin.estimators.grid_search import PlainSearchWarning
-from widemargin.machines.chain import solve_chain_on_rows
+from widemargin.machines.chain import walk_chain_on_rows
 
 #: Seconds within which a search has to end once its time is over, on a busy machine.
 PROMPTLY = 0.7
@@ -88,9 +88,9 @@ def test_little_memory_changes_no_score(name: str, monkeypatch: pytest.MonkeyPat
 
     def counted(*arguments: Any, **options: Any) -> Any:
         calls.append(1)
-        return solve_chain_on_rows(*arguments, **options)
+        return walk_chain_on_rows(*arguments, **options)
 
-    monkeypatch.setattr("widemargin.machines.chain.solve_chain_on_rows", counted)
+    monkeypatch.setattr("widemargin.machines.chain.walk_chain_on_rows", counted)
     whole = GridSearchCV(machine, GRID, cv=3).fit(X, y)
     assert not calls
     rows = GridSearchCV(machine, GRID, cv=3, memory=0.001).fit(X, y)

@@ -113,7 +113,7 @@ def test_the_hard_end_of_a_chain() -> None:
 
     bounds = [np.full(4, C) for C in (0.1, 1.0, np.inf, np.inf)]
     soft = Chain(tuple(link(own) for own in bounds[:2]))
-    found, is_hard = solve_to_the_hard_end(kernel, soft, bounds, link, 1.0, StopRule(1e-6))
-    assert is_hard
+    found = list(solve_to_the_hard_end(kernel, soft, bounds, link, 1.0, StopRule(1e-6)))
+    assert all(one.hard_margin_found for one in found)
     assert [one.repeated for one in found] == [False, False, True, True]
     np.testing.assert_allclose(found[-1].solution.alpha, [0.0, 0.5, -0.5, 0.0], atol=1e-6)

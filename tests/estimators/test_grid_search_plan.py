@@ -12,10 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV
-from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
-
-CANDIDATES = [{"C": C, "gamma": g} for g in (0.1, 1.0, 10.0) for C in (1.0, 2.0)]
-CHAINS = [(0, 1), (2, 3), (4, 5)]
 
 
 def searched(machine: Any, name: str, plan: str, grid: Any = None, **options: Any) -> GridSearchCV:
@@ -69,42 +65,14 @@ def test_a_first_split_that_cannot_be_trained_on_spoils_no_other() -> None:
     assert np.isfinite(found["split1_test_score"]).all()
 
 
-@pytest.mark.parametrize("plan", ["warm", None, 3])
+def test_what_is_learnt_does_not_depend_on_who_works_on_what_where_the_backbone_branches() -> None:
+    grid = {"C": [0.1, 1.0], "gamma": [0.01, 0.1, 1.0], "epsilon": [0.05, 0.1, 0.2]}
+    machine = regressor()
+    alone, together = (searched(machine, "friedman", "learn", grid, n_jobs=n_jobs).cv_results_ for n_jobs in (1, 3))
+    np.testing.assert_array_equal(alone["mean_test_score"], together["mean_test_score"])
+
+
+@pytest.mark.parametrize("plan", ["warm", None, 3, ["cold"]])
 def test_what_is_no_plan_is_refused(plan: Any) -> None:
-    with pytest.raises(ValueError, match=r"plan must be one of 'heuristic', 'learn', 'cold'; got"):
+    with pytest.raises(ValueError, match=r"plan must be 'heuristic', 'learn', 'cold' or a widemargin.search.Plan; got"):
         GridSearchCV(SVC(), GRID, plan=plan).fit(*data("two"))
-
-
-def walked(plan: str, steps: dict[tuple[int, ...], tuple[int, int]]) -> list[tuple[tuple[int, ...], bool]]:
-    """Ask for all chains, the last one first; `steps` are those from nothing and from a start."""
-    seen = []
-
-    def train(chain: tuple[int, ...], start: Start | None) -> FirstMachine:
-        seen.append((chain, start is not None))
-        return FirstMachine(Start.of({"f": np.ones(3)}), steps[chain][start is not None], 0, 0.0)
-
-    backbone = Backbone(plan, CANDIDATES, CHAINS)
-    for chain in reversed(CHAINS):
-        made = backbone.first(chain, train)
-        assert made is not None
-        assert backbone.first(chain, train) is made
-    return seen
-
-
-def test_the_backbone_goes_from_width_to_width() -> None:
-    steps = dict.fromkeys(CHAINS, (100, 1000))
-    assert walked("heuristic", steps) == [(CHAINS[0], False), (CHAINS[1], True), (CHAINS[2], True)]
-
-
-def test_experience_says_where_starting_from_nothing_is_cheaper() -> None:
-    steps = dict.fromkeys(CHAINS, (100, 1000))
-    assert walked("learn", steps) == [(CHAINS[0], False), (CHAINS[1], True), (CHAINS[2], False)]
-    cheap = dict.fromkeys(CHAINS, (100, 10))
-    assert walked("learn", cheap) == [(CHAINS[0], False), (CHAINS[1], True), (CHAINS[2], True)]
-
-
-def test_a_machine_that_ended_early_is_no_start() -> None:
-    backbone = Backbone("heuristic", CANDIDATES, CHAINS)
-    assert backbone.first(CHAINS[1], lambda chain, start: None) is None
-    made = backbone.first(CHAINS[0], lambda chain, start: FirstMachine(Start.of({"f": np.ones(2)}), 1, 1, 1.0))
-    assert made is not None

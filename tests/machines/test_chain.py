@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -21,9 +22,8 @@ from chain_cases import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widemargin import _core
 from widemargin.kernels import kernel_matrix, row_source
-from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, solve_chain_on_rows
+from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import DualProblem, SolverOptions, StopRule, solve
 from widemargin.testing import certificate, solve_exactly
@@ -58,7 +58,8 @@ def test_kernel_rows_give_the_same_objectives(name: str) -> None:
     K, chain = CHAINS[name]()
     stop = StopRule(1e-6)
     on_matrix = solve_chain(K, chain, stop=stop)
-    on_rows = solve_chain_on_rows(row_source(K, kernel="precomputed"), chain, stop=stop, options=SolverOptions())
+    rows = row_source(K, kernel="precomputed")
+    on_rows = list(walk_chain_on_rows(rows, chain, stop=stop, options=SolverOptions()))
     assert len(on_rows) == len(on_matrix)
     for link, one, other in zip(chain.links, on_matrix, on_rows, strict=True):
         check_link(K, chain, link, other.solution, 1e-6)
@@ -130,7 +131,7 @@ def test_over_rows_the_gradient_of_a_warm_start_is_known() -> None:
     X, y = points(1200)
     rows, links = row_source(X, gamma=0.5), tuple(Link(box(y, np.full(1200, c))) for c in (1.0, 1.01, 4.0))
     stop, options = StopRule(), SolverOptions()
-    chain = solve_chain_on_rows(rows, Chain(links), stop=stop, options=options)
+    chain = list(walk_chain_on_rows(rows, Chain(links), stop=stop, options=options))
     for last, link, one in zip(chain, links[1:], chain[1:], strict=False):
         again = solve(link.problem, rows, stop=stop, options=options, start=last.solution.alpha)
         cold = solve(link.problem, rows, stop=stop, options=options)
@@ -175,7 +176,7 @@ def test_folds_one_after_the_other() -> None:
 
 
 def on_rows(K: np.ndarray, chain: Chain, *, stop: StopRule) -> list[LinkSolution]:
-    return solve_chain_on_rows(row_source(K, kernel="precomputed"), chain, stop=stop, options=SolverOptions())
+    return list(walk_chain_on_rows(row_source(K, kernel="precomputed"), chain, stop=stop, options=SolverOptions()))
 
 
 @pytest.mark.parametrize("solve", [solve_chain, on_rows])
@@ -187,7 +188,7 @@ def test_an_impossible_sum_is_refused(solve: Callable[..., list[LinkSolution]]) 
 
 @pytest.mark.parametrize("solve", [solve_chain, on_rows])
 @pytest.mark.parametrize(
-    "what", ["kernel", "links", "ids", "start", "ridge", "nan start", "nan ridge", "negative ridge"]
+    "what", ["kernel", "links", "ids", "no id", "start", "ridge", "nan start", "nan ridge", "negative ridge"]
 )
 def test_what_does_not_fit_is_refused(what: str, solve: Callable[..., list[LinkSolution]]) -> None:
     K, chain = classification(n=10, prices=np.ones(2))
@@ -198,6 +199,8 @@ def test_what_does_not_fit_is_refused(what: str, solve: Callable[..., list[LinkS
         chain = Chain(())
     elif what == "ids":
         chain = replace(chain, ids=np.arange(1, 11, dtype=np.int32))
+    elif what == "no id":
+        chain = replace(chain, ids=np.array([0, 1, -1, 3, 4, 5, 6, 7, 8, 9], dtype=np.int32))
     elif what == "start":
         chain = replace(chain, start=np.zeros(9))
     elif what == "nan start":
@@ -261,23 +264,12 @@ def test_bits_do_not_depend_on_what_ran_before(name: str) -> None:
 def test_bits_do_not_depend_on_threads() -> None:
     K, _ = classification(n=90)
     chains = [classification(n=90, kind=kind)[1] for kind in KINDS]
-    tasks = [
-        _core.ChainTask(
-            None,
-            [
-                _core.Task(np.empty(0, dtype=np.int32), p.linear, p.lower, p.upper)
-                for link in chain.links
-                for p in (link.problem,)
-            ],
-        )
-        for chain in chains
-    ]
-    limits = {"tolerance": 1e-3, "max_iterations": 10**9, "max_seconds": 1e10}
-    together = _core.solve_chains(K, tasks, **limits, n_threads=3)
+    with ThreadPoolExecutor(3) as threads:
+        together = list(threads.map(lambda chain: solve_chain(K, chain, stop=StopRule()), chains))
     for chain, links in zip(chains, together, strict=True):
         for one, other in zip(links, solve_chain(K, chain, stop=StopRule()), strict=True):
-            assert same(np.asarray(one.alpha), other.solution.alpha)
-            assert same(np.asarray(one.gradient), other.solution.gradient)
+            assert same(one.solution.alpha, other.solution.alpha)
+            assert same(one.solution.gradient, other.solution.gradient)
 
 
 def drawn(rng: np.random.Generator, n: int, kind: str) -> Link:

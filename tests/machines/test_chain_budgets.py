@@ -12,7 +12,7 @@ from chain_cases import Kernel, classification, kernel_of, points
 
 from widemargin import _core
 from widemargin.kernels import row_source
-from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, solve_chain_on_rows
+from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, walk_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule
 
@@ -133,6 +133,17 @@ def test_one_signal_ends_several_threads() -> None:
     assert [found[-1].solution.outcome.reason for found in results] == ["interrupted"] * 3
 
 
+def test_a_walk_ends_as_a_chain_does() -> None:
+    K, chain = endless()
+    signal = _core.StopSignal()
+    threading.Timer(0.3, signal.request).start()
+    check_prefix(K, chain, list(walk_chain(K, chain, stop=STOP, signal=signal)), "interrupted")
+    began = time.perf_counter()
+    found = list(walk_chain(K, chain, stop=StopRule(STOP.tolerance, max_seconds=0.3)))
+    assert 0.25 < time.perf_counter() - began < 0.3 + PROMPTLY
+    check_prefix(K, chain, found, "time budget")
+
+
 def test_a_keyboard_interrupt_is_raised() -> None:
     K, chain = endless()
     began = time.perf_counter()
@@ -187,7 +198,7 @@ def test_over_rows_another_thread_ends_a_chain(ridge: float | None) -> None:
 
     threading.Timer(0.2, tell).start()
     chain, rows = Chain((link, link)), row_source(X, gamma=0.05)
-    found = solve_chain_on_rows(rows, chain, stop=StopRule(1e-13), options=SolverOptions(), signal=signal)
+    found = list(walk_chain_on_rows(rows, chain, stop=StopRule(1e-13), options=SolverOptions(), signal=signal))
     assert time.perf_counter() - told[0] < PROMPTLY
     assert [one.solution.outcome.reason for one in found] == ["interrupted"]
 
@@ -197,8 +208,9 @@ def test_over_rows_a_keyboard_interrupt_is_raised() -> None:
     link = Link(box(y, np.full(len(y), 1e9)))
     timer = threading.Timer(0.2, _thread.interrupt_main)
     timer.start()
+    rows = row_source(X, gamma=0.05)
     with pytest.raises(KeyboardInterrupt):
-        solve_chain_on_rows(row_source(X, gamma=0.05), Chain((link,)), stop=StopRule(1e-13), options=SolverOptions())
+        list(walk_chain_on_rows(rows, Chain((link,)), stop=StopRule(1e-13), options=SolverOptions()))
     timer.join()
 
 
@@ -208,7 +220,8 @@ def test_over_rows_the_clock_counts_all_links_together() -> None:
     links = tuple(Link(box(np.where(rng.random(1200) < 0.7, y, 0.0), np.full(1200, 3.0))) for _ in range(200))
     rows = row_source(X, gamma=0.5)
     began = time.perf_counter()
-    found = solve_chain_on_rows(rows, Chain(links), stop=StopRule(1e-8, max_seconds=0.4), options=SolverOptions())
+    stop = StopRule(1e-8, max_seconds=0.4)
+    found = list(walk_chain_on_rows(rows, Chain(links), stop=stop, options=SolverOptions()))
     assert time.perf_counter() - began < 0.4 + PROMPTLY
     assert found[-1].solution.outcome.reason == "time budget"
     assert all(one.solution.outcome.reason == "converged" for one in found[:-1])

@@ -65,10 +65,10 @@ def test_a_walk_starts_where_it_is_told_and_skips_what_is_known(kernel: ChainKer
     def start(link: Link, last: object) -> None:
         seen.append(last is None)
 
-    found = kernel.walk(links, start, STOP)
+    found = list(kernel.walk(links, start, STOP))
     assert [one.repeated for one in found] == [False, False, True]
     assert seen == [True, False]
-    alone = [kernel.solve(Chain((link,)), STOP)[0].solution.outcome.objective for link in links]
+    alone = [next(kernel.solve(Chain((link,)), STOP)).solution.outcome.objective for link in links]
     np.testing.assert_allclose([one.solution.outcome.objective for one in found], alone, rtol=1e-6)
 
 

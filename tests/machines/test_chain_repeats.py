@@ -12,7 +12,7 @@ import pytest
 from chain_cases import CHAINS, check_chain, classification, kernel_of, points
 
 from widemargin.kernels import row_source
-from widemargin.machines.chain import Chain, Link, same_solution, solve_chain, solve_chain_on_rows
+from widemargin.machines.chain import Chain, Link, same_solution, solve_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import DualProblem, Solution, SolverOptions, StopRule
 from widemargin.testing import chess_board_case
@@ -43,7 +43,7 @@ def test_links_that_are_known_are_repeated_and_no_others(name: str, on: str) -> 
         found = solve_chain(K, chain, stop=StopRule(1e-6))
     else:
         rows = row_source(K, kernel="precomputed")
-        found = solve_chain_on_rows(rows, chain, stop=StopRule(1e-6), options=SolverOptions())
+        found = list(walk_chain_on_rows(rows, chain, stop=StopRule(1e-6), options=SolverOptions()))
     assert not found[0].repeated
     for before, link, last, one in zip(chain.links, chain.links[1:], found, found[1:], strict=False):
         assert one.repeated == known(before, link, last.solution) == same_solution(before, link, last.solution)
@@ -145,7 +145,7 @@ def test_a_link_that_did_not_converge_is_not_repeated() -> None:
     found = solve_chain(K, Chain(links), stop=StopRule(1e-3, max_iterations=20))
     assert [one.solution.outcome.reason for one in found] == ["iteration budget", "iteration budget"]
     assert [one.repeated for one in found] == [False, False]
-    on_rows = solve_chain_on_rows(
+    on_rows = walk_chain_on_rows(
         row_source(K, kernel="precomputed"),
         Chain(links),
         stop=StopRule(1e-3, max_iterations=20),

@@ -117,6 +117,17 @@ def test_every_edge_starts_from_a_neighbour_solved_from_nothing(measured):
     assert operations(Work(2, 3, 100)) == 5
 
 
+def test_nodes_are_solved_in_a_given_order(measured):
+    graph, solve, asked = measured
+    costs = measure_costs(graph, solve)
+    asked.clear()
+    again = measure_costs(graph, solve, order=[2, 0, 3, 1])
+    assert [node for node, _ in asked] == [2, 0, 3, 1, 2, 2, 0, 0, 3, 3, 1, 1]
+    assert (again.cold.tolist(), again.edges) == (costs.cold.tolist(), costs.edges)
+    with pytest.raises(ValueError, match=r"each of 4 nodes once, got \[0, 1, 2\]"):
+        measure_costs(graph, solve, order=[0, 1, 2])
+
+
 def test_costs_survive_a_file(measured, tmp_path):
     graph, solve, _ = measured
     costs = measure_costs(graph, solve)

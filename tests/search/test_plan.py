@@ -1,3 +1,5 @@
+import copy
+import pickle
 from itertools import product
 
 import numpy as np
@@ -18,6 +20,7 @@ from widemargin.search import (
     measure_costs,
     minimum_arborescence,
 )
+from widemargin.study import fingerprint
 
 
 def grid(n_gammas, n_Cs):
@@ -79,6 +82,17 @@ def test_plans_are_checked():
         Plan(graph, (1, 0, None))
     with pytest.raises(ValueError, match="3 entries, one a node, got 2"):
         Plan(graph, (None, 0))
+
+
+def test_plans_travel_without_what_was_computed_from_them():
+    plan = heuristic_plan(grid(3, 4))
+    fresh = len(pickle.dumps(plan))
+    assert plan.order
+    assert plan.graph.neighbours(0)
+    assert len(pickle.dumps(plan)) == fresh
+    assert fingerprint(plan) == fingerprint(heuristic_plan(grid(3, 4)))
+    assert pickle.loads(pickle.dumps(plan)) == plan == copy.deepcopy(plan)
+    assert fingerprint(plan) != fingerprint(Plan(plan.graph, (None, *plan.parents[1:-1], None)))
 
 
 def test_the_heuristic_on_a_grid():

@@ -8,8 +8,9 @@
 
 namespace widemargin::block {
 
-struct InnerProblem {
-  DualState state;
+template <class N>
+struct BasicInnerProblem {
+  BasicDualState<N> state;
 
   // The variables at `positions` of a larger problem, with the gradient they have there. They may cross their kinks.
   void take(const DualState& whole, std::span<const Id> positions) {
@@ -19,7 +20,7 @@ struct InnerProblem {
     state.active = m;
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(positions[r]);
-      state.alpha[r] = whole.alpha[p], state.gradient[r] = whole.gradient[p];
+      state.alpha[r] = whole.alpha[p], state.gradient[r] = static_cast<N>(whole.gradient[p]);
       state.lower[r] = whole.lower[p], state.upper[r] = whole.upper[p];
       if (whole.grouped()) state.group[r] = whole.group[p];
     }
@@ -45,5 +46,7 @@ struct InnerProblem {
 
   std::vector<double> linear_, lower_, upper_, kink_;  // of both sides of the kinks together
 };
+
+using InnerProblem = BasicInnerProblem<double>;
 
 }  // namespace widemargin::block

@@ -2,6 +2,9 @@
 //
 // The first problem starts from all variables as far from 0 as their box lets them, if that is better than 0: for a small C it is close to
 // the solution. The others start as starts.hpp says.
+//
+// A chain may be solved all at once or some links at a time, with the same result. Between two calls it may rest: then it holds no part of
+// the kernel, only what it takes to go on as if nothing had happened.
 #pragma once
 
 #include <algorithm>
@@ -11,38 +14,36 @@
 #include "core/certificate.hpp"
 #include "core/feasible.hpp"
 #include "core/grid/matrix_solver.hpp"
-#include "core/grid/starts.hpp"
+#include "core/grid/sequence.hpp"
 #include "core/solve.hpp"
 
 namespace widemargin::grid {
 
 class Chain {
  public:
-  Chain(const float* kernel, std::size_t n, const StopRule& stop, Watch& watch, bool owner)
-      : n_(n), stop_(stop), watch_(watch), patience_(watch, owner), solver_(kernel, n, Tuning{}, patience_) {}
+  // `start` is any point, or empty.
+  Chain(const float* kernel, std::size_t n, std::span<const Link> links, std::span<const double> start, const StopRule& stop, Watch& watch)
+      : n_(n), sequence_(links, watch), start_(start), stop_(stop), watch_(watch), patience_(watch, true), solver_(kernel, n, Tuning{}, patience_) {}
 
-  // `start` is any point, or empty. Ends early where the watch says so.
-  std::vector<LinkSolution> run(std::span<const Link> links, std::span<const double> start) {
-    std::vector<LinkSolution> solutions;
-    for (std::size_t k = 0; k < links.size(); ++k) {
+  // Solves the next links, as a sequence does.
+  std::vector<LinkSolution> advance(std::size_t count) {
+    return sequence_.advance(count, [this](const Link& link, const Link* before, const LinkSolution* last) {
       const double began = watch_.seconds();
-      if (k > 0 && same_solution(links[k - 1], links[k], solutions.back())) {
-        solutions.push_back(solutions.back());
-        solutions.back().repeated = true;
-        solutions.back().outcome.iterations = 0;
-        solutions.back().outcome.seconds = 0;
-        continue;
-      }
-      DualState state(links[k].problem);
-      if (k > 0)
-        start_from(links[k - 1], links[k], solutions.back(), state);
+      DualState state(link.problem);
+      if (last != nullptr)
+        start_from(*before, link, *last, state);
       else
-        start_from(links[k], start, state);
-      solutions.push_back(solve(state, links[k], began));
-      if (watch_.stopped()) break;
-    }
-    return solutions;
+        start_from(link, start_, state);
+      return solve(state, link, began);
+    });
   }
+
+  bool ended() const { return sequence_.ended(); }
+
+  // Lets go of what was gathered of the kernel.
+  void rest() { solver_.rest(); }
+  // Goes on with the same kernel at another place.
+  void move_to(const float* kernel) { solver_.move_to(kernel); }
 
  private:
   LinkSolution solve(DualState& state, const Link& link, double began) {
@@ -112,7 +113,11 @@ class Chain {
     for (std::size_t p = 0; p < n_; ++p) state.gradient[p] = from.gradient[p] + (state.linear[p] - link.problem.linear[p]);
     std::vector<double> alpha = from.alpha;
     make_feasible_by_gradient(state, link.problem.total, alpha);
-    place(state, alpha, from.alpha);
+    stretched_ = std::max(1.0, stretched_ * from.stretched);
+    if (stretched_ <= most_stretched) return place(state, alpha, from.alpha);
+    state = DualState(link.problem);
+    place(state, alpha, std::vector<double>(n_, 0.0));
+    stretched_ = 1;
   }
 
   // Moves the variables from a point whose gradient the state has to another one.
@@ -126,7 +131,12 @@ class Chain {
     solver_.subtract(state, moved, by);
   }
 
+  static constexpr double most_stretched = 1e4;
+
   std::size_t n_;
+  double stretched_ = 1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
+  Sequence sequence_;
+  std::span<const double> start_;
   StopRule stop_;
   Watch& watch_;
   Patience patience_;

@@ -24,10 +24,8 @@ class CompactKernel {
   using Value = T;
 
   // Its memory comes from the last one of the same thread: touching new memory would cost more than gathering.
-  CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none), values_(std::move(at_rest())) {}
-  ~CompactKernel() {
-    if (at_rest().size() < values_.size()) at_rest() = std::move(values_);
-  }
+  CompactKernel(const float* kernel, std::size_t n, std::size_t most) : kernel_(kernel), n_(n), most_(most), slot_of_(n, none), values_(std::move(at_rest())) {}
+  ~CompactKernel() { rest(); }
   CompactKernel(const CompactKernel&) = delete;
   CompactKernel& operator=(const CompactKernel&) = delete;
 
@@ -91,14 +89,14 @@ class CompactKernel {
       }
       members_.pop_back();
     }
-    for (const std::size_t s : fresh) {
-      set_diagonal(s);
-      gathered_[s] = 0;
-    }
-    if (fewer_than_a_quarter(fresh.size()))
+    if (fresh.empty() && holes.empty()) return;
+    if (fewer_than_a_quarter(fresh.size())) {
+      look_for_order();
+      for (const std::size_t s : fresh) set_diagonal(s), gathered_[s] = 0;
       add_columns(fresh);
-    else
-      std::fill(gathered_.begin(), gathered_.end(), 0);
+    } else {
+      start_anew();
+    }
   }
 
   // What is added to the diagonal; empty for nothing.
@@ -111,18 +109,37 @@ class CompactKernel {
     }
   }
 
+  // Lets go of the values, not of the members: their rows are gathered again when they are asked for.
+  void rest() {
+    if (at_rest().size() < values_.size()) at_rest() = std::move(values_);
+    values_ = Buffer<T>();
+    std::fill(gathered_.begin(), gathered_.end(), 0);
+  }
+  // The same kernel is at another place from now on.
+  void move_to(const float* kernel) { kernel_ = kernel; }
+
  private:
   static constexpr Id none = -1;
+
+  void start_anew() {
+    std::sort(members_.begin(), members_.end());
+    for (std::size_t s = 0; s < size(); ++s) slot_of_[static_cast<std::size_t>(members_[s])] = static_cast<Id>(s), set_diagonal(s);
+    std::fill(gathered_.begin(), gathered_.end(), 0);
+    look_for_order();
+  }
 
   T* at(std::size_t slot) { return values_.data() + slot * stride_; }
   bool fewer_than_a_quarter(std::size_t count) const { return 4 * count < size(); }
 
   void make_room(std::size_t count) {
-    if (count <= stride_) return;
-    const std::size_t stride = (std::min(n_, count + count / 4) + 15) / 16 * 16;
+    if (values_.size() == 0) values_ = std::move(at_rest());
+    if (count <= stride_ && values_.size() >= stride_ * stride_) return;
+    const std::size_t stride = std::max(stride_, (std::min(n_, count + count / 4) + 15) / 16 * 16);
     diagonal_.resize(stride), gathered_.resize(stride, 0);
     if (values_.size() < stride * stride) {
-      Buffer<T> wider(stride * stride);
+      // As much as there may ever be: memory that is not touched costs nothing.
+      const std::size_t widest = std::max((std::min(n_, most_) + 15) / 16 * 16, stride);
+      Buffer<T> wider(widest * widest);
       for (std::size_t r = 0; r < size(); ++r)
         if (gathered_[r] != 0) std::copy_n(at(r), size(), wider.data() + r * stride);
       values_ = std::move(wider);
@@ -146,30 +163,44 @@ class CompactKernel {
   void gather(std::size_t slot) {
     const float* from = kernel_ + static_cast<std::size_t>(members_[slot]) * n_;
     T* to = at(slot);
+    // Where they are few, jumping from one to the next is cheaper than reading all that lies between.
+    const std::size_t in_order = 8 * ascending_ < n_ ? 0 : ascending_;
+    if (in_order > 0) held_ = simd::ops<T>().pick(from, picked_.data(), picked_.size(), to, in_order) && held_;
     if constexpr (std::is_same_v<T, float>) {
-      for (std::size_t c = 0; c < size(); ++c) to[c] = from[members_[c]];
+      for (std::size_t c = in_order; c < size(); ++c) to[c] = from[members_[c]];
       to[slot] = diagonal_[slot];
     } else {
-      floats_.resize(size());
-      for (std::size_t c = 0; c < size(); ++c) floats_[c] = from[members_[c]];
-      held_ = simd::ops<T>().from_floats(floats_.data(), to, size()) && held_;
+      floats_.resize(size() - in_order);
+      for (std::size_t c = in_order; c < size(); ++c) floats_[c - in_order] = from[members_[c]];
+      held_ = simd::ops<T>().from_floats(floats_.data(), to + in_order, floats_.size()) && held_;
     }
     gathered_[slot] = 1;
   }
 
+  // Members in the order of their columns, from the first slot on, can be picked from a row in one sweep.
+  void look_for_order() {
+    ascending_ = static_cast<std::size_t>(std::is_sorted_until(members_.begin(), members_.end()) - members_.begin());
+    picked_.assign((n_ + 15) / 16, 0);
+    for (std::size_t s = 0; s < ascending_; ++s) {
+      const std::size_t column = static_cast<std::size_t>(members_[s]);
+      picked_[column / 16] = static_cast<std::uint16_t>(picked_[column / 16] | 1u << column % 16);
+    }
+  }
+
   // The kernel is symmetric: the columns of new members are their rows, which are gathered in order.
   void add_columns(const std::vector<std::size_t>& fresh) {
+    constexpr std::size_t together = 64 / sizeof(T);  // a cache line of a row
     std::vector<const T*> rows;
     for (const std::size_t s : fresh) rows.push_back(row(s));
-    for (std::size_t c = 0; c < size(); ++c) {
-      if (gathered_[c] == 0) continue;
-      T* to = at(c);
-      for (std::size_t k = 0; k < fresh.size(); ++k) to[fresh[k]] = rows[k][c];
+    for (std::size_t first = 0; first < size(); first += together) {
+      const std::size_t last = std::min(size(), first + together);
+      for (std::size_t k = 0; k < fresh.size(); ++k)
+        for (std::size_t c = first; c < last; ++c) at(c)[fresh[k]] = rows[k][c];
     }
   }
 
   const float* kernel_;
-  std::size_t n_;
+  std::size_t n_, most_;  // most_: members that there will be, save those that stay though nobody wants them
   std::span<const double> ridge_;
   std::vector<Id> members_, slot_of_;  // slot -> variable and back
   std::size_t stride_ = 0;
@@ -177,6 +208,8 @@ class CompactKernel {
   std::vector<simd::Real<T>> diagonal_;
   std::vector<std::uint8_t> gathered_;  // rows that are there
   std::vector<float> floats_;
+  std::size_t ascending_ = 0;          // leading slots whose members ascend
+  std::vector<std::uint16_t> picked_;  // their columns, a bit each
   bool held_ = true;
 };
 

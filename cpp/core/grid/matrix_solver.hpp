@@ -28,18 +28,30 @@ struct Tuning {
   double share = 0.2;       // of the violation: bounded variables that violate less are left out
   double until = 0.1;       // of the violation: as far as a round goes
   std::int64_t leap_wait = 32;
-  std::size_t narrow_from = 512;  // variables: their floats would not stay in the second-level cache
+  std::size_t narrow_from = 192;  // variables: their floats would not stay in the second-level cache
 };
 
 class MatrixSolver {
  public:
   MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, Patience& patience)
-      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), floats_(kernel, n), fractions_(kernel, n), chosen_by_(n, 0) {}
+      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), floats_(kernel, n, tuning.most), fractions_(kernel, n, tuning.most), chosen_by_(n, 0) {}
 
   // What the square loss adds to the diagonal from now on; empty for nothing.
   void set_ridge(std::span<const double> ridge) {
     ridge_ = ridge;
     floats_.set_ridge(ridge);
+  }
+
+  // Lets go of what was gathered; the members stay, so that nothing changes but the time it takes.
+  void rest() {
+    floats_.rest();
+    fractions_.rest();
+  }
+  // The same kernel is at another place from now on.
+  void move_to(const float* kernel) {
+    kernel_ = kernel;
+    floats_.move_to(kernel);
+    fractions_.move_to(kernel);
   }
 
   // From a feasible point and its gradient.
@@ -52,13 +64,15 @@ class MatrixSolver {
       if (iterations >= stop.max_iterations) return Reason::iteration_budget;
       if (patience_.now()) return patience_.reason();
       choose(state, violation);
-      const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
+      StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
       const bool narrow = fractions_do_ && ridge_.empty() && wanted_.size() >= tuning_.narrow_from;
+      // Rounding may leave a kernel matrix with directions of negative curvature, along which there is no end.
+      if (narrow) inner_stop.max_iterations = std::min(inner_stop.max_iterations, static_cast<std::int64_t>(32 * wanted_.size()));
       if (narrow)
         admit(fractions_);
       else
         admit(floats_);
-      const std::optional<Reason> ended = narrow ? round(state, fractions_, inner_stop, iterations) : round(state, floats_, inner_stop, iterations);
+      const std::optional<Reason> ended = narrow ? round(state, fractions_, swift_, inner_stop, iterations) : round(state, floats_, exact_, inner_stop, iterations);
       if (!ended) continue;
       if (!narrow) return *ended;
       fractions_do_ = false;
@@ -79,12 +93,14 @@ class MatrixSolver {
  private:
   // Solves the problem of the members of a compact kernel and takes their solution over; how that ended if nothing moved.
   template <class T>
-  std::optional<Reason> round(DualState& state, CompactKernel<T>& kernel, const StopRule& stop, std::int64_t& iterations) {
-    inner_.take(state, kernel.members());
+  std::optional<Reason> round(DualState& state, CompactKernel<T>& kernel, block::BasicInnerProblem<simd::Slope<T>>& inner, const StopRule& stop,
+                              std::int64_t& iterations) {
+    inner.take(state, kernel.members());
     smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), stop.tolerance);
-    const Reason ended = smo::run(inner_.state, kernel, stop, patience_, select_, step_, keeper, iterations);
-    const bool moved = scatter(state, kernel.members());
-    if (!std::is_same_v<T, float>) fractions_do_ = kernel.holds_its_values() && surprise(state, kernel.members()) <= stop.tolerance;
+    const Reason ended = smo::run(inner.state, kernel, stop, patience_, select_, step_, keeper, iterations);
+    const bool moved = scatter(state, inner.state, kernel.members());
+    if (!std::is_same_v<T, float>)
+      fractions_do_ = ended == Reason::converged && kernel.holds_its_values() && surprise(state, inner.state, kernel.members()) <= stop.tolerance;
     if (moved) return std::nullopt;
     return ended == Reason::converged ? Reason::stalled : ended;
   }
@@ -93,21 +109,31 @@ class MatrixSolver {
   void choose(const DualState& state, double violation) {
     const std::array<simd::Lead, 2> leads = state.leads(n_);
     const double margin = 0.5 * tuning_.share * violation;
-    candidates_.clear();
+    const auto above = [&](std::size_t p) {
+      const simd::Lead& lead = leads[state.group_of(p)];
+      return state.gradient[p] - 0.5 * (lead.up + lead.down);
+    };
+    // Without branches, which would be guessed wrong: a variable is written down, and kept if it is chosen.
+    wanted_.resize(n_);
+    std::size_t count = 0;
     for (std::size_t p = 0; p < n_; ++p) {
       const bool up = state.rises[p] != 0, down = state.falls[p] != 0;
-      const simd::Lead& lead = leads[state.group_of(p)];
-      const double above = state.gradient[p] - 0.5 * (lead.up + lead.down);
-      if ((up && down) || (up && above > margin) || (down && -above > margin)) candidates_.push_back({-std::fabs(above), static_cast<Id>(p)});
+      const double far = above(p);
+      wanted_[count] = static_cast<Id>(p);
+      count += static_cast<std::size_t>((up & down) | (up & (far > margin)) | (down & (-far > margin)));
     }
-    if (candidates_.size() > tuning_.most) {
-      std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(tuning_.most), candidates_.end());
-      candidates_.resize(tuning_.most);
+    wanted_.resize(count);
+    if (count > tuning_.most) {
+      const auto farther = [&](Id p, Id q) {
+        const double x = std::fabs(above(static_cast<std::size_t>(p))), y = std::fabs(above(static_cast<std::size_t>(q)));
+        return x != y ? x > y : p < q;
+      };
+      std::nth_element(wanted_.begin(), wanted_.begin() + static_cast<std::ptrdiff_t>(tuning_.most), wanted_.end(), farther);
+      wanted_.resize(tuning_.most);
+      std::sort(wanted_.begin(), wanted_.end());
     }
     ++choice_;
-    wanted_.clear();
-    for (const Candidate& candidate : candidates_) wanted_.push_back(candidate.variable), chosen_by_[static_cast<std::size_t>(candidate.variable)] = choice_;
-    std::sort(wanted_.begin(), wanted_.end());
+    for (const Id v : wanted_) chosen_by_[static_cast<std::size_t>(v)] = choice_;
   }
 
   // Lets the chosen variables in, and out those that are not needed any more, unless they are few: they may be wanted again.
@@ -121,21 +147,23 @@ class MatrixSolver {
   }
 
   // The largest difference between the gradient that the members' own problem ended with and the one that the whole kernel gives them.
-  double surprise(const DualState& state, const std::vector<Id>& members) const {
+  template <class Inner>
+  static double surprise(const DualState& state, const Inner& inner, const std::vector<Id>& members) {
     double largest = 0;
     for (std::size_t r = 0; r < members.size(); ++r)
-      largest = std::max(largest, std::fabs(inner_.state.smooth_gradient(r) - state.smooth_gradient(static_cast<std::size_t>(members[r]))));
+      largest = std::max(largest, std::fabs(inner.smooth_gradient(r) - state.smooth_gradient(static_cast<std::size_t>(members[r]))));
     return largest;
   }
 
   // Takes the solution of the chosen variables over; false if nothing moved.
-  bool scatter(DualState& state, const std::vector<Id>& members) {
+  template <class Inner>
+  bool scatter(DualState& state, const Inner& inner, const std::vector<Id>& members) {
     std::vector<Id> changed;
     std::vector<double> by;
     for (std::size_t r = 0; r < members.size(); ++r) {
       const Id v = members[r];
       const std::size_t p = static_cast<std::size_t>(v);
-      const double value = inner_.state.alpha[r];
+      const double value = inner.alpha[r];
       if (value == state.alpha[p]) continue;
       changed.push_back(v);
       by.push_back(value - state.alpha[p]);
@@ -144,12 +172,6 @@ class MatrixSolver {
     subtract(state, changed, by);
     return !changed.empty();
   }
-
-  struct Candidate {
-    double key;
-    Id variable;
-    bool operator<(const Candidate& other) const { return key != other.key ? key < other.key : variable < other.variable; }
-  };
 
   const float* kernel_;
   std::size_t n_;
@@ -161,8 +183,8 @@ class MatrixSolver {
   CompactKernel<float> floats_;
   CompactKernel<simd::Fraction> fractions_;
   bool fractions_do_ = true;  // they have the precision it takes
-  block::InnerProblem inner_;
-  std::vector<Candidate> candidates_;
+  block::InnerProblem exact_;
+  block::BasicInnerProblem<float> swift_;
   std::vector<Id> wanted_;
   std::vector<std::uint32_t> chosen_by_;  // the last choice that took a variable
   std::uint32_t choice_ = 0;

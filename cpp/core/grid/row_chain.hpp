@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/grid/starts.hpp"
+#include "core/grid/sequence.hpp"
 #include "core/rows/derived_rows.hpp"
 #include "core/solve.hpp"
 
@@ -12,42 +12,35 @@ namespace widemargin::grid {
 
 class RowChain {
  public:
-  RowChain(const RowSource& source, std::vector<Id> ids, const Options& options, const StopRule& stop, SlabPool& pool, ThreadTeam& team, Watch& watch)
-      : source_(source), ids_(std::move(ids)), options_(options), stop_(stop), pool_(pool), team_(team), watch_(watch) {}
+  // `start` is any point, or empty.
+  RowChain(const RowSource& source, std::vector<Id> ids, std::span<const Link> links, std::span<const double> start, const Options& options, const StopRule& stop,
+           ThreadTeam& team, Watch& watch)
+      : source_(source), ids_(std::move(ids)), sequence_(links, watch), start_(start), options_(options), stop_(stop), team_(team), watch_(watch) {}
 
-  // `start` is any point, or empty. Ends early where the watch says so.
-  std::vector<LinkSolution> run(std::span<const Link> links, std::span<const double> start) {
-    std::vector<LinkSolution> solutions;
-    for (std::size_t k = 0; k < links.size(); ++k) {
-      if (k > 0 && same_solution(links[k - 1], links[k], solutions.back())) {
-        solutions.push_back(repeated(solutions.back()));
-        continue;
-      }
-      if (k == 0) {
-        solutions.push_back(solve(links[k], {start, {}}));
-      } else {
-        const Point from = scaled(links[k - 1], links[k], solutions.back());
-        solutions.push_back(solve(links[k], {from.alpha, from.gradient}));
-      }
-      if (watch_.stopped()) break;
-    }
-    return solutions;
+  // Solves the next links, as a sequence does.
+  std::vector<LinkSolution> advance(std::size_t count, SlabPool& pool) {
+    return sequence_.advance(count, [&](const Link& link, const Link* before, const LinkSolution* last) {
+      if (last == nullptr) return solve(link, {start_, {}}, pool);
+      const Point from = scaled(*before, link, *last);
+      return solve(link, {from.alpha, from.gradient}, pool);
+    });
   }
 
  private:
-  LinkSolution solve(const Link& link, const Start& start) {
-    if (link.ridge.empty()) return {widemargin::solve(link.problem, source_, ids_, options_, stop_, start, pool_, team_, watch_, true)};
+  LinkSolution solve(const Link& link, const Start& start, SlabPool& pool) {
+    if (link.ridge.empty()) return {widemargin::solve(link.problem, source_, ids_, options_, stop_, start, pool, team_, watch_, true)};
     std::vector<Id> everything(ids_.size());
     std::iota(everything.begin(), everything.end(), Id{0});
     const DerivedRows ridged(source_, ids_, {}, {link.ridge.begin(), link.ridge.end()});
-    return {widemargin::solve(link.problem, ridged, everything, options_, stop_, start, pool_, team_, watch_, true)};
+    return {widemargin::solve(link.problem, ridged, everything, options_, stop_, start, pool, team_, watch_, true)};
   }
 
   const RowSource& source_;
   std::vector<Id> ids_;
-  const Options& options_;
+  Sequence sequence_;
+  std::span<const double> start_;
+  Options options_;
   StopRule stop_;
-  SlabPool& pool_;
   ThreadTeam& team_;
   Watch& watch_;
 };

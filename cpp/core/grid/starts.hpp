@@ -27,9 +27,10 @@ struct LinkSolution : Solution {
   bool repeated = false;  // the last one's, provably
 };
 
-// Any point of a problem, and y - K a there.
+// Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the gradient it comes from.
 struct Point {
   std::vector<double> alpha, gradient;
+  double stretched = 1;
 };
 
 inline double scale(const Link& before, const Link& link, const Solution& last) {
@@ -57,7 +58,7 @@ inline double scale(const Link& before, const Link& link, const Solution& last) 
 inline Point scaled(const Link& before, const Link& link, const Solution& last) {
   const std::size_t n = last.alpha.size();
   const double s = scale(before, link, last);
-  Point point{std::vector<double>(n), std::vector<double>(n)};
+  Point point{std::vector<double>(n), std::vector<double>(n), s};
   for (std::size_t p = 0; p < n; ++p) {
     double& a = point.alpha[p];
     a = s * last.alpha[p];

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "core/simd/ops.hpp"
 
@@ -11,7 +12,8 @@ namespace widemargin::simd {
 namespace baseline {
 namespace {
 
-Lead lead(const double* G, const Flag* rises, const Flag* falls, std::size_t n) {
+template <class N>
+Lead lead(const N* G, const Flag* rises, const Flag* falls, std::size_t n) {
   Lead found{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
   for (std::size_t c = 0; c < n; ++c) {
     if (rises[c] != 0 && G[c] > found.up) found.up = G[c], found.up_at = static_cast<std::int64_t>(c);
@@ -101,13 +103,13 @@ T smallest(const T* values, std::size_t n) {
 }
 
 template <class T>
-Lead move(double* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n) {
-  for (std::size_t c = 0; c < n; ++c) G[c] -= mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]));
+Lead move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n) {
+  for (std::size_t c = 0; c < n; ++c) G[c] = static_cast<Slope<T>>(G[c] - mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c])));
   return lead(G, rises, falls, n);
 }
 
 template <class T>
-Partner best_newton_partner(const double* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, std::size_t n, Pivot i) {
+Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = i.gradient - G[c];
@@ -126,7 +128,7 @@ double truncated_gain(double slope, double curvature, double room) {
 }
 
 template <class T>
-Partner best_ascending_partner(const double* G, const T* Ki, const Real<T>* diagonal, const double* room_down, std::size_t n, Pivot i) {
+Partner best_ascending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_down, std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = i.gradient - G[c];
@@ -139,7 +141,7 @@ Partner best_ascending_partner(const double* G, const T* Ki, const Real<T>* diag
 }
 
 template <class T>
-Partner best_descending_partner(const double* G, const T* Ki, const Real<T>* diagonal, const double* room_up, std::size_t n, Pivot i) {
+Partner best_descending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_up, std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = G[c] - i.gradient;
@@ -152,15 +154,13 @@ Partner best_descending_partner(const double* G, const T* Ki, const Real<T>* dia
 }
 
 template <class T>
-void subtract_rows(double* G, const T* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last) {
+void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last) {
   for (std::size_t c = first; c < last; ++c) {
     double sum = 0;
     for (std::size_t r = 0; r < n_rows; ++r) sum += coefficient[r] * static_cast<double>(rows[r][c]);
-    G[c] -= sum;
+    G[c] = static_cast<Slope<T>>(G[c] - sum);
   }
 }
-
-}  // namespace
 
 bool from_floats(const float* values, Fraction* out, std::size_t n) {
   bool inside = true;
@@ -170,6 +170,22 @@ bool from_floats(const float* values, Fraction* out, std::size_t n) {
   }
   return inside;
 }
+
+template <class T>
+bool pick(const float* row, const std::uint16_t* masks, std::size_t n_masks, T* out, std::size_t) {
+  bool held = true;
+  for (std::size_t b = 0; b < n_masks; ++b)
+    for (unsigned left = masks[b]; left != 0; left &= left - 1, ++out) {
+      const float value = row[16 * b + static_cast<std::size_t>(std::countr_zero(left))];
+      if constexpr (std::is_same_v<T, Fraction>)
+        held = from_floats(&value, out, 1) && held;
+      else
+        *out = value;
+    }
+  return held;
+}
+
+}  // namespace
 
 template <class T>
 const Ops<T>& table() {
@@ -183,7 +199,8 @@ const Ops<T>& table() {
                               .gaussian_from_bits = gaussian_from_bits<T>,
                               .power = power<T>,
                               .smallest = smallest<T>,
-                              .lead = lead,
+                              .pick = pick<T>,
+                              .lead = lead<double>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,
@@ -194,6 +211,8 @@ const Ops<T>& table() {
 template <>
 const Ops<Fraction>& table<Fraction>() {
   static constexpr Ops<Fraction> ops{.from_floats = from_floats,
+                                     .pick = pick<Fraction>,
+                                     .lead = lead<float>,
                                      .move = move<Fraction>,
                                      .best_newton_partner = best_newton_partner<Fraction>,
                                      .best_ascending_partner = best_ascending_partner<Fraction>,

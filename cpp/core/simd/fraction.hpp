@@ -27,4 +27,16 @@ struct RealOf<Fraction> {
 template <class T>
 using Real = typename RealOf<T>::type;
 
+// What gradients are kept in beside values of T. With fractions these are those of a part of the problem, for part of the way.
+template <class T>
+struct SlopeOf {
+  using type = double;
+};
+template <>
+struct SlopeOf<Fraction> {
+  using type = float;
+};
+template <class T>
+using Slope = typename SlopeOf<T>::type;
+
 }  // namespace widemargin::simd

@@ -35,7 +35,7 @@ struct Pivot {
   double room_down;       // a_i - L_i
 };
 
-// T is the storage type of kernel values; gradients and rooms are always double. Where it only matters whether there is room, a flag says so.
+// T is the storage type of kernel values; gradients and rooms are double. Where it only matters whether there is room, a flag says so.
 template <class T>
 struct Ops {
   // out = exp(-gamma * max(squared, 0)) for squared distances
@@ -63,6 +63,8 @@ struct Ops {
   // values <- values^power for values in [0, 1] and power > 0
   void (*power)(T* values, std::size_t n, T power);
   T (*smallest)(const T* values, std::size_t n);
+  // The values whose bits are set, 16 to a mask, in order; there are `count` of them. Always true.
+  bool (*pick)(const float* row, const std::uint16_t* masks, std::size_t n_masks, T* out, std::size_t count);
 
   Lead (*lead)(const double* G, const Flag* rises, const Flag* falls, std::size_t n);
   // G <- G - mu (K_i - K_j), and the new lead [Glasmachers2008, Algorithm 4.2, steps 3 and 4]
@@ -77,15 +79,18 @@ struct Ops {
   void (*subtract_rows)(double* G, const T* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last);
 };
 
-// The loops of an SMO step over fractions.
+// The loops of an SMO step over fractions, with gradients in float.
 template <>
 struct Ops<Fraction> {
   // The nearest fractions; false if a value lies outside of [0, 1].
   bool (*from_floats)(const float* values, Fraction* out, std::size_t n);
-  Lead (*move)(double* G, const Fraction* Ki, const Fraction* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n);
-  Partner (*best_newton_partner)(const double* G, const Fraction* Ki, const float* diagonal, const Flag* falls, std::size_t n, Pivot i);
-  Partner (*best_ascending_partner)(const double* G, const Fraction* Ki, const float* diagonal, const double* room_down, std::size_t n, Pivot i);
-  void (*subtract_rows)(double* G, const Fraction* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last);
+  // The nearest fractions to the values whose bits are set, 16 to a mask, in order; there are `count` of them. False as above.
+  bool (*pick)(const float* row, const std::uint16_t* masks, std::size_t n_masks, Fraction* out, std::size_t count);
+  Lead (*lead)(const float* G, const Flag* rises, const Flag* falls, std::size_t n);
+  Lead (*move)(float* G, const Fraction* Ki, const Fraction* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n);
+  Partner (*best_newton_partner)(const float* G, const Fraction* Ki, const float* diagonal, const Flag* falls, std::size_t n, Pivot i);
+  Partner (*best_ascending_partner)(const float* G, const Fraction* Ki, const float* diagonal, const double* room_down, std::size_t n, Pivot i);
+  void (*subtract_rows)(float* G, const Fraction* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last);
 };
 
 inline constexpr std::size_t sparse_lanes = 16;

@@ -21,7 +21,8 @@ namespace widemargin::smo {
 class NewtonOnFree {
  public:
   // Finds the free variables; what a step on them costs, in units of about a nanosecond. Infinite if there are too few or too many.
-  double cost(const DualState& state, std::size_t capacity) {
+  template <class State>
+  double cost(const State& state, std::size_t capacity) {
     const std::size_t most = std::min(most_free, capacity);
     free_.clear();
     for (std::size_t p = 0; p < state.active && free_.size() <= most; ++p)
@@ -33,7 +34,7 @@ class NewtonOnFree {
 
   // Moves the variables found and updates the gradient of all active ones; false if nothing moved.
   template <class Rows>
-  bool operator()(DualState& state, Rows& rows) {
+  bool operator()(StateFor<Rows>& state, Rows& rows) {
     using T = typename Rows::Value;
     const std::size_t m = free_.size();
     std::vector<const T*> row(m);
@@ -63,7 +64,8 @@ class NewtonOnFree {
   static constexpr std::size_t most_free = 1024, most_cuts = 8;
 
   // Newton steps on ever fewer of the free variables; their sum goes to moved_.
-  bool descend(const DualState& state, double rounding) {
+  template <class State>
+  bool descend(const State& state, double rounding) {
     const std::size_t m = free_.size();
     factor_ = kernel_;
     double trace = 0;
@@ -128,7 +130,8 @@ class NewtonOnFree {
   }
 
   // Fixed variables do not move, and the sum over each group is 0, which cancellation may have spoilt.
-  void balance(const DualState& state, std::vector<double>& u) const {
+  template <class State>
+  void balance(const State& state, std::vector<double>& u) const {
     for (std::size_t r = 0; r < u.size(); ++r)
       if (fixed_[r] != 0) u[r] = 0;
     for (int twice = 0; twice < 2; ++twice) {

@@ -31,7 +31,7 @@ void scan(std::size_t active, Rows& rows, Pass&& pass, Combine&& combine) {
 
 // G <- G - mu (K_i - K_j) and the new lead.
 template <class Rows>
-simd::Lead move_gradient(DualState& state, Rows& rows, const typename Rows::Value* Ki, const typename Rows::Value* Kj, double mu) {
+simd::Lead move_gradient(StateFor<Rows>& state, Rows& rows, const typename Rows::Value* Ki, const typename Rows::Value* Kj, double mu) {
   const auto move = simd::ops<typename Rows::Value>().move;
   const std::vector<simd::Flag>&rises = state.rises_of(0), &falls = state.falls_of(0);
   simd::Lead lead{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
@@ -52,7 +52,7 @@ simd::Lead move_gradient(DualState& state, Rows& rows, const typename Rows::Valu
 // The best partner for the variable at position i; `search` is one of the pair searches of simd::Ops, `room` the rooms or flags it asks
 // for (of the variables of i's group).
 template <class Rows, class Search, class Room>
-simd::Partner best_partner(const DualState& state, Rows& rows, Search search, std::size_t i, const std::vector<Room>& room) {
+simd::Partner best_partner(const StateFor<Rows>& state, Rows& rows, Search search, std::size_t i, const std::vector<Room>& room) {
   const typename Rows::Value* row = rows.row(i);
   const simd::Pivot pivot{state.gradient[i], static_cast<double>(rows.diagonal()[i]), state.room_up[i], state.room_down[i]};
   simd::Partner best{-1, -1};

@@ -10,14 +10,14 @@ struct SelectSecondOrder {
   static constexpr bool ranks_by_truncated_gain = false;
 
   template <class Rows>
-  WorkingSet operator()(const DualState& state, Rows& rows, const simd::Lead& lead, const LastStep& last) const {
+  WorkingSet operator()(const StateFor<Rows>& state, Rows& rows, const simd::Lead& lead, const LastStep& last) const {
     // eta = 0.9 [Glasmachers2008, section 7.1.3]: a planned step this far from Newton's is followed by the exact gain, Algorithm 7.2.
     const bool exact = last.kind == LastStep::Kind::planned && !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);
     return best_pair(state, rows, lead, exact);
   }
 
   template <class Rows>
-  static WorkingSet best_pair(const DualState& state, Rows& rows, const simd::Lead& lead, bool exact) {
+  static WorkingSet best_pair(const StateFor<Rows>& state, Rows& rows, const simd::Lead& lead, bool exact) {
     using T = typename Rows::Value;
     const std::size_t i = static_cast<std::size_t>(lead.up_at);
     const simd::Ops<T>& ops = simd::ops<T>();

@@ -30,7 +30,7 @@ class Leaps {
   static double step_cost(std::size_t active) { return static_cast<double>(active + 64); }
 
   template <class Rows>
-  bool after_step(DualState& state, Rows& rows, const simd::Lead& lead) {
+  bool after_step(StateFor<Rows>& state, Rows& rows, const simd::Lead& lead) {
     if (shortest_wait_ == 0 || ++steps_ < wait_) return false;
     saved_ += static_cast<double>(steps_) * step_cost(state.active);
     steps_ = 0;
@@ -66,12 +66,12 @@ class PartOfLarger {
   PartOfLarger(const Leaps& leaps, double tolerance) : leaps_(leaps), tolerance_(tolerance) {}
 
   template <class Rows>
-  bool tidy(DualState& state, Rows& rows, const simd::Lead& lead) {
+  bool tidy(StateFor<Rows>& state, Rows& rows, const simd::Lead& lead) {
     const bool leapt = leaps_.after_step(state, rows, lead);
     return (++steps_ % steps_per_crossing == 0 && state.cross()) || leapt;
   }
   template <class Rows>
-  Verdict verify(DualState& state, Rows&) {
+  Verdict verify(StateFor<Rows>& state, Rows&) {
     return state.cross() && violation_of(state.lead()) > tolerance_ ? Verdict::go_on : Verdict::certified;
   }
 
@@ -126,7 +126,7 @@ class Housekeeping {
 
 // Adds its steps to `iterations` as it goes: the count is right however it ends.
 template <Rows R, Selector<R> Select, Stepper<R, Select> Step, Keeper<R> Keep>
-Reason run(DualState& state, R& rows, const StopRule& stop, Patience& patience, const Select& select, const Step& step, Keep& keeper,
+Reason run(StateFor<R>& state, R& rows, const StopRule& stop, Patience& patience, const Select& select, const Step& step, Keep& keeper,
            std::int64_t& iterations) {
   LastStep last;
   simd::Lead lead = state.lead();

@@ -6,13 +6,13 @@
 namespace widemargin::smo {
 
 struct StepNewton {
-  template <class Selector>
-  WorkingSet reconsider(const DualState&, const Selector&, const WorkingSet& B, const LastStep&) const {
+  template <class State, class Selector>
+  WorkingSet reconsider(const State&, const Selector&, const WorkingSet& B, const LastStep&) const {
     return B;
   }
 
-  template <class T>
-  double operator()(const DualState& state, const WorkingSet& B, const T*, const T*, LastStep& last) const {
+  template <class State, class T>
+  double operator()(const State& state, const WorkingSet& B, const T*, const T*, LastStep& last) const {
     const double newton = newton_step(state, B), mu = std::clamp(newton, shortest_step(state, B), longest_step(state, B));
     last.kind = mu == newton ? LastStep::Kind::free : LastStep::Kind::bounded;
     last.size_ratio = 1;

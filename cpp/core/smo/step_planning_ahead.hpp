@@ -14,22 +14,22 @@ class StepPlanningAhead {
   explicit StepPlanningAhead(std::size_t recent) : recent_(recent) {}
 
   // After a planned step the working sets it counted on compete with the selected one: B(t-2) and older.
-  template <class Selector>
-  WorkingSet reconsider(const DualState& state, const Selector&, const WorkingSet& B, const LastStep& last) const {
+  template <class State, class Selector>
+  WorkingSet reconsider(const State& state, const Selector&, const WorkingSet& B, const LastStep& last) const {
     if (last.kind != LastStep::Kind::planned) return B;
     const bool exact = Selector::ranks_by_truncated_gain || !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);
-    const auto gain = exact ? truncated_gain : newton_gain;
+    const auto gain = [&](const WorkingSet& set) { return exact ? truncated_gain(state, set) : newton_gain(state, set); };
     WorkingSet best = B;
     for (std::size_t t = 1; t < last.recent.size(); ++t) {
       WorkingSet planned = last.recent[t];
       if (slope(state, planned) < 0) std::swap(planned.i, planned.j);  // the second step may have been planned backwards
-      if (violating(state, planned) && gain(state, planned) > gain(state, best)) best = planned;
+      if (violating(state, planned) && gain(planned) > gain(best)) best = planned;
     }
     return best;
   }
 
-  template <class T>
-  double operator()(const DualState& state, const WorkingSet& B, const T* Ki, const T* Kj, LastStep& last) const {
+  template <class State, class T>
+  double operator()(const State& state, const WorkingSet& B, const T* Ki, const T* Kj, LastStep& last) const {
     const double newton = newton_step(state, B);
     double mu = std::clamp(newton, shortest_step(state, B), longest_step(state, B));
     LastStep::Kind kind = mu == newton ? LastStep::Kind::free : LastStep::Kind::bounded;
@@ -53,8 +53,8 @@ class StepPlanningAhead {
     double mu, gain;
   };
 
-  template <class T>
-  static Plan plan_for(const DualState& state, const WorkingSet& B, const WorkingSet& next, const T* Ki, const T* Kj) {
+  template <class State, class T>
+  static Plan plan_for(const State& state, const WorkingSet& B, const WorkingSet& next, const T* Ki, const T* Kj) {
     constexpr Plan none{false, 0, 0};
     if (next.i >= state.active || next.j >= state.active) return none;
     const double Q11 = B.curvature, Q22 = next.curvature;

@@ -23,27 +23,34 @@ struct LastStep {
   std::deque<WorkingSet> recent;   // most recent first
 };
 
-inline double slope(const DualState& state, const WorkingSet& B) { return state.gradient[B.i] - state.gradient[B.j]; }
+template <class N>
+double slope(const BasicDualState<N>& state, const WorkingSet& B) { return static_cast<double>(state.gradient[B.i]) - static_cast<double>(state.gradient[B.j]); }
 
-inline double newton_step(const DualState& state, const WorkingSet& B) { return slope(state, B) / B.curvature; }
+template <class N>
+double newton_step(const BasicDualState<N>& state, const WorkingSet& B) { return slope(state, B) / B.curvature; }
 
 // [L, U] of a step along v_B [Glasmachers2008, section 4.3.3]
-inline double longest_step(const DualState& state, const WorkingSet& B) { return std::min(state.room_up[B.i], state.room_down[B.j]); }
-inline double shortest_step(const DualState& state, const WorkingSet& B) { return -std::min(state.room_down[B.i], state.room_up[B.j]); }
+template <class N>
+double longest_step(const BasicDualState<N>& state, const WorkingSet& B) { return std::min(state.room_up[B.i], state.room_down[B.j]); }
+template <class N>
+double shortest_step(const BasicDualState<N>& state, const WorkingSet& B) { return -std::min(state.room_down[B.i], state.room_up[B.j]); }
 
 // eq. 4.6 without its factor 1/2
-inline double newton_gain(const DualState& state, const WorkingSet& B) {
+template <class N>
+double newton_gain(const BasicDualState<N>& state, const WorkingSet& B) {
   const double l = slope(state, B);
   return l * l / B.curvature;
 }
 
 // g_B: the gain of the truncated step
-inline double truncated_gain(const DualState& state, const WorkingSet& B) {
+template <class N>
+double truncated_gain(const BasicDualState<N>& state, const WorkingSet& B) {
   const double l = slope(state, B), mu = std::min(l / B.curvature, longest_step(state, B));
   return mu * (l - 0.5 * B.curvature * mu);
 }
 
-inline bool violating(const DualState& state, const WorkingSet& B) {
+template <class N>
+bool violating(const BasicDualState<N>& state, const WorkingSet& B) {
   return B.i < state.active && B.j < state.active && longest_step(state, B) > 0 && slope(state, B) > 0;
 }
 

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_outlier_detector
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
-from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection import check_cv
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
-from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
-from sklearn.utils.validation import _check_method_params, _num_samples
+from sklearn.utils.validation import _check_method_params
 
-from widemargin._runtime import thread_count
 from widemargin.estimators.novelty import NoveltyMachine
 from widemargin.estimators.one_class_scores import RejectionScore
-from widemargin.estimators.prepared_examples import Share
-from widemargin.estimators.search_metadata import fit_parameters
+from widemargin.estimators.search_costs import measure_search
+from widemargin.estimators.search_data import SearchData, machine_of
+from widemargin.estimators.search_plans import require_plan, require_suitable_plan
 from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothest, tied
 from widemargin.estimators.search_results import Mask, as_results, leave_blank, missing_from, remarks, scored
 from widemargin.estimators.search_run import INTERRUPTED, STOPPED, Found, SearchRun, identity, listener
-from widemargin.estimators.search_scoring import Scoring
-from widemargin.estimators.search_starts import require_plan
-from widemargin.estimators.shared_search import SearchData, SharedSearch, machine_of
-from widemargin.estimators.splits import family_of
-from widemargin.estimators.validation import check_weights, require_number
+from widemargin.estimators.search_setup import search_data, why_plain
+from widemargin.estimators.search_units import Deadline
+from widemargin.estimators.shared_search import SharedSearch
+from widemargin.estimators.validation import require_number
+from widemargin.search import CostMatrix, Plan, Work
 from widemargin.study import EvaluationTasks, Journal, SearchTasks, progress_for, with_callbacks
 
 
@@ -61,10 +60,11 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         that take long wait for the others.
     memory : float or "auto", default="auto"
         Megabytes that kernel matrices may take; "auto" is half of the free memory.
-    plan : {"heuristic", "learn", "cold"}, default="heuristic"
+    plan : {"heuristic", "learn", "cold"} or widemargin.search.Plan, default="heuristic"
         Where the first machine of each chain starts. "heuristic": on the first split from the neighbouring kernel
         width, on the others from the first split. "learn": the same, unless the steps counted so far say that starting
-        from nothing is cheaper. "cold": always from nothing. Machines meet the same tolerance in any case.
+        from nothing is cheaper. "cold": always from nothing. A plan for the graph of this search's candidates (see
+        :meth:`measure_costs`) is walked on every split. Machines meet the same tolerance in any case.
     journal : path, default=None
         File to which finished evaluations are added, each chain's together, written through to the disk. The same call
         with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
@@ -126,7 +126,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         return_train_score: bool = False,
         max_time: float | None = None,
         memory: float | str = "auto",
-        plan: str = "heuristic",
+        plan: str | Plan = "heuristic",
         journal: str | PathLike[str] | None = None,
         progress: Any = None,
     ) -> None:
@@ -163,13 +163,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         GridSearchCV
             The search itself.
         """
-        self._validate_params()
-        if self.max_time is not None:
-            require_number("max_time", self.max_time, above=0)
-        if self.memory != "auto":
-            require_number("memory", self.memory, above=0)
-        require_plan(self.plan)
         began = time.perf_counter()
+        self._check_options()
         if y is not None and self.scoring is None and isinstance(machine_of(self.estimator), NoveltyMachine):
             raise TypeError(
                 f"scoring=None says nothing about labels: {type(machine_of(self.estimator)).__name__} has no score of "
@@ -178,25 +173,76 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         reason = self._why_plain(params)
         if reason is not None:
             return self._fit_alone(reason, X, y, params)
-        scorers, refit_metric = self._get_scorers()
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
-        routed = self._get_routed_params_for_fit(params)
-        self._checked_cv_orig = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        everything = np.arange(_num_samples(X))  # splitters may give masks, or count from the end
-        splits = [(everything[a], everything[b]) for a, b in self._checked_cv_orig.split(X, y, **routed.splitter.split)]
-        self.n_splits_ = len(splits)
-        candidates = list(ParameterGrid(self.param_grid))
-        search = self._search(X, y, splits, candidates, scorers, routed)
-        for remark in self._search_and_refit(search, X, y, params, routed.estimator.fit, refit_metric, began):
+        data, fit_params, refit_metric = self._search_data(X, y, params)
+        require_suitable_plan(self.plan, machine_of(self.estimator), data.candidates)
+        self.n_splits_ = len(data.splits)
+        for remark in self._search_and_refit(SharedSearch(data), X, y, params, fit_params, refit_metric, began):
             warnings.warn(remark, stacklevel=2)
         return self
+
+    def measure_costs(
+        self, X: Any, y: Any = None, *, cost: str | Callable[[Work], float] = "operations", **params: Any
+    ) -> CostMatrix:
+        """Measure what every candidate costs from nothing, and from each of its neighbours [Timm2009, section 3.2].
+
+        Machines are trained on the first split, one after the other: each from nothing, then from every neighbour on
+        the grid, about five for a candidate. The best plan for these costs, ``minimum_arborescence(costs)``, is one
+        that `plan` accepts, here and in searches of the same grid on other data. `max_time` holds for the measurement.
+
+        Parameters
+        ----------
+        X, y, **params
+            As in `fit`.
+        cost : {"operations", "seconds"} or callable (Work) -> float, default="operations"
+            "operations" counts the entries that steps go through, and kernel values where they do not fit into memory:
+            the same on every machine.
+
+        Returns
+        -------
+        widemargin.search.CostMatrix
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from widemargin import SVC, GridSearchCV
+        >>> from widemargin.search import minimum_arborescence
+        >>> X, y = load_iris(return_X_y=True)
+        >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5)
+        >>> tree = minimum_arborescence(search.measure_costs(X, y))
+        >>> search.set_params(plan=tree).fit(X, y).best_params_
+        {'C': 1, 'gamma': 0.1}
+        """
+        began = time.perf_counter()
+        self._check_options()
+        reason = self._why_plain(params)
+        if reason is not None:
+            raise ValueError(f"measure_costs needs a search that shares work. {reason}.")
+        X, y = indexable(X, y)
+        data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
+        shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
+        deadline = None if self.max_time is None else began + float(self.max_time)
+        return measure_search(data, cost, Deadline(deadline), shown)
+
+    def _check_options(self) -> None:
+        self._validate_params()
+        if self.max_time is not None:
+            require_number("max_time", self.max_time, above=0)
+        if self.memory != "auto":
+            require_number("memory", self.memory, above=0)
+        require_plan(self.plan)
+
+    def _why_plain(self, params: Mapping[str, Any]) -> str | None:
+        return why_plain(self.estimator, self.param_grid, self._get_routed_params_for_fit(params).estimator.fit)
 
     def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> Self:
         """Search as scikit-learn does, for a reason."""
         for name in ("max_time", "journal", "progress"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}={getattr(self, name)!r} needs a search that shares work. {reason}.")
+        if isinstance(self.plan, Plan):
+            raise ValueError(f"A plan needs a search that shares work. {reason}.")
         warnings.warn(
             f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
             PlainSearchWarning,
@@ -248,62 +294,13 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         scorers, refit_metric = super()._get_scorers()
         return scorers, refit_metric
 
-    def _why_plain(self, params: Mapping[str, Any]) -> str | None:
-        """Say why work cannot be shared, if it cannot."""
-        machine = machine_of(self.estimator)
-        family = family_of(machine)
-        if family is None:
-            return f"{type(machine).__name__} is no machine whose candidates can share work"
-        if isinstance(self.estimator, Pipeline) and self.estimator.memory is not None:
-            return "The pipeline caches its steps in `memory`"
-        settings = [machine.get_params(deep=False)]
-        last = self.estimator.steps[-1][0] + "__" if isinstance(self.estimator, Pipeline) else ""
-        for grid in [self.param_grid] if isinstance(self.param_grid, Mapping) else list(self.param_grid):
-            for key, values in grid.items():
-                if last and key == last[:-2]:
-                    return f"The grid replaces the machine itself ({key!r})"
-                if key.startswith(last):
-                    settings.extend({key.removeprefix(last): value} for value in values)
-        for reason in map(family.why_alone, settings):
-            if reason is not None:
-                return reason
-        others = fit_parameters(self.estimator, self._get_routed_params_for_fit(params).estimator.fit).others
-        return f"Fit parameters other than the machine's weights were given ({', '.join(others)})" if others else None
-
-    def _search(
-        self, X: Any, y: Any, splits: Sequence[Any], candidates: Sequence[Any], scorers: Any, routed: Any
-    ) -> SharedSearch:
-        machine = clone(machine_of(self.estimator))
-        given = fit_parameters(self.estimator, routed.estimator.fit)
-        weights = check_weights(given.weights, _num_samples(X))
-        X_checked, targets = X, None if y is None else np.asarray(y)
-        if is_outlier_detector(machine):
-            X_checked = X if isinstance(self.estimator, Pipeline) else machine._check_examples(X)
-        elif isinstance(self.estimator, Pipeline):
-            _, targets = machine._check_examples_and_labels(np.zeros((_num_samples(X), 1)), y)
-        elif is_classifier(machine):
-            X_checked, targets = machine._check_examples_and_labels(X, y)
-        else:
-            X_checked, targets = machine._check_examples_and_numbers(X, y)
-        if not isinstance(self.estimator, Pipeline):
-            machine._checked_kernel(X_checked, weights)  # tells, once, of rows and a kernel that do not suit each other
-        accuracy = is_classifier(machine) and (self.scoring is None or self.scoring == "accuracy")
-        data = SearchData(
-            self.estimator,
-            candidates,
-            X_checked,
-            targets,
-            splits,
-            weights,
-            Scoring(scorers, dict(routed.scorer.score), self.error_score, accuracy),
-            rows=X,
-            raises=self.error_score == "raise",
-            return_train_score=bool(self.return_train_score),
-            share=Share(self.memory, threads=thread_count(self.n_jobs)),
-            plan=self.plan,
-            fit_params=dict(routed.estimator.fit) if given.of_steps else {},
-        )
-        return SharedSearch(data)
+    def _search_data(self, X: Any, y: Any, params: Mapping[str, Any]) -> tuple[SearchData, Any, str]:
+        """Return what a search is about, what else its estimator is fitted with, and the metric that decides."""
+        scorers, refit_metric = self._get_scorers()
+        routed = self._get_routed_params_for_fit(params)
+        self._checked_cv_orig = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splits = list(self._checked_cv_orig.split(X, y, **routed.splitter.split))
+        return search_data(self, X, y, splits, scorers, routed), routed.estimator.fit, refit_metric
 
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float

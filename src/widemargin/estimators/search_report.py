@@ -14,8 +14,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
+from widemargin.estimators.search_data import machine_of
 from widemargin.estimators.search_run import Found
-from widemargin.estimators.shared_search import SharedSearch, machine_of
+from widemargin.estimators.shared_search import SharedSearch
 
 #: Relative difference below which scores are equal: means of the same scores may differ in their last digits.
 ROUNDING = 1e-12

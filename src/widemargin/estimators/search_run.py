@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from widemargin.estimators.search_data import Evaluation, SearchData, Unit
 from widemargin.estimators.search_turns import Turns
 from widemargin.estimators.search_workers import Workers
-from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, Unit
+from widemargin.estimators.shared_search import SharedSearch
 from widemargin.study import EvaluationTasks, Journal, Progress, SilentProgress, fingerprint
 
 Found = dict[tuple[int, int], Evaluation]

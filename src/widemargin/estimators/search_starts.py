@@ -1,25 +1,26 @@
-"""Where the chains of a search start: a backbone across the kernel widths, and from there to the other splits.
+"""Where the chains of a search start: at the solutions of other chains, as a walk through all of them says.
 
-The first machine of every chain is trained on the first split, from the solution that the plan names: that of the
-neighbouring width. Chains of the other splits start from the same machine on the first split. What a chain starts from
-so depends on the search alone, not on who works on what, or when.
+Whoever needs a machine to start from trains it, with what it needs itself, or waits for the one who does. What a chain
+starts from so depends on the search alone, not on who works on what, or when.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.machines.dual import Outcome, Vector
-from widemargin.search import GridGraph, LearningPlan, heuristic_plan
+from widemargin.machines.chain import LinkSolution
+from widemargin.machines.dual import Vector
+from widemargin.search import Chain
 
-#: Names of plans.
-PLANS = ("heuristic", "learn", "cold")
+#: A machine: the numbers of its split and of its candidate.
+Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -54,74 +55,129 @@ class Start:
 
 
 @dataclass(frozen=True)
-class FirstMachine:
-    """The first machine of a chain on the first split, and what it took."""
+class Stretch:
+    """A part of a chain, solved on a split: for each candidate the links of its functions; the last one as a start."""
 
+    links: list[list[LinkSolution]]
     start: Start
-    iterations: int
-    kernel_evaluations: int
-    seconds: float
 
-    @classmethod
-    def of(cls, start: Start, outcomes: Sequence[Outcome]) -> FirstMachine:
-        """Add up what the solves of its functions took."""
-        took = [(one.iterations, one.kernel_evaluations, one.seconds) for one in outcomes]
-        iterations, kernel_evaluations, seconds = (sum(part) for part in zip(*took, strict=True))
-        return cls(start, int(iterations), int(kernel_evaluations), seconds)
+    @property
+    def iterations(self) -> int:
+        """The steps that all links took together."""
+        return sum(link.solution.outcome.iterations for links in self.links for link in links)
 
 
-#: Trains the first candidate of a chain on the first split, from a start or from nothing; None if time ran out.
-Trains = Callable[[tuple[int, ...], Start | None], FirstMachine | None]
+class Trains(Protocol):
+    """Trains candidates of a chain on a split, each from the one before."""
+
+    def __call__(
+        self, split: int, candidates: tuple[int, ...], start: Start | None, joint: int | None
+    ) -> Stretch | None:
+        """Train from a start or from nothing; return None if that failed, or if time ran out.
+
+        If `joint` is given, the start is the solution of that candidate, and the chain goes on from there.
+        """
 
 
-class Backbone:
-    """The first machines of all chains, each trained once, when it is first asked for.
+@dataclass(frozen=True)
+class Beginning:
+    """What is known of a chain on a split: its first candidates, in stretches, and where the others start.
+
+    `joint` is the candidate whose solution that is, if the chain goes on from there.
+    """
+
+    candidates: tuple[int, ...] = ()
+    stretches: Sequence[Stretch] = ()
+    start: Start | None = None
+    joint: int | None = None
+
+
+class Walk(ABC):
+    """A way through the chains of a search, on all splits.
+
+    Machines that others start from are trained when they are first asked for, and kept as starts. A chain whose unit
+    comes along later does not train them again.
 
     Parameters
     ----------
-    plan : {"heuristic", "learn"}
-        "heuristic" goes from each width to the next larger one; "learn" starts from nothing instead, where the steps
-        counted so far say that this is cheaper.
-    candidates : sequence of mappings
-    chains : sequence of tuples of int
-        Candidates of each chain, in its order.
+    chains : sequence of Chain
+        Candidates of each chain in its order; those that share a kernel had better be side by side.
     """
 
-    def __init__(self, plan: str, candidates: Sequence[Mapping[str, Any]], chains: Sequence[tuple[int, ...]]) -> None:
-        self._chains = list(chains)
-        self._numbers = {chain: number for number, chain in enumerate(self._chains)}
-        graph = GridGraph.from_candidates([candidates[chain[0]] for chain in self._chains])
-        # In a pipeline, names of parameters end in those that the machine knows.
-        widths = next((name for name in graph.axes if name.rpartition("__")[2] == "gamma"), "gamma")
-        self._prior = heuristic_plan(graph, along="", across=widths)
-        # One for each part of the grid, in which there is one order: the same is learnt whoever works on what.
-        parts = [(part, LearningPlan(self._prior)) for part in graph.components()] if plan == "learn" else []
-        self._learning = {number: own for part, own in parts for number in part}
-        self._locks = [threading.Lock() for _ in self._chains]
-        self._known: dict[int, FirstMachine] = {}
+    def __init__(self, chains: Sequence[Chain]) -> None:
+        self.chains = [chain.nodes for chain in chains]
+        self._of_nodes = {chain.nodes: chain for chain in chains}
+        self._of_node = {node: chain for chain in chains for node in chain.nodes}
+        self._guard = threading.Lock()
+        self._locks: dict[Place, threading.RLock] = {}
+        self._starts: dict[Place, Start] = {}
+        self._links: dict[Place, list[list[LinkSolution]]] = {}
 
-    def first(self, chain: tuple[int, ...], train: Trains) -> FirstMachine | None:
-        """Return the first machine of a chain; None if it could not be trained to its end."""
-        return self._first(self._numbers[chain], train)
+    @abstractmethod
+    def before(self, split: int, chain: Chain) -> Place | None:
+        """Return the machine that the first one of a chain starts from on a split; None for nothing."""
 
-    def _first(self, number: int, train: Trains) -> FirstMachine | None:
-        with self._locks[number]:  # the plan has no circles, nor have those who wait
-            if number not in self._known:
-                parent = self._prior.parents[number]
-                before = None if parent is None else self._first(parent, train)
-                start = None if before is None else parent
-                if number in self._learning and start is not None:
-                    start = self._learning[number].next_start(number, {start})
-                made = train(self._chains[number], None if start is None or before is None else before.start)
-                if made is None:
+    @abstractmethod
+    def joint(self, chain: Chain) -> int | None:
+        """Return the candidate that the first one of a chain follows as if it were of the same chain, if it does."""
+
+    @abstractmethod
+    def wanted(self, split: int, candidate: int) -> bool:
+        """Tell whether others start from a machine."""
+
+    def begin(self, split: int, candidates: tuple[int, ...], train: Trains) -> Beginning:
+        """Begin a chain on a split, with the machines that others start from."""
+        stretches: list[Stretch] = []
+        done = 0
+        for at, candidate in enumerate(candidates):
+            if self.wanted(split, candidate):
+                stretch = self._taken((split, candidate), train)
+                if stretch is None:
+                    break
+                stretches.append(stretch)
+                done = at + 1
+        if stretches:
+            return Beginning(candidates[:done], stretches, stretches[-1].start, candidates[done - 1])
+        return Beginning((), (), *self._origin(split, self._of_nodes[candidates], train))
+
+    def start(self, place: Place, train: Trains) -> Start | None:
+        """Return a machine that is wanted, as a start; None if it could not be trained."""
+        with self._lock_of(place):  # a walk has no circles, nor have those who wait
+            if place not in self._starts:
+                stretch = self._solve(place, train)
+                if stretch is None:
                     return None
-                self._known[number] = made
-                if number in self._learning:
-                    self._learning[number].learn((start, number), made.iterations)
-            return self._known[number]
+                self._starts[place], self._links[place] = stretch.start, stretch.links
+            return self._starts[place]
 
+    def _taken(self, place: Place, train: Trains) -> Stretch | None:
+        """Return the stretch that ends in a machine; its links, which are large, are not kept any longer."""
+        with self._lock_of(place):
+            start = self.start(place, train)
+            if start is None:
+                return None
+            links = self._links.pop(place, None)
+            # Nothing is left for a chain that comes a second time, as one does whose worker was lost.
+            return self._solve(place, train) if links is None else Stretch(links, start)
 
-def require_plan(plan: Any) -> None:
-    """Refuse what is no plan."""
-    if plan not in PLANS:
-        raise ValueError(f"plan must be one of {', '.join(map(repr, PLANS))}; got {plan!r}.")
+    def _solve(self, place: Place, train: Trains) -> Stretch | None:
+        """Train a machine and those before it on its chain, back to the last one that is wanted as well."""
+        split, candidate = place
+        chain = self._of_node[candidate]
+        end = chain.nodes.index(candidate)
+        begin = max((at + 1 for at in range(end) if self.wanted(split, chain.nodes[at])), default=0)
+        if begin == 0:
+            return train(split, chain.nodes[: end + 1], *self._origin(split, chain, train))
+        joint = chain.nodes[begin - 1]
+        start = self.start((split, joint), train)
+        return None if start is None else train(split, chain.nodes[begin : end + 1], start, joint)
+
+    def _origin(self, split: int, chain: Chain, train: Trains) -> tuple[Start | None, int | None]:
+        """Return what the first machine of a chain starts from, and the joint if there is one."""
+        before = self.before(split, chain)
+        start = None if before is None else self.start(before, train)
+        return start, None if start is None else self.joint(chain)
+
+    def _lock_of(self, place: Place) -> threading.RLock:
+        with self._guard:
+            return self._locks.setdefault(place, threading.RLock())

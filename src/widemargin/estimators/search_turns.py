@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from widemargin.estimators.search_data import Unit
 from widemargin.estimators.search_units import Deadline
-from widemargin.estimators.shared_search import Unit
 
 #: A unit that was cut short runs again once it would get so many times what it had: it begins with its first machine.
 WORTHWHILE = 1.5

@@ -17,7 +17,8 @@ import numpy as np
 from sklearn import config_context, get_config
 
 from widemargin._runtime import single_threaded_blas
-from widemargin.estimators.shared_search import Evaluation, SearchData, SharedSearch, Unit
+from widemargin.estimators.search_data import Evaluation, SearchData, Unit
+from widemargin.estimators.shared_search import SharedSearch
 
 #: Seconds after which a process lets go of a search that nobody asks for; a unit that comes late builds it again.
 KEEP_SECONDS = 20.0

@@ -27,8 +27,9 @@ from sklearn import get_config
 from sklearn.base import clone
 
 from widemargin._runtime import single_threaded_blas, thread_count
+from widemargin.estimators.search_data import Unit
 from widemargin.estimators.search_units import HERE, Deadline, Done, evaluate, evaluate_sent
-from widemargin.estimators.shared_search import SharedSearch, Unit
+from widemargin.estimators.shared_search import SharedSearch
 
 #: Times in a row that workers may be lost before anything is finished.
 ATTEMPTS = 3

@@ -2,91 +2,52 @@
 
 from __future__ import annotations
 
-import copy
-import threading
 import time
 import traceback
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import chain as concatenated
+from itertools import islice
+from typing import Any, NamedTuple
 
-import numpy as np
-import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
-from widemargin.estimators.prepared_examples import PreparedExamples, Share
-from widemargin.estimators.search_metadata import behind_steps
-from widemargin.estimators.search_scoring import Scoring
-from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
-from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, family_of
+from widemargin.estimators.prepared_examples import PreparedExamples
+from widemargin.estimators.search_candidates import Candidates
+from widemargin.estimators.search_data import Evaluation, SearchData, Unit, machine_of
+from widemargin.estimators.search_examples import SearchExamples
+from widemargin.estimators.search_plans import walk_of
+from widemargin.estimators.search_starts import Beginning, Start, Stretch
+from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
 from widemargin.kernels import KernelParameters
-from widemargin.kernels.rows import count, take
+from widemargin.kernels.rows import take
 from widemargin.machines.chain import LinkSolution, ended_early
-from widemargin.machines.dual import Solution, StopRule, Vector
-
-Parameters = Mapping[str, Any]
-
-#: Kernels held at once: those of a pipeline's splits differ.
-SHARED_KERNELS = 2
+from widemargin.machines.dual import Solution, StopRule
 
 
-@dataclass(frozen=True)
-class Unit:
-    """Candidates that differ in C alone, in its order, on one split: what is solved in one go."""
+class Setting(NamedTuple):
+    """What the candidates of a unit have in common."""
 
-    split: int
-    candidates: tuple[int, ...]
-
-
-@dataclass
-class Evaluation:
-    """What a candidate came to on a split, in the words of scikit-learn's results."""
-
-    candidate: int
-    split: int
-    test_scores: Any
-    train_scores: Any
-    n_test_samples: int
-    fit_time: float
-    score_time: float
-    fit_error: str | None = None
-    iterations: int = 0
-    repeated: bool = False
-    converged: bool = True
-    kernel_evaluations: int = 0
+    split: SplitMachines
+    prepared: PreparedExamples
+    kernel: KernelParameters
 
 
 @dataclass(frozen=True)
-class SearchData:
-    """Everything that stays the same throughout a search.
+class Trained:
+    """A candidate trained on a split: a link for each of its functions, and seconds that it cost besides solving."""
 
-    `X` and `y` are checked, `rows` are the examples as the user gave them. `raises` lets failures of a machine end the
-    search. `plan` says where chains start. `fit_params` are for the steps before the machine.
-    """
+    links: Sequence[LinkSolution]
+    setting: Setting
+    overhead: float
 
-    estimator: Any
-    candidates: Sequence[Parameters]
-    X: Any
-    y: Any
-    splits: Sequence[tuple[Rows, Rows]]
-    weights: Vector
-    scoring: Scoring
-    rows: Any = None
-    raises: bool = False
-    return_train_score: bool = False
-    share: Share = field(default_factory=Share)
-    plan: str = "heuristic"
-    fit_params: Mapping[str, Any] = field(default_factory=dict)
-
-
-def machine_of(estimator: Any) -> Any:
-    """Return the machine at the end of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    @property
+    def solutions(self) -> list[Solution]:
+        """The solutions of the functions."""
+        return [link.solution for link in self.links]
 
 
 class SharedSearch:
@@ -101,20 +62,13 @@ class SharedSearch:
         self.data = data
         self._signal = _core.StopSignal()
         self._only_predicts = data.scoring.only_predicts()
-        self._lock = threading.Lock()
-        self._shared: OrderedDict[Any, PreparedExamples] = OrderedDict()
-        self._splits: dict[Any, SplitMachines] = {}
-        self._held_out: dict[int, tuple[Any, Any]] = {}
         family = family_of(machine_of(data.estimator))
         assert family is not None
-        self._family = family
-        self._names = frozenset(machine_of(data.estimator).get_params(deep=False))
-        self._prefixes = [self._prefix(c) for c in range(len(data.candidates))]
-        self.failures: dict[int, str] = {}
-        self.machines = [self._machine(c) for c in range(len(data.candidates))]
-        self._chains = self._lines()
-        starts = data.plan != "cold" and family.takes_start
-        self._backbone = Backbone(data.plan, data.candidates, self._chains) if starts else None
+        self._examples = SearchExamples(data, family)
+        self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
+        self.machines, self.failures = self.candidates.machines, self.candidates.failures
+        self._walk = walk_of(data.plan, self.candidates)
+        self._chains = self.candidates.lines if self._walk is None else self._walk.chains
 
     def units(self) -> list[Unit]:
         """List the units, those that share a kernel side by side."""
@@ -123,52 +77,63 @@ class SharedSearch:
             return [Unit(split, chain) for split in splits for chain in self._chains]
         return [Unit(split, chain) for chain in self._chains for split in splits]
 
-    def _lines(self) -> list[tuple[int, ...]]:
-        """Sort candidates into chains."""
-        able = [number for number in range(len(self.machines)) if number not in self.failures]
-        chainable = {number: self._family.chained(self.machines[number]) for number in able}
-        # A chain goes along a parameter that the candidates differ in, if there is one.
-        names_of_all = set[str]().union(*chainable.values())
-        values = {name: {getattr(self.machines[number], name) for number in able} for name in names_of_all}
-        in_grid = {key.rpartition("__")[2] for one in self.data.candidates for key in one}.intersection(self._names)
-        lines: dict[Any, list[int]] = {}
-        for number, names in chainable.items():
-            along = next((name for name in names if len(values[name]) > 1), names[0])
-            others = {name: getattr(self.machines[number], name) for name in in_grid if name != along}
-            lines.setdefault((self._prefixes[number][0], along, _key(others)), []).append(number)
-        chains = []
-        for (_, along, _), line in lines.items():
-            places = {number: float(getattr(self.machines[number], along)) for number in line}
-            chains.append(tuple(sorted(line, key=places.__getitem__)))
-        return chains
+    def evaluate(
+        self, unit: Unit, max_seconds: float | None = None, finished: Callable[[Evaluation], None] | None = None
+    ) -> list[Evaluation]:
+        """Train and score the candidates of a unit; fewer of them if time runs out.
 
-    def evaluate(self, unit: Unit, max_seconds: float | None = None) -> list[Evaluation]:
-        """Train and score the candidates of a unit; fewer of them if time runs out."""
+        With `finished`, which gets every evaluation as soon as there is one, candidates are trained one by one; without
+        it, all of them before the first is scored, which is faster where machines take less than a millisecond.
+        """
         began = time.perf_counter()
-        refused: list[Evaluation] = []
+        evaluations: list[Evaluation] = []
+
+        def add(some: Iterable[Evaluation]) -> None:
+            for one in some:
+                evaluations.append(one)
+                if finished is not None:
+                    finished(one)
+
+        able = unit
         try:
-            chain = unit.candidates
-            unit, refused = self._trainable(unit)
-            if not unit.candidates:
-                return refused
-            first = self._first(chain, began, max_seconds)
-            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
-            found, split, prepared, kernel = self._train(unit, left, None if first is None else first.start)
-            if first is not None and unit.split == 0 and unit.candidates[0] == chain[0]:
-                found[0][0] = _charged(found[0][0], first.iterations, first.kernel_evaluations, first.seconds)
+            able, refused = self._trainable(unit)
         except Exception:
-            if self.data.raises:
-                raise
-            return [*refused, *(self.missing(c, unit.split, traceback.format_exc()) for c in unit.candidates)]
-        solved = sum(link.solution.outcome.seconds for links in found for link in links)
-        # What all links needed together (their kernel) is charged to each alike.
-        each = max(0.0, time.perf_counter() - began - solved) / len(unit.candidates)
-        evaluations = refused
-        for candidate, *links in zip(unit.candidates, *found, strict=False):
-            if self.stopping or any(ended_early(link.solution) for link in links):
-                break
-            evaluations.append(self._scored(candidate, unit.split, split, links, each, prepared, kernel))
+            add(self._failed(unit))
+            return evaluations
+        add(refused)
+        left = list(able.candidates)
+        with closing(self._trained(able, unit.candidates, began, max_seconds, finished is not None)) as trained:
+            while left and not self._signal.requested:
+                try:
+                    one = next(trained, None)
+                except Exception:
+                    add(self._failed(Unit(unit.split, tuple(left))))
+                    break
+                if one is None or any(ended_early(solution) for solution in one.solutions):
+                    break
+                add([self._scored(left.pop(0), unit.split, one)])
         return evaluations
+
+    def _trained(
+        self, unit: Unit, chain: tuple[int, ...], began: float, max_seconds: float | None, one_by_one: bool
+    ) -> Generator[Trained, None, None]:
+        """Train the candidates of a unit, which are some of a chain's."""
+        if not unit.candidates:
+            return
+        setting = self._setting(unit)
+        begun = self._begun(Unit(unit.split, chain), _left(began, max_seconds))
+        known = [links for stretch in begun.stretches for links in stretch.links]
+        found: Iterator[list[LinkSolution]] = iter(())
+        rest = tuple(candidate for candidate in unit.candidates if candidate not in begun.candidates)
+        if rest:
+            left = _left(began, max_seconds)
+            found = self._train(Unit(unit.split, rest), setting, begun.start, begun.joint, left, one_by_one)
+            known.extend(islice(found, int(not known) if one_by_one else None))
+        solved = sum(link.solution.outcome.seconds for links in known for link in links)
+        # What all machines needed together (their kernel) is charged to each alike.
+        each = max(0.0, time.perf_counter() - began - solved) / len(unit.candidates)
+        for links in concatenated(known, found):
+            yield Trained(links, setting, each)
 
     def stop(self) -> None:
         """Let the units that are under way end as soon as they can."""
@@ -181,7 +146,7 @@ class SharedSearch:
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Evaluation]]:
         """Tell the candidates that a split suits from those that it does not."""
-        split, able, refused = self._split(unit), [], []
+        split, able, refused = self._examples.of_split(unit.split), [], []
         for candidate in unit.candidates:
             try:
                 split.require_trainable(self.machines[candidate])
@@ -192,61 +157,79 @@ class SharedSearch:
                 refused.append(self.missing(candidate, unit.split, traceback.format_exc()))
         return Unit(unit.split, tuple(able)), refused
 
-    def _first(self, chain: tuple[int, ...], began: float, max_seconds: float | None) -> FirstMachine | None:
-        """Return the first machine of a chain on the first split."""
-        if self._backbone is None:
-            return None
+    def _begun(self, unit: Unit, max_seconds: float | None) -> Beginning:
+        """Begin a chain with what others start from, at the place where the plan lets it start."""
+        if self._walk is None:
+            return Beginning()
+        began = time.perf_counter()
 
-        def train(own: tuple[int, ...], start: Start | None) -> FirstMachine | None:
-            left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
+        def train(split: int, candidates: tuple[int, ...], start: Start | None, joint: int | None) -> Stretch | None:
             try:
-                unit, _ = self._trainable(Unit(0, own[:1]))
-                if not unit.candidates:
-                    return None
-                found, split, _, _ = self._train(unit, left, start)
-            except Exception:  # of which the first split's own units will tell
+                own, refused = self._trainable(Unit(split, candidates))
+                return None if refused else self.stretch(own, start, joint, _left(began, max_seconds))
+            except Exception:  # of which the units that these candidates belong to will tell
                 return None
-            solutions = [links[0].solution for links in found]
-            if any(map(ended_early, solutions)):
-                return None
-            return FirstMachine.of(split.start_of(solutions), [one.outcome for one in solutions])
 
-        return self._backbone.first(chain, train)
+        return self._walk.begin(unit.split, unit.candidates, train)
+
+    def stretch(self, unit: Unit, start: Start | None, joint: int | None, max_seconds: float | None) -> Stretch | None:
+        """Train candidates of a chain from a start, or on from the solution of `joint`, if that is what the start is.
+
+        Returns
+        -------
+        Stretch or None
+            None if time ran out.
+        """
+        setting = self._setting(unit)
+        found = list(self._train(unit, setting, start, joint, max_seconds))
+        if len(found) < len(unit.candidates) or any(ended_early(link.solution) for link in found[-1]):
+            return None
+        assert isinstance(setting.split, StartableMachines)
+        return Stretch(found, setting.split.start_of([link.solution for link in found[-1]]))
+
+    def make_kernel(self, unit: Unit) -> None:
+        """Compute the kernel of a unit, so that what is trained on it next does not pay for it."""
+        _, prepared, kernel = self._setting(unit)
+        prepared.chain_kernel(kernel, self._signal)
+
+    def _setting(self, unit: Unit) -> Setting:
+        first = unit.candidates[0]
+        machine, split = self.machines[first], self._examples.of_split(unit.split)
+        prepared = self._examples.prepared(machine, self.candidates.steps[first], unit.split)
+        return Setting(split, prepared, prepared.kernel_of(machine, split))
 
     def _train(
-        self, unit: Unit, max_seconds: float | None, start: Start | None = None
-    ) -> tuple[list[list[LinkSolution]], SplitMachines, PreparedExamples, KernelParameters]:
+        self,
+        unit: Unit,
+        setting: Setting,
+        start: Start | None,
+        joint: int | None,
+        max_seconds: float | None,
+        one_by_one: bool = False,
+    ) -> Iterator[list[LinkSolution]]:
+        """Train the candidates of a unit, each from the one before, as :meth:`stretch` does."""
         began = time.perf_counter()
-        machines = [self.machines[c] for c in unit.candidates]
-        split = self._split(unit)
-        prepared = self._prepared(unit)
-        kernel = prepared.kernel_of(machines[0], split)
+        split, prepared, kernel = setting
+        known = () if joint is None else (joint,)
+        machines = [self.machines[c] for c in (*known, *unit.candidates)]
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
         matrix, computed = prepared.chain_kernel(kernel, self._signal)
-        left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
-        stop = StopRule(limit.tolerance, limit.max_iterations, left)
+        matrix = replace(matrix, one_by_one=one_by_one)
+        stop = StopRule(limit.tolerance, limit.max_iterations, _left(began, max_seconds))
         if start is None:
             found = split.solve(machines, prepared.X, matrix, stop)
         else:
+            assert isinstance(split, StartableMachines)
             found = split.solve_from(machines, prepared.X, matrix, stop, start)
         # The first pays for the kernel values that had to be computed for all.
-        found[0][0] = _charged(found[0][0], 0, computed, 0.0)
-        return found, split, prepared, kernel
+        found = _charged(found, 0, computed, 0.0)
+        return _without_first(found) if known else found
 
-    def _scored(
-        self,
-        candidate: int,
-        number: int,
-        split: SplitMachines,
-        links: Sequence[LinkSolution],
-        each: float,
-        prepared: PreparedExamples,
-        kernel: KernelParameters,
-    ) -> Evaluation:
+    def _scored(self, candidate: int, number: int, trained: Trained) -> Evaluation:
         began = time.perf_counter()
-        solutions: list[Solution] = [link.solution for link in links]
+        (split, prepared, kernel), solutions = trained.setting, trained.solutions
         machine = self.machines[candidate]
-        X_test, X_train = self._held(number)
+        X_test, X_train = self._examples.to_score_on(number)
         if self._only_predicts:
             known = KnownValues(split.values(machine, solutions))
             known.know(X_test, split.test)
@@ -254,7 +237,7 @@ class SharedSearch:
             judged = split.twin(machine, known, solutions)
         else:
             own = split.rows
-            X = self._given(own, own) if prepared.pipeline is None else take(prepared.X, own)
+            X = self._examples.given(own, own) if prepared.pipeline is None else take(prepared.X, own)
             judged = prepared.behind_steps(split.fitted(machine, X, kernel, solutions))
         test_scores = self._score(judged, X_test, split.test)
         score_time = time.perf_counter() - began
@@ -265,11 +248,11 @@ class SharedSearch:
             test_scores,
             train_scores,
             len(split.test),
-            each + sum(one.outcome.seconds for one in solutions),
+            trained.overhead + sum(one.outcome.seconds for one in solutions),
             score_time,
             None,
             sum(one.outcome.iterations for one in solutions),
-            all(link.repeated for link in links),
+            all(link.repeated for link in trained.links),
             all(one.outcome.reason == "converged" for one in solutions),
             sum(one.outcome.kernel_evaluations for one in solutions),
         )
@@ -284,113 +267,44 @@ class SharedSearch:
         """Return an evaluation without scores: one that failed, or that time did not suffice for."""
         return Evaluation(candidate, split, None, None, len(self.data.splits[split][1]), 0.0, 0.0, error)
 
+    def _failed(self, unit: Unit) -> list[Evaluation]:
+        """Return evaluations of candidates that the error under way has ended; raise it if failures are to."""
+        if self.data.raises:
+            raise
+        error = traceback.format_exc()
+        return [self.missing(candidate, unit.split, error) for candidate in unit.candidates]
+
     def failed(self) -> list[Evaluation]:
         """Return the evaluations, on every split, of candidates whose parameters are not accepted."""
         splits = range(len(self.data.splits))
         return [self.missing(c, split, error) for c, error in self.failures.items() for split in splits]
 
-    def _prefix(self, candidate: int) -> tuple[Any, dict[str, Any]]:
-        """Parameters of what comes before the machine, and a key for them."""
-        estimator = self.data.estimator
-        if not isinstance(estimator, Pipeline):
-            return None, {}
-        last = estimator.steps[-1][0] + "__"
-        own = {k: v for k, v in self.data.candidates[candidate].items() if not k.startswith(last)}
-        return _key(own), own
 
-    def _machine(self, candidate: int) -> Any:
-        machine = copy.copy(machine_of(self.data.estimator))
-        parameters = self.data.candidates[candidate]
-        if isinstance(self.data.estimator, Pipeline):
-            last = self.data.estimator.steps[-1][0] + "__"
-            parameters = {k.removeprefix(last): v for k, v in parameters.items() if k.startswith(last)}
-        unknown = parameters.keys() - self._names
-        if unknown:
-            machine.set_params(**{name: parameters[name] for name in unknown})  # refuses in scikit-learn's words
-        machine.__dict__.update(parameters)
-        try:
-            machine._check_parameters()
-        except (TypeError, ValueError):
-            if self.data.raises:
-                raise
-            self.failures[candidate] = traceback.format_exc()
-        return machine
-
-    def _split(self, unit: Unit) -> SplitMachines:
-        with self._lock:
-            if unit.split not in self._splits:
-                train, test = self.data.splits[unit.split]
-                asked = np.concatenate([test, train]) if self.data.return_train_score else test
-                self._splits[unit.split] = self._family(self.data.y, train, test, self.data.weights, asked)
-            return self._splits[unit.split]
-
-    def _held(self, split: int) -> tuple[Any, Any]:
-        """Rows to score on, as the user gave them."""
-        with self._lock:
-            if split not in self._held_out:
-                train, test = self.data.splits[split]
-                wanted = self.data.return_train_score
-                own = np.unique(train)
-                self._held_out[split] = (self._given(test, own), self._given(train, own) if wanted else None)
-            return self._held_out[split]
-
-    def _given(self, rows: Rows, columns: Rows) -> Any:
-        """Rows as the user gave them; a kernel matrix comes as one between these rows and those trained on."""
-        if self.data.X is not None and machine_of(self.data.estimator).kernel == "precomputed":
-            return self.data.X[np.ix_(rows, columns)]
-        return _safe_indexing(self.data.rows, rows)
-
-    def _prepared(self, unit: Unit) -> PreparedExamples:
-        """Examples as the machine sees them, and what its kernels share."""
-        machine = self.machines[unit.candidates[0]]
-        key, own = self._prefixes[unit.candidates[0]]
-        pipeline = isinstance(self.data.estimator, Pipeline)
-        name = (key, machine.kernel, unit.split if pipeline else None)
-        with self._lock:
-            if name not in self._shared:
-                while len(self._shared) >= SHARED_KERNELS:
-                    self._shared.popitem(last=False)
-                X, steps = self._transformed(own, unit.split, machine) if pipeline else (self.data.X, None)
-                self._shared[name] = PreparedExamples(X, machine, self.data.weights, self.data.share, steps)
-            self._shared.move_to_end(name)
-            return self._shared[name]
-
-    def _transformed(self, own: dict[str, Any], number: int, machine: Any) -> tuple[Any, Any]:
-        """Rows of the data after the steps before the machine, fitted on the training part of a split; these steps."""
-        train, test = self.data.splits[number]
-        pipeline = clone(self.data.estimator).set_params(**own)
-        parts = behind_steps(pipeline, self.data.rows, self.data.y, train, test, self.data.fit_params)
-        checked = [copy.copy(machine)._check_examples(X) for X in parts]
-        both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
-        # Rows in neither part stand for themselves nowhere: any will do.
-        place = np.zeros(count(self.data.rows), dtype=np.intp)
-        place[test] = len(train) + np.arange(len(test))
-        place[train] = np.arange(len(train))
-        return both[place], pipeline
+def _charged(
+    found: Iterator[list[LinkSolution]], iterations: int, kernel_evaluations: int, seconds: float
+) -> Iterator[list[LinkSolution]]:
+    """Add to what the first solution took."""
+    for link, *others in found:
+        took = link.solution.outcome
+        outcome = replace(
+            took,
+            iterations=took.iterations + iterations,
+            kernel_evaluations=took.kernel_evaluations + kernel_evaluations,
+            seconds=took.seconds + seconds,
+        )
+        yield [replace(link, solution=replace(link.solution, outcome=outcome)), *others]
+        break
+    yield from found
 
 
-def _charged(link: LinkSolution, iterations: int, kernel_evaluations: int, seconds: float) -> LinkSolution:
-    """Add to what a solution took."""
-    took = link.solution.outcome
-    outcome = replace(
-        took,
-        iterations=took.iterations + iterations,
-        kernel_evaluations=took.kernel_evaluations + kernel_evaluations,
-        seconds=took.seconds + seconds,
-    )
-    return replace(link, solution=replace(link.solution, outcome=outcome))
+def _without_first(found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
+    """Leave out a machine that was known before; what it took all the same is the next one's."""
+    outcomes = [link.solution.outcome for link in next(found, ())]
+    iterations = sum(one.iterations for one in outcomes)
+    kernel_evaluations = sum(one.kernel_evaluations for one in outcomes)
+    yield from _charged(found, iterations, kernel_evaluations, sum(one.seconds for one in outcomes))
 
 
-def _key(parameters: Parameters) -> Any:
-    """Make a hashable key of parameters; those that are not hashable count by identity."""
-
-    def one(value: Any) -> Any:
-        if isinstance(value, dict):
-            return tuple(sorted((repr(k), one(v)) for k, v in value.items()))
-        try:
-            hash(value)
-        except TypeError:
-            return id(value)
-        return value
-
-    return tuple((name, one(value)) for name, value in sorted(parameters.items()))
+def _left(began: float, max_seconds: float | None) -> float | None:
+    """Return what is left of some seconds."""
+    return None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))

@@ -3,16 +3,18 @@
 A chain is a line of a grid: one kernel, one split of the examples, C (or nu) growing. Held-out examples are variables
 whose box is [0, 0]; their decision values are at hand at the end, f(x_n) = y_n - G_n + b, so nothing is predicted.
 
-The whole chain is one call into the core: on a kernel matrix (`cpp/core/grid/chain.hpp`) or, where that does not fit
-into memory, over cached kernel rows (`cpp/core/grid/row_chain.hpp`). Both start their links by the same rules
-(`cpp/core/grid/starts.hpp`). Machines that know better starts than a scaled solution walk their chains link by link.
+On a kernel matrix the whole chain is one call into the core (`cpp/core/grid/chain.hpp`), or one call a link, for those
+who want to know of each as soon as it is solved; the result is the same, bit for bit. Where the matrix does not fit
+into memory, the chain is walked over cached kernel rows (`cpp/core/grid/row_chain.hpp`). Both start their links by the
+same rules (`cpp/core/grid/starts.hpp`). Machines that know better starts than a scaled solution give them themselves.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +35,12 @@ from widemargin.machines.dual import (
 )
 
 Ids = NDArray[np.int32]
+
+#: What stands for the number of an example whose kernel values are all 0.
+RESEMBLES_NOTHING = -1
+
+#: Bytes that chains under way side by side may keep of a kernel from link to link, if the kernel itself takes less.
+KEPT_BYTES = 2**25
 
 
 @dataclass(frozen=True)
@@ -58,10 +66,14 @@ class Chain:
 
 @dataclass(frozen=True)
 class LinkSolution:
-    """The solution of a link; `repeated` if it is that of the link before, which is known without solving."""
+    """The solution of a link; `repeated` if it is that of the link before, which is known without solving.
+
+    `hard_margin_found` is unset where a problem without bounds was asked for and its variables meet every bound.
+    """
 
     solution: Solution
     repeated: bool = False
+    hard_margin_found: bool = True
 
 
 def solve_chain(
@@ -92,32 +104,72 @@ def solve_chain(
     >>> [one.solution.alpha.round(6).tolist() for one in found], [one.repeated for one in found]
     ([[0.1, -0.1], [1.0, -1.0], [1.0, -1.0]], [False, False, True])
     """
+    return [_solution(one, chain) for one in _advanced(_held(kernel, chain, stop, signal), len(chain.links))]
+
+
+def walk_chain(
+    kernel: NDArray[np.float32],
+    chain: Chain,
+    *,
+    stop: StopRule,
+    signal: _core.StopSignal | None = None,
+    keeps: bool = True,
+) -> Iterator[LinkSolution]:
+    """Solve a chain as :func:`solve_chain` does, but each link only when it is asked for.
+
+    With ``keeps=False`` nothing that was gathered of the kernel stays between two links; it takes longer then.
+
+    Examples
+    --------
+    >>> y = np.array([1.0, -1.0])
+    >>> links = tuple(Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (0.1, 10.0))
+    >>> walk = walk_chain(np.eye(2, dtype=np.float32), Chain(links), stop=StopRule())
+    >>> next(walk).solution.alpha.tolist(), next(walk).solution.alpha.round(6).tolist()
+    ([0.1, -0.1], [1.0, -1.0])
+    """
+    held = _held(kernel, chain, stop, signal)
+    while found := _advanced(held, 1):
+        if not keeps:
+            held.rest()
+        yield _solution(found[0], chain)
+
+
+def _held(kernel: NDArray[np.float32], chain: Chain, stop: StopRule, signal: _core.StopSignal | None) -> _core.Chain:
+    ids = chain.ids
     if chain.any_sum:
-        ids = np.arange(len(kernel)) if chain.ids is None else chain.ids
-        padded = np.zeros((len(ids) + 1, len(ids) + 1), dtype=np.float32)
-        padded[:-1, :-1] = kernel if chain.ids is None else kernel[np.ix_(ids, ids)]
-        return _without_spare(solve_chain(padded, _with_spare(chain), stop=stop, signal=signal))
+        ids = np.append(np.arange(len(kernel)) if ids is None else ids, RESEMBLES_NOTHING)
+        chain = _with_spare(chain)
+    return _core.Chain(kernel, _as_ids(ids), *_links_and_start(chain), **limits_of(stop), signal=signal)
+
+
+def _as_ids(ids: NDArray[Any] | None) -> Ids | None:
+    return None if ids is None else np.ascontiguousarray(ids, dtype=np.int32)
+
+
+def _links_and_start(chain: Chain) -> tuple[list[_core.Task], Vector | None]:
+    links = [as_task(link.problem, ridge=link.ridge) for link in chain.links]
+    return links, None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64)
+
+
+def _advanced(held: _core.Chain | _core.RowChain, links: int) -> list[_core.SolvedLink]:
     with single_threaded_blas():
-        return _solve_on_matrix(kernel, chain, stop, signal)
+        return held.advance(links)
 
 
-def _solve_on_matrix(
-    kernel: NDArray[np.float32], chain: Chain, stop: StopRule, signal: _core.StopSignal | None
-) -> list[LinkSolution]:
-    """Hand a chain with a constant sum to the core; BLAS must be kept to one thread."""
-    (solved,) = _core.solve_chains(kernel, [_as_chain_task(chain)], **limits_of(stop), n_threads=1, signal=signal)
-    return [LinkSolution(as_solution(one), one.repeated) for one in solved]
+def _solution(solved: _core.SolvedLink, chain: Chain) -> LinkSolution:
+    one = LinkSolution(as_solution(solved), solved.repeated)
+    return _without_spare(one) if chain.any_sum else one
 
 
-def solve_chain_on_rows(
+def walk_chain_on_rows(
     rows: RowSource,
     chain: Chain,
     *,
     stop: StopRule,
     options: SolverOptions,
     signal: _core.StopSignal | None = None,
-) -> list[LinkSolution]:
-    """Solve a chain over kernel rows that are computed as needed; for kernels that do not fit into memory.
+) -> Iterator[LinkSolution]:
+    """Solve a chain over kernel rows that are computed as needed, each link when it is asked for; for large kernels.
 
     Examples
     --------
@@ -125,29 +177,20 @@ def solve_chain_on_rows(
     >>> y = np.array([1.0, -1.0])
     >>> links = tuple(Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (0.1, 10.0))
     >>> rows = row_source(np.eye(2), kernel="linear")
-    >>> found = solve_chain_on_rows(rows, Chain(links), stop=StopRule(), options=SolverOptions())
+    >>> found = walk_chain_on_rows(rows, Chain(links), stop=StopRule(), options=SolverOptions())
     >>> [one.solution.alpha.round(6).tolist() for one in found]
     [[0.1, -0.1], [1.0, -1.0]]
     """
     n = rows.size if chain.ids is None else len(chain.ids)
     if chain.any_sum:
         ids = np.arange(n, dtype=np.int32) if chain.ids is None else chain.ids
-        padded = derived_rows(rows, base=np.append(ids, 0), scale=np.append(np.ones(n), 0.0))
-        spare = _with_spare(chain)
-        return _without_spare(solve_chain_on_rows(padded, spare, stop=stop, options=options, signal=signal))
-    with single_threaded_blas():
-        solved = _core.solve_chain_on_rows(
-            rows, _as_chain_task(chain), **settings_of(options, n), **limits_of(stop), signal=signal
-        )
-    return [LinkSolution(as_solution(one), one.repeated) for one in solved]
-
-
-def _as_chain_task(chain: Chain) -> _core.ChainTask:
-    return _core.ChainTask(
-        None if chain.ids is None else np.ascontiguousarray(chain.ids, dtype=np.int32),
-        [as_task(link.problem, ridge=link.ridge) for link in chain.links],
-        None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64),
-    )
+        rows = derived_rows(rows, base=np.append(ids, 0), scale=np.append(np.ones(n), 0.0))
+    own = _with_spare(chain) if chain.any_sum else chain
+    links, start = _links_and_start(own)
+    settings = {**settings_of(options, n), **limits_of(stop)}
+    held = _core.RowChain(rows, _as_ids(own.ids), links, start, signal=signal, **settings)
+    while found := _advanced(held, 1):
+        yield _solution(found[0], chain)
 
 
 def _with_spare(chain: Chain) -> Chain:
@@ -166,12 +209,10 @@ def _with_spare(chain: Chain) -> Chain:
     return Chain(tuple(links), start=start)
 
 
-def _without_spare(found: list[LinkSolution]) -> list[LinkSolution]:
+def _without_spare(one: LinkSolution) -> LinkSolution:
     """Leave that variable out again; its gradient, the price of the sum, is 0."""
-    return [
-        replace(one, solution=replace(one.solution, alpha=own.alpha[:-1], gradient=own.gradient[:-1], intercept=0.0))
-        for one, own in ((one, one.solution) for one in found)
-    ]
+    own = one.solution
+    return replace(one, solution=replace(own, alpha=own.alpha[:-1], gradient=own.gradient[:-1], intercept=0.0))
 
 
 @dataclass(frozen=True)
@@ -188,6 +229,10 @@ class ChainKernel:
         For solving on rows.
     signal : StopSignal, optional
         Another thread may request the end through it.
+    one_by_one : bool, default=False
+        Solve a link of a chain when it is asked for, rather than all of them when the first one is.
+    keeps : bool, default=True
+        Whether chains that are solved link by link keep what they gathered of the matrix.
 
     Examples
     --------
@@ -202,6 +247,8 @@ class ChainKernel:
     matrix: NDArray[np.float32] | None = None
     options: SolverOptions = field(default_factory=SolverOptions)
     signal: _core.StopSignal | None = None
+    one_by_one: bool = False
+    keeps: bool = True
 
     @property
     def given_rows(self) -> RowSource:
@@ -212,11 +259,26 @@ class ChainKernel:
         """Return k(x, x) for all examples, of the matrix if there is one."""
         return self.rows.diagonal() if self.matrix is None else np.diagonal(self.matrix).astype(np.float64)
 
-    def solve(self, chain: Chain, stop: StopRule) -> list[LinkSolution]:
-        """Solve a chain as :func:`solve_chain` does."""
-        if self.matrix is not None:
-            return solve_chain(self.matrix, chain, stop=stop, signal=self.signal)
-        return solve_chain_on_rows(self.rows, chain, stop=stop, options=self.options, signal=self.signal)
+    def side_by_side(self, sizes: Sequence[int]) -> ChainKernel:
+        """Prepare for chains of so many examples each to be under way together: they may keep no more than this kernel.
+
+        Examples
+        --------
+        >>> kernel = ChainKernel(row_source(np.ones((6000, 1)), kernel="linear"))
+        >>> kernel.side_by_side([3000, 3000]).keeps, kernel.side_by_side([5000, 5000]).keeps
+        (True, False)
+        """
+        needed = 4 * sum(size**2 for size in sizes)
+        return replace(self, keeps=needed <= max(KEPT_BYTES, 4 * self.rows.size**2))
+
+    def solve(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
+        """Solve a chain as :func:`solve_chain` does, all at once or one by one."""
+        if self.matrix is None:
+            yield from walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options, signal=self.signal)
+        elif self.one_by_one:
+            yield from walk_chain(self.matrix, chain, stop=stop, signal=self.signal, keeps=self.keeps)
+        else:
+            yield from solve_chain(self.matrix, chain, stop=stop, signal=self.signal)
 
     def part(self, ids: Ids) -> ChainKernel:
         """Take some of the examples, in any order and as often as wanted."""
@@ -225,25 +287,19 @@ class ChainKernel:
 
     def walk(
         self, links: Sequence[Link], start: Callable[[Link, LinkSolution | None], Vector | None], stop: StopRule
-    ) -> list[LinkSolution]:
+    ) -> Iterator[LinkSolution]:
         """Solve links one by one, each from where `start` says, given the link and the last one's solution."""
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-        found: list[LinkSolution] = []
-        with single_threaded_blas():  # once for all links: they may be tiny
-            for before, link in zip((None, *links), links, strict=False):
-                last = found[-1] if found else None
-                if before is not None and last is not None and same_solution(before, link, last.solution):
-                    found.append(_repeated(last.solution))
-                    continue
-                left = stop if deadline is None else replace(stop, max_seconds=max(0.0, deadline - time.perf_counter()))
-                chain = Chain((link,), start=start(link, last))
-                if self.matrix is None:
-                    found += self.solve(chain, left)
-                else:
-                    found += _solve_on_matrix(self.matrix, chain, left, self.signal)
-                if ended_early(found[-1].solution):
-                    break
-        return found
+        last: LinkSolution | None = None
+        for before, link in zip((None, *links), links, strict=False):
+            if before is not None and last is not None and same_solution(before, link, last.solution):
+                yield _repeated(last.solution)
+                continue
+            left = stop if deadline is None else replace(stop, max_seconds=max(0.0, deadline - time.perf_counter()))
+            last = next(self.solve(Chain((link,), start=start(link, last)), left))
+            yield last
+            if ended_early(last.solution):
+                break
 
 
 def ended_early(solution: Solution) -> bool:

@@ -14,7 +14,7 @@ the objective.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -192,7 +192,7 @@ def ball_chain(
     *,
     start: Vector | None = None,
     stop: StopRule,
-) -> list[tuple[Ball, Vector, LinkSolution]]:
+) -> Iterator[tuple[Ball, Vector, LinkSolution]]:
     """Find balls that differ in C or nu, each from the last one.
 
     Parameters
@@ -210,9 +210,9 @@ def ball_chain(
     stop : StopRule
         Its tolerance is in units of the spread; `max_seconds` is for all balls together.
 
-    Returns
-    -------
-    list of (Ball, ndarray, LinkSolution)
+    Yields
+    ------
+    (Ball, ndarray, LinkSolution)
         The ball, squared distances of all examples from its centre, and what was solved: for a sum of 1. Fewer where
         time ran out.
 
@@ -235,11 +235,9 @@ def ball_chain(
         problems.append(DualProblem(linear, np.zeros(n), upper, (1.0, 0.0)))
     begin = None if start is None else settled(start, linear, problems[0].upper, 1.0)
     found = solve_sums(kernel, problems, begin, replace(stop, tolerance=0.5 * stop.tolerance * unit))
-    balls = []
     for problem, one in zip(problems, found, strict=False):
         own = ConstantSumMachine(ids, linear[ids], problem.upper[ids], 1.0)
         inside = replace(one.solution, alpha=one.solution.alpha[ids], gradient=one.solution.gradient[ids])
         ball = read_ball(own, own.problem(), inside, diagonal, unit)
         distances = diagonal - 2.0 * (linear - one.solution.gradient) + ball.squared_norm
-        balls.append((ball, distances, one))
-    return balls
+        yield ball, distances, one

@@ -11,7 +11,7 @@ which is what a :class:`CountingState` carries over.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from widemargin import _core
 from widemargin._runtime import cache_bytes
 from widemargin.kernels import RowSource, derived_rows
-from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, ended_early, solve_chain_on_rows
+from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, ended_early, walk_chain_on_rows
 from widemargin.machines.classifier import remaining
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
 
@@ -145,7 +145,7 @@ def count_to_gap(
     return CountedMachine(coefficients, result.gap, np.asarray(result.gaps), outcome)
 
 
-def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule) -> list[LinkSolution]:
+def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule) -> Iterator[LinkSolution]:
     """Run OneClassMaxMinOver for one price after the other, each from the counts of the last [Timm2009, section 2].
 
     Kernel rows stay from one run to the next: C changes nothing but the diagonal of K*, eq. 6 with one width.
@@ -159,9 +159,9 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
     stop : StopRule
         Its tolerance is the feasibility gap; `max_seconds` is for all machines together.
 
-    Returns
-    -------
-    list of LinkSolution
+    Yields
+    ------
+    LinkSolution
         Coefficients scaled to margin 1, and the gradient 1 - Ka of all examples, in which the slack has no part. Fewer
         where time ran out.
 
@@ -180,7 +180,6 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
     cache = kernel.options.cache_bytes
     store = cache_bytes("auto", len(ids), "float32") if cache is None else cache
     state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, store)
-    found: list[LinkSolution] = []
     for bounds in prices:
         left = remaining(stop, 0, deadline)
         counted = count_to_gap(
@@ -195,7 +194,7 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
         alpha[ids] = counted.coefficients
         problem = DualProblem(np.ones(n), np.zeros(n), np.where(bounds > 0, np.inf, 0.0), (float(alpha.sum()), 0.0))
         # No step is taken: what is asked for is the gradient.
-        there = solve_chain_on_rows(
+        (there,) = walk_chain_on_rows(
             rows,
             Chain((Link(problem),), start=alpha),
             stop=StopRule(max_iterations=0),
@@ -203,7 +202,9 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
             signal=kernel.signal,
         )
         outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
-        found.append(LinkSolution(Solution(alpha, there[0].solution.gradient, 0.0, outcome)))
-        if ended_early(found[-1].solution):
+        solution = Solution(alpha, there.solution.gradient, 0.0, outcome)
+        if not kernel.keeps:
+            state.store = _core.KernelStore(derived_rows(rows, base=ids), store)
+        yield LinkSolution(solution)
+        if ended_early(solution):
             break
-    return found

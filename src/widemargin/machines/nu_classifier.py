@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,15 +280,14 @@ def solve_nu_pairs(
 
 def solve_nu_chain(
     kernel: ChainKernel, examples: PairExamples, weights: Vector, fractions: Sequence[float], *, stop: StopRule
-) -> list[PairSolution]:
+) -> Iterator[PairSolution]:
     """Train one pair of classes for several nu, each from the last solution.
 
     Parameters
     ----------
     kernel : ChainKernel
-        Of all examples.
     examples : PairExamples
-        All examples of the kernel; those of a sign 0 are held out.
+        Some examples of the kernel, or all; those of a sign 0 are held out.
     weights : ndarray
         Theirs.
     fractions : sequence of float
@@ -295,9 +295,9 @@ def solve_nu_chain(
     stop : StopRule
         See :func:`solve_nu_pairs`; `max_seconds` is for all of them together.
 
-    Returns
-    -------
-    list of PairSolution
+    Yields
+    ------
+    PairSolution
         See :func:`solve_nu_pairs`; fewer where time ran out.
 
     Examples
@@ -310,21 +310,26 @@ def solve_nu_chain(
     [[0.0, 0.5, -0.5, 0.0], [0.0, 0.5, -0.5, 0.0]]
     """
     deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-    unit = typical(kernel.diagonal()[weights > 0])
-
-    def solve(subproblems: list[Subproblem], left: StopRule) -> list[Solution]:
-        chains = [Chain((Link(one.problem),), start=one.start) for one in subproblems]
-        return [kernel.solve(chain, left)[0].solution for chain in chains]
-
-    found: list[PairSolution] = []
+    unit = typical(kernel.diagonal()[examples.ids[weights > 0]])
+    whole = np.array_equal(examples.ids, np.arange(kernel.rows.size))
+    part: ChainKernel | None = None
     last: Vector | None = None
     for nu in fractions:
+        if part is None:
+            part = kernel if whole else kernel.part(examples.ids)
         search = _search(examples, weights, nu, unit, stop.tolerance, last)
-        found += _settled([search], solve, remaining(stop, 0, deadline))
+        (found,) = _settled([search], partial(_solve_on, part), remaining(stop, 0, deadline))
         last = search.alpha
-        if ended_early(found[-1].solution):
+        if not kernel.keeps:
+            part = None
+        yield found
+        if ended_early(found.solution):
             break
-    return found
+
+
+def _solve_on(kernel: ChainKernel, subproblems: list[Subproblem], stop: StopRule) -> list[Solution]:
+    """Solve problems over all examples of a kernel."""
+    return [next(kernel.solve(Chain((Link(one.problem),), start=one.start), stop)).solution for one in subproblems]
 
 
 def _search(

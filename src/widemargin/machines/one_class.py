@@ -19,7 +19,7 @@ solvers of the minimum norm problem solve it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -290,7 +290,7 @@ def train_without(
 
 def solve_sums(
     kernel: ChainKernel, problems: Sequence[DualProblem], start: Vector | None, stop: StopRule
-) -> list[LinkSolution]:
+) -> Iterator[LinkSolution]:
     """Solve problems over variables of one sign with a constant sum, each from the last one.
 
     A solution is scaled to the next sum and moved into the next box; what is missing then goes to the variables with
@@ -312,7 +312,7 @@ def solve_sums(
     >>> from widemargin.kernels import row_source
     >>> kernel = ChainKernel(row_source(np.eye(4), kernel="linear"))
     >>> problems = [DualProblem(np.zeros(4), np.zeros(4), np.ones(4), (total, 0.0)) for total in (1.0, 2.0)]
-    >>> found = solve_sums(kernel, problems, None, StopRule(1e-9))
+    >>> found = list(solve_sums(kernel, problems, None, StopRule(1e-9)))
     >>> [one.solution.alpha.round(6).tolist() for one in found], found[1].solution.outcome.iterations
     ([[0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.5, 0.5]], 0)
     """

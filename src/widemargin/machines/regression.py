@@ -20,7 +20,7 @@ y_n a_n - epsilon |a_n|. The kink says the same with half the variables, and so 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -212,7 +212,7 @@ def _nu_gap(nu: float, prices: Vector, coefficients: Vector, residuals: Vector, 
 
 def solve_nu_tube_chain(
     kernel: ChainKernel, targets: Vector, bounds: Sequence[Vector], fractions: Sequence[float], *, stop: StopRule
-) -> list[LinkSolution]:
+) -> Iterator[LinkSolution]:
     """Train machines that find the widths of their tubes, each from the last one.
 
     Parameters
@@ -227,9 +227,9 @@ def solve_nu_tube_chain(
     stop : StopRule
         For each of them; `max_seconds` for all together.
 
-    Returns
-    -------
-    list of LinkSolution
+    Yields
+    ------
+    LinkSolution
         Coefficients and gradients of all examples, and the prices of the two sums: see :func:`nu_function`. Fewer where
         time ran out.
 
@@ -237,8 +237,8 @@ def solve_nu_tube_chain(
     --------
     >>> from widemargin.kernels import row_source
     >>> kernel = ChainKernel(row_source(np.array([[0.0], [1.0], [2.0]]), kernel="linear"))
-    >>> found = solve_nu_tube_chain(kernel, np.array([0.0, 3.0, 0.0]), [np.ones(3)], [0.5], stop=StopRule())
-    >>> nu_function(found[0].solution)
+    >>> (found,) = solve_nu_tube_chain(kernel, np.array([0.0, 3.0, 0.0]), [np.ones(3)], [0.5], stop=StopRule())
+    >>> nu_function(found.solution)
     (1.5, 1.5)
     """
     n, used = len(targets), np.flatnonzero(bounds[0] > 0)
@@ -260,16 +260,12 @@ def solve_nu_tube_chain(
         return _following(link.problem, last.solution, both)
 
     found = kernel.part(ids).walk(links, start, stop)
-    read = []
     for one, prices, nu in zip(found, bounds, fractions, strict=False):
         coefficients, gradient = one.solution.alpha[:n].copy(), one.solution.gradient[:n]
         coefficients[used] += one.solution.alpha[n:]
         gap = _nu_gap(nu, prices[used], coefficients[used], gradient[used], one.solution)
         outcome = replace(one.solution.outcome, duality_gap=gap)
-        read.append(
-            replace(one, solution=replace(one.solution, alpha=coefficients, gradient=gradient, outcome=outcome))
-        )
-    return read
+        yield replace(one, solution=replace(one.solution, alpha=coefficients, gradient=gradient, outcome=outcome))
 
 
 def rescaled_start(variables: Vector, old: Vector, new: Vector) -> Vector:

@@ -116,6 +116,9 @@ class GridGraph:
     def __len__(self) -> int:
         return len(self.coordinates)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.axes, self.values, self.coordinates, self.groups)  # not what was computed from these
+
     def position(self, node: int, axis: str) -> int | None:
         """Return the coordinate of a node on an axis; None if it has none there."""
         return self.coordinates[node][self.axes.index(axis)] if axis in self.axes else None
@@ -253,6 +256,7 @@ def measure_costs(
     graph: GridGraph,
     solve: Callable[[int, Solution | None], tuple[Solution, Work]],
     cost: Callable[[Work], float] = operations,
+    order: Sequence[int] | None = None,
 ) -> CostMatrix:
     """Solve every node from nothing, then from each of its neighbours as that was solved from nothing [Timm2009, 3.2].
 
@@ -263,6 +267,9 @@ def measure_costs(
         `start` is the solution of a neighbour, which must not be changed, or None.
     cost : callable (work) -> number
         :func:`operations` by default, for trees that are the same on every machine; or :func:`seconds`.
+    order : sequence of int, optional
+        The order in which nodes are solved, by default that of their numbers; first each from nothing, then each from
+        all its neighbours. Solvers that keep a kernel from one call to the next want those of a kernel side by side.
 
     Examples
     --------
@@ -276,10 +283,14 @@ def measure_costs(
     >>> costs.cold, costs.of(0, 1), costs.of(2, 1)
     (array([10., 12., 15.]), 2.0, 3.0)
     """
-    solutions, cold = [], np.empty(len(graph))
-    for node in range(len(graph)):
-        solution, work = solve(node, None)
-        solutions.append(solution)
+    nodes = range(len(graph)) if order is None else order
+    if sorted(nodes) != list(range(len(graph))):
+        raise ValueError(f"order must name each of {len(graph)} nodes once, got {list(nodes)}.")
+    solutions, cold = {}, np.empty(len(graph))
+    for node in nodes:
+        solutions[node], work = solve(node, None)
         cold[node] = cost(work)
-    edges = {(start, end): float(cost(solve(end, solutions[start])[1])) for start, end in graph.edges()}
+    edges = {
+        (start, end): float(cost(solve(end, solutions[start])[1])) for end in nodes for start in graph.neighbours(end)
+    }
     return CostMatrix(graph, cold, edges)

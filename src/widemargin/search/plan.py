@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,9 @@ class Plan:
             raise ValueError(
                 f"parents must not run in a circle, but {len(self.graph) - len(reached)} nodes have no root."
             )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.graph, self.parents, self.along)  # not what was computed from these
 
     @cached_property
     def _children(self) -> tuple[tuple[int, ...], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,7 +45,7 @@ class BallSplit(NoveltySplit):
         weights: Vector,
         start: Solution | None,
         stop: StopRule,
-    ) -> list[LinkSolution]:
+    ) -> Iterator[LinkSolution]:
         diagonal = kernel.diagonal()
         balls = [machine._machine(weights, diagonal) for machine in machines]
         unit = ball_unit(balls[0], kernel.given_rows, diagonal, kernel.options)
@@ -53,16 +53,15 @@ class BallSplit(NoveltySplit):
         thin = unit < THIN_BALL * largest or unit * stop.tolerance < FLOAT32_ERROR * largest
         if thin and kernel.matrix is not None:
             exact = replace(kernel, matrix=None, options=replace(kernel.options, dtype="float64"))
-            return self._chain(machines, exact, weights, start, stop)
+            yield from self._chain(machines, exact, weights, start, stop)
+            return
         begin = None if start is None else np.where(weights > 0, start.alpha, 0.0)
-        found = []
         for machine, (ball, distances, one) in zip(
             machines, ball_chain(kernel, balls, diagonal, unit, start=begin, stop=stop), strict=False
         ):
             border = BORDER * largest if machine.target_rejection is None else 0.0
             solution = Solution(one.solution.alpha, distances, ball.squared_radius + border, ball.outcome)
-            found.append(replace(one, solution=solution))
-        return found
+            yield replace(one, solution=solution)
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a ball that knows its threshold and the number of its support vectors."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -36,9 +36,6 @@ class SplitMachines(ABC):
 
     #: Solvers, other than "auto", that the family has chains for.
     solvers: ClassVar[tuple[str, ...]] = ()
-
-    #: Whether the first machine of a chain can start from another split's, or another kernel's.
-    takes_start: ClassVar[bool] = False
 
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         self.y, self.train, self.test, self.asked = y, train, test, np.unique(asked)
@@ -75,8 +72,10 @@ class SplitMachines(ABC):
         """Raise a ValueError if the split does not suit the parameters of a machine."""
 
     @abstractmethod
-    def solve(self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
-        """Train candidates of one chain.
+    def solve(
+        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> Iterator[list[LinkSolution]]:
+        """Train candidates of one chain: one by one, when they are asked for, if the kernel says so.
 
         Parameters
         ----------
@@ -88,21 +87,11 @@ class SplitMachines(ABC):
         stop : StopRule
             For each machine; `max_seconds` for all of them together.
 
-        Returns
-        -------
-        list of list of LinkSolution
-            For each decision function those of the machines; fewer where time ran out.
+        Yields
+        ------
+        list of LinkSolution
+            For each machine those of its decision functions; for fewer machines where time ran out.
         """
-
-    def solve_from(
-        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
-    ) -> list[list[LinkSolution]]:
-        """Train as `solve` does, the first machine from a given start."""
-        raise NotImplementedError(f"{type(self).__name__} takes no starts.")
-
-    def start_of(self, solutions: Sequence[Solution]) -> Start:
-        """Return what other splits and other kernels may start from: a machine's solution for each function."""
-        raise NotImplementedError(f"{type(self).__name__} takes no starts.")
 
     @abstractmethod
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
@@ -120,6 +109,26 @@ class SplitMachines(ABC):
     def rows(self) -> Rows:
         """The training rows, each once."""
         return np.unique(self.train)
+
+
+class StartableMachines(SplitMachines):
+    """Candidates of a family whose chains may start at another split's solution, or another kernel's."""
+
+    def solve(
+        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> Iterator[list[LinkSolution]]:
+        """Train candidates of one chain, the first from nothing."""
+        return self.solve_from(machines, X, kernel, stop, None)
+
+    @abstractmethod
+    def solve_from(
+        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
+    ) -> Iterator[list[LinkSolution]]:
+        """Train as `solve` does, the first machine from a given start."""
+
+    @abstractmethod
+    def start_of(self, solutions: Sequence[Solution]) -> Start:
+        """Return what other splits and other kernels may start from: a machine's solution for each function."""
 
 
 class KnownValues:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,12 +15,12 @@ from sklearn.base import clone
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.search_starts import Start
-from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge, twin_of
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
 from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.estimators.svc import SVC
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
-from widemargin.machines.classifier import PairExamples, PairSolution, box, pairs_of_classes, remaining, typical
+from widemargin.machines.classifier import Pair, PairExamples, PairSolution, box, pairs_of_classes, remaining, typical
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.nu_classifier import solve_nu_chain
 
@@ -42,6 +42,7 @@ class PairwiseSplit(SplitMachines):
         self._all = np.arange(len(y), dtype=np.int32)
         self._used = np.flatnonzero(self.weights > 0)
         self._weighted: dict[str, Vector] = {}
+        self._of_pairs: dict[Pair, tuple[NDArray[np.int32], Vector]] = {}
 
     def require_trainable(self, machine: PairwiseClassifier) -> None:
         """Let the machine check its prices against the classes of the split."""
@@ -55,12 +56,14 @@ class PairwiseSplit(SplitMachines):
 
     def _examples(self, pair: PairExamples) -> tuple[NDArray[np.int32], Vector]:
         """Examples of a pair's problems: its own, then those that it only has to say something about; their labels."""
-        signs = np.zeros(len(self.labels))
-        signs[pair.ids] = pair.signs
-        if len(self.classes) == 2:
-            return self._all, signs
-        ids = np.concatenate([pair.ids, np.setdiff1d(self.asked, pair.ids)]).astype(np.int32)
-        return ids, signs[ids]
+        if pair.pair not in self._of_pairs:
+            signs = np.zeros(len(self.labels))
+            signs[pair.ids] = pair.signs
+            ids = self._all
+            if len(self.classes) > 2:
+                ids = np.concatenate([pair.ids, np.setdiff1d(self.asked, pair.ids)]).astype(np.int32)
+            self._of_pairs[pair.pair] = ids, signs[ids]
+        return self._of_pairs[pair.pair]
 
     def _bounds(self, machine: PairwiseClassifier) -> Vector:
         """Largest coefficients, by the weights of the training examples times those of their classes."""
@@ -73,12 +76,14 @@ class PairwiseSplit(SplitMachines):
         prices[self._used] = own._bounds(labels, self._weighted[key])
         return prices
 
-    def _warn_of_missing_margins(
-        self, machine: PairwiseClassifier, solutions: Sequence[Solution], margins: Sequence[bool]
-    ) -> None:
+    def _side_by_side(self, kernel: ChainKernel) -> ChainKernel:
+        """Prepare a kernel for the chains of all pairs."""
+        return kernel.side_by_side([len(self._examples(pair)[0]) for pair in self.pairs])
+
+    def _warn_of_missing_margins(self, machine: PairwiseClassifier, links: Sequence[LinkSolution]) -> None:
         """Warn as the machine does where a pair of classes has no margin of the kind that was asked for."""
-        found = zip(self.pairs, solutions, margins, strict=True)
-        pairs = [PairSolution(pair.pair, pair.ids, solution, margin) for pair, solution, margin in found]
+        found = zip(self.pairs, links, strict=True)
+        pairs = [PairSolution(pair.pair, pair.ids, one.solution, one.hard_margin_found) for pair, one in found]
         self._knowing(machine)._warn_of_missing_margins(pairs)
 
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
@@ -122,10 +127,8 @@ class PairwiseSplit(SplitMachines):
         return found
 
 
-class ClassifierSplit(PairwiseSplit):
+class ClassifierSplit(PairwiseSplit, StartableMachines):
     """Classifiers with a C: chains along it, hard margins at their end."""
-
-    takes_start = True
 
     @classmethod
     def own_matrices(cls, machine: SVC) -> int:
@@ -137,20 +140,17 @@ class ClassifierSplit(PairwiseSplit):
         if machine.loss != "hinge":
             self._bounds(machine)
 
-    def solve(self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
-        """Solve the chains of all pairs."""
-        return self.solve_from(machines, X, kernel, stop, None)
-
     def solve_from(
         self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
-    ) -> list[list[LinkSolution]]:
+    ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all pairs from a given start."""
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         bounds = [self._bounds(machine) for machine in machines]
         soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
         diagonal = kernel.diagonal() if len(soft) < len(machines) else np.ones(len(self.labels))
-        found, margins = [], []
-        for pair in self.pairs:
+        kernel = self._side_by_side(kernel)
+
+        def chain_of(pair: PairExamples) -> Iterator[LinkSolution]:
             ids, signs = self._examples(pair)
             own = [np.where(signs != 0, prices[ids], 0.0) for prices in bounds]
             links = tuple(_link(machine, signs, prices) for machine, prices in zip(soft, own, strict=False))
@@ -161,7 +161,7 @@ class ClassifierSplit(PairwiseSplit):
                 None if given is None else given[ids],
                 any_sum=not machines[0].fit_intercept,
             )
-            solved, margin = solve_to_the_hard_end(
+            yield from solve_to_the_hard_end(
                 kernel,
                 chain,
                 own,
@@ -169,11 +169,11 @@ class ClassifierSplit(PairwiseSplit):
                 1.0 / typical(diagonal[pair.ids]),
                 remaining(stop, 0, deadline),
             )
-            found.append(solved)
-            margins.append(margin)
-        last = [links[-1].solution for links in found]
-        self._warn_of_missing_margins(machines[-1], last, margins)
-        return found
+
+        for machine, *links in zip(machines, *map(chain_of, self.pairs), strict=False):
+            if machine is machines[-1]:
+                self._warn_of_missing_margins(machine, links)
+            yield links
 
     def start_of(self, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of each pair, by the names of its classes: splits may know different ones."""
@@ -196,21 +196,23 @@ class NuClassifierSplit(PairwiseSplit):
         """Chains go along nu."""
         return ("nu",)
 
-    def solve(self, machines: Sequence[NuSVC], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
+    def solve(
+        self, machines: Sequence[NuSVC], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all pairs."""
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         weights, fractions = self._bounds(machines[0]), [float(machine.nu) for machine in machines]
-        found = []
-        for pair in self.pairs:
+        kernel = self._side_by_side(kernel)
+
+        def chain_of(pair: PairExamples) -> Iterator[LinkSolution]:
             ids, signs = self._examples(pair)
-            examples = PairExamples(pair.pair, np.arange(len(ids), dtype=np.int32), signs)
-            own = np.where(signs != 0, weights[ids], 0.0)
-            part = kernel if ids is self._all else kernel.part(ids)
-            found.append(solve_nu_chain(part, examples, own, fractions, stop=remaining(stop, 0, deadline)))
-        for machine, *pairs in zip(machines, *found, strict=False):
-            solutions, margins = [one.solution for one in pairs], [one.hard_margin_found for one in pairs]
-            self._warn_of_missing_margins(machine, solutions, margins)
-        return [[LinkSolution(one.solution) for one in line] for line in found]
+            examples, own = PairExamples(pair.pair, ids, signs), np.where(signs != 0, weights[ids], 0.0)
+            for one in solve_nu_chain(kernel, examples, own, fractions, stop=remaining(stop, 0, deadline)):
+                yield LinkSolution(one.solution, hard_margin_found=one.hard_margin_found)
+
+        for machine, *links in zip(machines, *map(chain_of, self.pairs), strict=False):
+            self._warn_of_missing_margins(machine, links)
+            yield links
 
 
 def _hinge_link(signs: Vector, bounds: Vector) -> Link:

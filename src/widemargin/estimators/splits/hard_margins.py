@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice, repeat
 
 import numpy as np
 
@@ -19,7 +20,7 @@ def solve_to_the_hard_end(
     soft: Callable[[Vector], Link],
     unit: float,
     stop: StopRule,
-) -> tuple[list[LinkSolution], bool]:
+) -> Iterator[LinkSolution]:
     """Solve a chain of soft machines and those that follow with infinite bounds.
 
     Parameters
@@ -35,37 +36,44 @@ def solve_to_the_hard_end(
         Price, in the units of the kernel, that the ladder of prices consists of multiples of.
     stop : StopRule
 
-    Returns
-    -------
-    (list of LinkSolution, bool)
-        One for each machine, fewer if time ran out; and whether the hard margin was found, if there was one to find.
+    Yields
+    ------
+    LinkSolution
+        One for each machine, fewer if time ran out.
     """
     n_soft = len(chain.links)
     if n_soft == len(bounds):
-        return kernel.solve(chain, stop), True
+        yield from kernel.solve(chain, stop)
+        return
     hard = np.isinf(bounds[-1])
     largest = float(bounds[n_soft - 1][hard].max(initial=0.0)) if n_soft else 0.0
     prices = [unit * factor for factor in HARD_MARGIN_LADDER if unit * factor > largest] or [2.0 * largest]
     raised = [np.where(hard, price, bounds[-1]) for price in prices]
     found = kernel.solve(replace(chain, links=(*chain.links, *map(soft, raised))), stop)
-    if len(found) <= n_soft:
-        return found, True
-    last, is_hard = _kept(found[n_soft:], raised)
-    return [*found[:n_soft], *[last] * (len(bounds) - n_soft)], is_hard
+    yield from islice(found, n_soft)
+    tried, held_back = _climbed(found, raised)
+    if tried:
+        yield from repeat(_kept(tried, held_back), len(bounds) - n_soft)
 
 
-def _kept(found: Sequence[LinkSolution], raised: Sequence[Vector]) -> tuple[LinkSolution, bool]:
-    """Choose what stands for the hard margin; it is one if no variable meets its bound."""
+def _climbed(found: Iterator[LinkSolution], raised: Sequence[Vector]) -> tuple[list[LinkSolution], bool]:
+    """Try one price after the other; tell whether a variable still meets its bound at the last one that was tried."""
     tried: list[LinkSolution] = []
+    held_back = False
     for one, bounds in zip(found, raised, strict=False):
         tried.append(one)
         held_back = bool(np.any((bounds > 0) & (np.abs(one.solution.alpha) >= bounds)))
         if not held_back or one.solution.outcome.reason != "converged":
             break
+    return tried, held_back
+
+
+def _kept(tried: Sequence[LinkSolution], held_back: bool) -> LinkSolution:
+    """Choose what stands for the hard margin; it is one if no variable meets its bound."""
     outcomes = [one.solution.outcome for one in tried]
     # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
     torso = len(tried) > 1 and outcomes[-1].reason != "converged"
     kept = tried[-2] if torso else tried[-1]
     outcome = summed(replace(kept.solution.outcome, reason=outcomes[-1].reason), outcomes)
     repeated = all(one.repeated for one in tried)
-    return LinkSolution(replace(kept.solution, outcome=outcome), repeated), not (held_back or torso)
+    return LinkSolution(replace(kept.solution, outcome=outcome), repeated, not (held_back or torso))

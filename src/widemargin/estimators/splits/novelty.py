@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.novelty import NoveltyMachine, parts_to_hold_out
-from widemargin.estimators.splits.base import KnownValues, SplitMachines, twin_of
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, twin_of
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.classifier import remaining, summed
@@ -33,33 +34,38 @@ class NoveltySplit(SplitMachines):
 
     def solve(
         self, machines: Sequence[NoveltyMachine], X: Any, kernel: ChainKernel, stop: StopRule
-    ) -> list[list[LinkSolution]]:
+    ) -> Iterator[list[LinkSolution]]:
         """Solve the one chain; set the thresholds by rows held out if asked to."""
-        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-        found = self._chain(machines, kernel, self.weights, None, stop)
         if machines[0].target_rejection is None:
-            return [found]
+            for one in self._chain(machines, kernel, self.weights, None, stop):
+                yield [one]
+            return
+        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         rows = self.train[np.sort(np.unique(self.train, return_index=True)[1])]
         rows = rows[self.weights[rows] > 0]
         folds = parts_to_hold_out(take(X, rows), pairwise=machines[0].kernel == "precomputed")
-        scores, chains = np.zeros((len(found), len(rows))), [found]
-        for held_out in folds:
-            weights = self.weights.copy()
-            weights[rows[held_out]] = 0.0
+        others = [self._without(rows[held_out]) for held_out in folds]
+        kernel = kernel.side_by_side([len(self.weights)] * (1 + len(folds)))
+        whole = self._chain(machines, kernel, self.weights, None, stop)
+        first = next(whole)
+
+        def trained_on(weights: Vector) -> Iterator[LinkSolution]:
             # Scores are compared per unit of the sum of coefficients, and so is what a violation means.
             share = self._unit(machines[0], weights) / self._unit(machines[0], self.weights)
             left = remaining(replace(stop, tolerance=share * stop.tolerance), 0, deadline)
-            chain = self._chain(machines[: len(found)], kernel, weights, found[0].solution, left)
-            for number, (machine, one) in enumerate(zip(machines, chain, strict=False)):
-                units = self._unit(machine, weights)
-                scores[number, held_out] = -one.solution.gradient[rows[held_out]] / units
-            chains.append(chain)
-        return [
-            [
-                self._rejecting(machine, own, self.weights[rows], several)
-                for machine, own, several in zip(machines, scores, zip(*chains, strict=False), strict=False)
-            ]
-        ]
+            yield from self._chain(machines, kernel, weights, first.solution, left)
+
+        for machine, *found in zip(machines, chain([first], whole), *map(trained_on, others), strict=False):
+            scores = np.zeros(len(rows))
+            for held_out, weights, one in zip(folds, others, found[1:], strict=True):
+                scores[held_out] = -one.solution.gradient[rows[held_out]] / self._unit(machine, weights)
+            yield [self._rejecting(machine, scores, self.weights[rows], found)]
+
+    def _without(self, rows: Rows) -> Vector:
+        """Return the weights if some rows are held out."""
+        weights = self.weights.copy()
+        weights[rows] = 0.0
+        return weights
 
     def _rejecting(
         self, machine: NoveltyMachine, scores: Vector, weights: Vector, found: Sequence[LinkSolution]
@@ -84,7 +90,7 @@ class NoveltySplit(SplitMachines):
         weights: Vector,
         start: Solution | None,
         stop: StopRule,
-    ) -> list[LinkSolution]:
+    ) -> Iterator[LinkSolution]:
         """Solve the chain for some weights; the first machine may start from a solution for others."""
 
     def _unit(self, machine: Any, weights: Vector) -> float:

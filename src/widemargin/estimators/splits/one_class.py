@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,9 +43,10 @@ class OneClassSplit(NoveltySplit):
         weights: Vector,
         start: Solution | None,
         stop: StopRule,
-    ) -> list[LinkSolution]:
+    ) -> Iterator[LinkSolution]:
         if machines[0].slack == "squared":
-            return self._squared_chain(machines, kernel, weights, start, stop)
+            yield from self._squared_chain(machines, kernel, weights, start, stop)
+            return
         nothing = np.zeros(len(weights))
         problems = [DualProblem(nothing, nothing, weights, (self._unit(one, weights), 0.0)) for one in machines]
         begin = None
@@ -53,10 +54,8 @@ class OneClassSplit(NoveltySplit):
             begin = settled(start.alpha, start.gradient, weights, problems[0].total[0])
         found = solve_sums(kernel, problems, begin, stop)
         largest = float(np.abs(kernel.diagonal()[weights > 0]).max())
-        return [
-            _with(one, intercept=one.solution.intercept + BORDER * problem.total[0] * largest)
-            for one, problem in zip(found, problems, strict=False)
-        ]
+        for problem, one in zip(problems, found, strict=False):
+            yield _with(one, intercept=one.solution.intercept + BORDER * problem.total[0] * largest)
 
     def _squared_chain(
         self,
@@ -65,21 +64,20 @@ class OneClassSplit(NoveltySplit):
         weights: Vector,
         start: Solution | None,
         stop: StopRule,
-    ) -> list[LinkSolution]:
+    ) -> Iterator[LinkSolution]:
         prices = [float(machine.C) * weights for machine in machines]
         if machines[0].solver == "maxminover":
-            found = count_chain(kernel, prices, stop=stop)
-            return [_with(one, gradient=one.solution.gradient - 1.0, intercept=-1.0) for one in found]
+            for one in count_chain(kernel, prices, stop=stop):
+                yield _with(one, gradient=one.solution.gradient - 1.0, intercept=-1.0)
+            return
         # [Timm2009, eq. 3]: no constant sum, and what the slack adds to the diagonal.
         used = weights > 0
         problem = DualProblem(np.ones(len(weights)), np.zeros(len(weights)), np.where(used, np.inf, 0.0))
         ridges = [np.divide(1.0, own, out=np.zeros(len(own)), where=used) for own in prices]
         begin = None if start is None else np.where(used, start.alpha, 0.0)
         chain = Chain(tuple(Link(problem, own) for own in ridges), start=begin, any_sum=True)
-        return [
-            _with(one, gradient=one.solution.gradient + own * one.solution.alpha - 1.0, intercept=-1.0)
-            for one, own in zip(kernel.solve(chain, stop), ridges, strict=False)
-        ]
+        for own, one in zip(ridges, kernel.solve(chain, stop), strict=False):
+            yield _with(one, gradient=one.solution.gradient + own * one.solution.alpha - 1.0, intercept=-1.0)
 
     def _unit(self, machine: OneClassSVM, weights: Vector) -> float:
         if machine.slack == "squared":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.base import clone
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.regressor import KernelRegressor, warn_of_missing_tube
 from widemargin.estimators.search_starts import Start
-from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, ridge, twin_of
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
 from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
@@ -24,10 +24,8 @@ from widemargin.machines.regression import hard_unit, nu_function, solve_nu_tube
 FUNCTION = "f"
 
 
-class RegressorSplit(SplitMachines):
-    """Regression with a tube of given width, along C."""
-
-    takes_start = True
+class FunctionSplit(SplitMachines):
+    """What both kinds of regression share: targets that are numbers, and what scorers get."""
 
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         super().__init__(np.asarray(y, dtype=np.float64), train, test, weights, asked)
@@ -36,13 +34,27 @@ class RegressorSplit(SplitMachines):
         """Let the machine check its prices against the weights of the split."""
         machine._bounds(self.weights)
 
-    def solve(self, machines: Sequence[SVR], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
-        """Solve the one chain."""
-        return self.solve_from(machines, X, kernel, stop, None)
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a regressor."""
+        twin = twin_of(machine)
+        twin.__dict__["_function_values"] = known
+        return twin
+
+    def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
+        found = clone(machine)
+        X, _ = found._check_examples_and_numbers(X, self.y[self.rows])
+        found._keep_function(
+            X, kernel, coefficients=solution.alpha[self.rows], intercept=intercept, outcome=solution.outcome
+        )
+        return found
+
+
+class RegressorSplit(FunctionSplit, StartableMachines):
+    """Regression with a tube of given width, along C."""
 
     def solve_from(
         self, machines: Sequence[SVR], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
-    ) -> list[list[LinkSolution]]:
+    ) -> Iterator[list[LinkSolution]]:
         """Solve the one chain from a given start."""
         bounds = [machine._bounds(self.weights) for machine in machines]
         soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
@@ -53,10 +65,11 @@ class RegressorSplit(SplitMachines):
             unit = hard_unit(self.y[used], float(hardest.epsilon), kernel.diagonal()[used])
         chain = Chain(links, start=None if start is None else start.coefficients(FUNCTION))
         tight = partial(_tube_link, self.y, float(hardest.epsilon))
-        solved, found = solve_to_the_hard_end(kernel, chain, bounds, tight, unit, stop)
-        if not found:
-            warn_of_missing_tube(float(hardest.epsilon))
-        return [solved]
+        found = solve_to_the_hard_end(kernel, chain, bounds, tight, unit, stop)
+        for machine, one in zip(machines, found, strict=False):
+            if machine is hardest and not one.hard_margin_found:
+                warn_of_missing_tube(float(hardest.epsilon))
+            yield [one]
 
     def start_of(self, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of the function."""
@@ -77,30 +90,14 @@ class RegressorSplit(SplitMachines):
             values -= ridge(machine._bounds(self.weights)) * solution.alpha
         return np.asarray(values)[:, np.newaxis]
 
-    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
-        """Return a regressor."""
-        twin = twin_of(machine)
-        twin.__dict__["_function_values"] = known
-        return twin
-
     def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a regressor with scikit-learn's attributes."""
         (solution,) = solutions
         return self._kept(machine, X, kernel, solution, solution.intercept)
 
-    def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
-        found = clone(machine)
-        X, _ = found._check_examples_and_numbers(X, self.y[self.rows])
-        found._keep_function(
-            X, kernel, coefficients=solution.alpha[self.rows], intercept=intercept, outcome=solution.outcome
-        )
-        return found
 
-
-class NuRegressorSplit(RegressorSplit):
+class NuRegressorSplit(FunctionSplit):
     """Regression whose tube has a width that nu decides, along C or nu."""
-
-    takes_start = False
 
     @classmethod
     def chained(cls, machine: NuSVR) -> tuple[str, ...]:
@@ -112,11 +109,14 @@ class NuRegressorSplit(RegressorSplit):
         """Every example to train on has two variables."""
         return 4
 
-    def solve(self, machines: Sequence[NuSVR], X: Any, kernel: ChainKernel, stop: StopRule) -> list[list[LinkSolution]]:
+    def solve(
+        self, machines: Sequence[NuSVR], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> Iterator[list[LinkSolution]]:
         """Solve the one chain."""
         bounds = [machine._bounds(self.weights) for machine in machines]
         fractions = [float(machine.nu) for machine in machines]
-        return [solve_nu_tube_chain(kernel, self.y, bounds, fractions, stop=stop)]
+        for one in solve_nu_tube_chain(kernel, self.y, bounds, fractions, stop=stop):
+            yield [one]
 
     def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
         """Values of the function."""

@@ -1,0 +1,97 @@
+"""Examples of a search: those of each split, as the user gave them and as its machines see them."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from widemargin.estimators.prepared_examples import PreparedExamples
+from widemargin.estimators.search_data import Parameters, SearchData, machine_of
+from widemargin.estimators.search_metadata import behind_steps
+from widemargin.estimators.splits import Rows, SplitMachines
+from widemargin.kernels.rows import count
+
+#: Kernels held at once: those of a pipeline's splits differ.
+SHARED_KERNELS = 2
+
+
+class SearchExamples:
+    """Keeps, for all threads, what the units of a search have in common.
+
+    Parameters
+    ----------
+    data : SearchData
+    family : type of SplitMachines
+        What trains the machines of the search.
+    """
+
+    def __init__(self, data: SearchData, family: type[SplitMachines]) -> None:
+        self.data = data
+        self._family = family
+        self._lock = threading.Lock()
+        self._shared: OrderedDict[Any, PreparedExamples] = OrderedDict()
+        self._splits: dict[int, SplitMachines] = {}
+        self._held_out: dict[int, tuple[Any, Any]] = {}
+
+    def of_split(self, number: int) -> SplitMachines:
+        """Return the machines of a split."""
+        with self._lock:
+            if number not in self._splits:
+                train, test = self.data.splits[number]
+                asked = np.concatenate([test, train]) if self.data.return_train_score else test
+                self._splits[number] = self._family(self.data.y, train, test, self.data.weights, asked)
+            return self._splits[number]
+
+    def to_score_on(self, split: int) -> tuple[Any, Any]:
+        """Return the rows to score on, as the user gave them: held-out ones, and those trained on if they count."""
+        with self._lock:
+            if split not in self._held_out:
+                train, test = self.data.splits[split]
+                wanted = self.data.return_train_score
+                own = np.unique(train)
+                self._held_out[split] = (self.given(test, own), self.given(train, own) if wanted else None)
+            return self._held_out[split]
+
+    def given(self, rows: Rows, columns: Rows) -> Any:
+        """Rows as the user gave them; a kernel matrix comes as one between these rows and those trained on."""
+        if self.data.X is not None and machine_of(self.data.estimator).kernel == "precomputed":
+            return self.data.X[np.ix_(rows, columns)]
+        return _safe_indexing(self.data.rows, rows)
+
+    def prepared(self, machine: Any, steps: tuple[Any, Parameters], split: int) -> PreparedExamples:
+        """Return the examples as a machine sees them, and what its kernels share.
+
+        `steps` are the parameters of what comes before the machine, after a key for them.
+        """
+        key, own = steps
+        pipeline = isinstance(self.data.estimator, Pipeline)
+        name = (key, machine.kernel, split if pipeline else None)
+        with self._lock:
+            if name not in self._shared:
+                while len(self._shared) >= SHARED_KERNELS:
+                    self._shared.popitem(last=False)
+                X, fitted = self._transformed(own, split, machine) if pipeline else (self.data.X, None)
+                self._shared[name] = PreparedExamples(X, machine, self.data.weights, self.data.share, fitted)
+            self._shared.move_to_end(name)
+            return self._shared[name]
+
+    def _transformed(self, own: Parameters, number: int, machine: Any) -> tuple[Any, Any]:
+        """Rows of the data after the steps before the machine, fitted on the training part of a split; these steps."""
+        train, test = self.data.splits[number]
+        pipeline = clone(self.data.estimator).set_params(**own)
+        parts = behind_steps(pipeline, self.data.rows, self.data.y, train, test, self.data.fit_params)
+        checked = [copy.copy(machine)._check_examples(X) for X in parts]
+        both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
+        # Rows in neither part stand for themselves nowhere: any will do.
+        place = np.zeros(count(self.data.rows), dtype=np.intp)
+        place[test] = len(train) + np.arange(len(test))
+        place[train] = np.arange(len(train))
+        return both[place], pipeline

@@ -1,0 +1,108 @@
+"""What a search is built from: whether its machines can share work, and their examples, checked once for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_outlier_detector
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples
+
+from widemargin._runtime import thread_count
+from widemargin.estimators.prepared_examples import Share
+from widemargin.estimators.search_data import SearchData, machine_of, prefix_of
+from widemargin.estimators.search_metadata import fit_parameters
+from widemargin.estimators.search_scoring import Scoring
+from widemargin.estimators.splits import Rows, family_of
+from widemargin.estimators.validation import check_weights
+from widemargin.machines.dual import Vector
+
+
+def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) -> str | None:
+    """Say why the candidates of a search cannot share work, if they cannot.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> why_plain(SVC(), {"C": [1, 10]}, {})
+    >>> why_plain(SVC(), {"dtype": ["float32", "float64"]}, {})
+    "dtype='float64' asks for kernel values in double"
+    """
+    machine = machine_of(estimator)
+    family = family_of(machine)
+    if family is None:
+        return f"{type(machine).__name__} is no machine whose candidates can share work"
+    if isinstance(estimator, Pipeline) and estimator.memory is not None:
+        return "The pipeline caches its steps in `memory`"
+    settings = [machine.get_params(deep=False)]
+    last = prefix_of(estimator)
+    for grid in [param_grid] if isinstance(param_grid, Mapping) else list(param_grid):
+        for key, values in grid.items():
+            if last and key == last[:-2]:
+                return f"The grid replaces the machine itself ({key!r})"
+            if key.startswith(last):
+                settings.extend({key.removeprefix(last): value} for value in values)
+    for reason in map(family.why_alone, settings):
+        if reason is not None:
+            return reason
+    others = fit_parameters(estimator, fit_params).others
+    return f"Fit parameters other than the machine's weights were given ({', '.join(others)})" if others else None
+
+
+def search_data(
+    search: Any, X: Any, y: Any, splits: Sequence[tuple[Rows, Rows]], scorers: Any, routed: Any
+) -> SearchData:
+    """Return what a search is about.
+
+    Parameters
+    ----------
+    search : GridSearchCV
+        Its parameters say what is searched.
+    X, y
+        Rows and targets as they were given.
+    splits : sequence of (train, test)
+    scorers : callable or dict
+    routed : Bunch
+        Who gets which of the parameters that the search is fitted with.
+    """
+    estimator = search.estimator
+    given = fit_parameters(estimator, routed.estimator.fit)
+    weights = check_weights(given.weights, _num_samples(X))
+    rows, targets = _checked_examples(estimator, X, y, weights)
+    everything = np.arange(_num_samples(X))  # splitters may give masks, or count from the end
+    accuracy = is_classifier(estimator) and (search.scoring is None or search.scoring == "accuracy")
+    return SearchData(
+        estimator,
+        list(ParameterGrid(search.param_grid)),
+        rows,
+        targets,
+        [(everything[train], everything[test]) for train, test in splits],
+        weights,
+        Scoring(scorers, dict(routed.scorer.score), search.error_score, accuracy),
+        rows=X,
+        raises=search.error_score == "raise",
+        return_train_score=bool(search.return_train_score),
+        share=Share(search.memory, threads=thread_count(search.n_jobs)),
+        plan=search.plan,
+        fit_params=dict(routed.estimator.fit) if given.of_steps else {},
+    )
+
+
+def _checked_examples(estimator: Any, X: Any, y: Any, weights: Vector) -> tuple[Any, Any]:
+    """Return rows and targets as a machine takes them; rows of a pipeline are checked once they passed its steps."""
+    machine, alone = clone(machine_of(estimator)), not isinstance(estimator, Pipeline)
+    targets = None if y is None else np.asarray(y)
+    if is_outlier_detector(machine):
+        X = machine._check_examples(X) if alone else X
+    elif not alone:
+        _, targets = machine._check_examples_and_labels(np.zeros((_num_samples(X), 1)), y)
+    elif is_classifier(machine):
+        X, targets = machine._check_examples_and_labels(X, y)
+    else:
+        X, targets = machine._check_examples_and_numbers(X, y)
+    if alone:
+        machine._checked_kernel(X, weights)  # tells, once, of rows and a kernel that do not suit each other
+    return X, targets
