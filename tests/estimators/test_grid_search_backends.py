@@ -48,7 +48,7 @@ def dask_client() -> Iterator[Any]:
     with (
         # A local cluster gives up a worker that is dead once more after this time.
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
