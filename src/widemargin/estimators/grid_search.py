@@ -23,10 +23,10 @@ from widemargin._runtime import thread_count
 from widemargin.estimators.novelty import NoveltyMachine
 from widemargin.estimators.one_class_scores import RejectionScore
 from widemargin.estimators.prepared_examples import Share
-from widemargin.estimators.search_data import Evaluation, SearchData, machine_of
+from widemargin.estimators.search_data import Evaluation, Found, SearchData, machine_of
 from widemargin.estimators.search_metadata import weights_of_the_machine
-from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothest, tied
-from widemargin.estimators.search_run import INTERRUPTED, STOPPED, Found, SearchRun, identity, listener
+from widemargin.estimators.search_report import WorkReport, edges, smoothest, tied
+from widemargin.estimators.search_run import INTERRUPTED, STOPPED, SearchRun, identity, listener
 from widemargin.estimators.search_scoring import Scoring
 from widemargin.estimators.search_starts import require_plan
 from widemargin.estimators.shared_search import SharedSearch
@@ -66,7 +66,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         width, on the others from the first split. "learn": the same, unless the steps counted so far say that starting
         from nothing is cheaper. "cold": always from nothing. Machines meet the same tolerance in any case.
     journal : path, default=None
-        File to which finished evaluations are added, each chain's together, written through to the disk. The same call
+        File to which every evaluation is added as soon as it is finished, written through to the disk. The same call
         with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
         nothing had happened. A file of other data or of another search is refused.
     progress : None, bool, "rich", "log" or Progress, default=None
@@ -323,7 +323,6 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 None if self.max_time is None else began + float(self.max_time),
                 journal,
                 shown,
-                best_mean(len(search.data.splits)),
                 listener(tasks, search.data, weights),
             )
             found = run.run()

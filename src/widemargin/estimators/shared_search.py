@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_method_params
 from widemargin import _core
 from widemargin.estimators.prepared_examples import PreparedExamples
 from widemargin.estimators.search_data import Evaluation, Parameters, SearchData, Unit, machine_of
-from widemargin.estimators.search_examples import SearchExamples
+from widemargin.estimators.search_examples import SearchExamples, kept_bytes
 from widemargin.estimators.search_starts import Backbone, FirstMachine, Start
 from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, family_of
 from widemargin.kernels import KernelParameters
@@ -196,7 +196,8 @@ class SharedSearch:
         kernel = prepared.kernel_of(machines[0], split)
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
         matrix, computed = prepared.chain_kernel(kernel, self._signal)
-        matrix = replace(matrix, one_by_one=one_by_one)
+        if one_by_one:
+            matrix = replace(matrix, one_by_one=True, kept_bytes=kept_bytes(self.data.share))
         left = None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))
         stop = StopRule(limit.tolerance, limit.max_iterations, left)
         if start is None:

@@ -182,8 +182,7 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
     deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     ids, n = np.flatnonzero(prices[0] > 0).astype(np.int32), len(prices[0])
     rows = kernel.given_rows
-    cache = cache_bytes("auto", len(ids), "float32")
-    state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, cache)
+    state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, cache_bytes("auto", len(ids), "float32"))
     everything = np.arange(n, dtype=np.int32)
     for bounds in prices:
         left = remaining(stop, 0, deadline)
@@ -202,8 +201,6 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
         there = solve_all([Subproblem(everything, problem, alpha)], rows, stop=at_end, options=SolverOptions("smo"))[0]
         outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
         solution = Solution(alpha, there.gradient, 0.0, outcome)
-        if not kernel.keeps:
-            state.store = _core.KernelStore(derived_rows(rows, base=ids), cache)
         yield LinkSolution(solution)
         if ended_early(solution):
             break
