@@ -347,15 +347,15 @@ def test_processes_let_go_of_searches_that_are_over(monkeypatch: pytest.MonkeyPa
 
     def unpacked(content: Any) -> Any:
         built.append(content)
-        return search_units._Held(content, {})
+        return search_units.Held(content, {})
 
     monkeypatch.setattr(search_units, "_unpacked", unpacked)
     here = Searches()
     with pytest.raises(MissingSearchError), here.lent("one", None):
         pass
-    with here.lent("one", 1) as (search, _):
+    with here.lent("one", 1) as held:
         time.sleep(0.3)
-        assert search == 1
+        assert held.search == 1
         with here.lent("one", 1), here.lent("two", 2):
             pass
     assert built == [1, 2]

@@ -114,7 +114,8 @@ def test_a_callback_ends_the_search_with_the_best_so_far(backend: str) -> None:
     assert finished[search.best_index_]
     if backend == "sequential":
         assert finished.tolist() == [True, False, True, False]
-        assert search.work_report_.unfinished == 2
+        assert search.work_report_.unfinished == 3
+        assert recorder.evaluations == 9
     assert recorder.calls[-1][0] == "teardown"
     assert ("end", "refit-with-best-params", 1) in recorder.calls
     np.testing.assert_array_equal(search.predict(X), classifier(**search.best_params_).fit(X, y).predict(X))

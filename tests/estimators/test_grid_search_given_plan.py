@@ -236,7 +236,7 @@ def test_journals_know_their_plan(tmp_path: Path) -> None:
             searched(classifier(), "two", other, journal=journal)
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 def test_time_that_runs_out_leaves_the_best_so_far() -> None:
     random = np.random.default_rng(0)
     X, y = random.normal(size=(500, 3)), random.integers(0, 2, size=500)

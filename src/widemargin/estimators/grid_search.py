@@ -20,11 +20,11 @@ from sklearn.utils.validation import _check_method_params
 from widemargin.estimators.novelty import NoveltyMachine
 from widemargin.estimators.one_class_scores import RejectionScore
 from widemargin.estimators.search_costs import measure_search
-from widemargin.estimators.search_data import SearchData, machine_of
+from widemargin.estimators.search_data import Found, SearchData, machine_of
 from widemargin.estimators.search_plans import require_plan, require_suitable_plan
-from widemargin.estimators.search_report import WorkReport, best_mean, edges, smoothest, tied
+from widemargin.estimators.search_report import WorkReport, edges, smoothest, tied
 from widemargin.estimators.search_results import Mask, as_results, leave_blank, missing_from, remarks, scored
-from widemargin.estimators.search_run import INTERRUPTED, STOPPED, Found, SearchRun, identity, listener
+from widemargin.estimators.search_run import INTERRUPTED, STOPPED, SearchRun, identity, listener
 from widemargin.estimators.search_setup import search_data, why_plain
 from widemargin.estimators.search_units import Deadline
 from widemargin.estimators.shared_search import SharedSearch
@@ -66,7 +66,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         from nothing is cheaper. "cold": always from nothing. A plan for the graph of this search's candidates (see
         :meth:`measure_costs`) is walked on every split. Machines meet the same tolerance in any case.
     journal : path, default=None
-        File to which finished evaluations are added, each chain's together, written through to the disk. The same call
+        File to which every evaluation is added as soon as it is finished, written through to the disk. The same call
         with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
         nothing had happened. A file of other data or of another search is refused.
     progress : None, bool, "rich", "log" or Progress, default=None
@@ -318,7 +318,6 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 None if self.max_time is None else began + float(self.max_time),
                 journal,
                 shown,
-                best_mean(len(search.data.splits)),
                 listener(tasks, search.data, weights),
             )
             found = run.run()

@@ -43,6 +43,10 @@ class Evaluation:
     kernel_evaluations: int = 0
 
 
+#: Evaluations by candidate and split.
+Found = dict[tuple[int, int], Evaluation]
+
+
 @dataclass(frozen=True)
 class SearchData:
     """Everything that stays the same throughout a search.

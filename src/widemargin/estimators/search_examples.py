@@ -13,14 +13,28 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.prepared_examples import PreparedExamples
+from widemargin._runtime import free_memory
+from widemargin.estimators.prepared_examples import SHARE_OF_MEMORY, PreparedExamples, Share
 from widemargin.estimators.search_data import Parameters, SearchData, machine_of
 from widemargin.estimators.search_metadata import behind_steps
 from widemargin.estimators.splits import Rows, SplitMachines
 from widemargin.kernels.rows import count
+from widemargin.machines.chain import KEPT_BYTES
 
 #: Kernels held at once: those of a pipeline's splits differ.
 SHARED_KERNELS = 2
+
+
+def kept_bytes(share: Share) -> int:
+    """Return what the chains of one thread may keep of a kernel besides the kernel itself.
+
+    Examples
+    --------
+    >>> kept_bytes(Share(memory=16, processes=2, threads=4)) == 2 * 2**20
+    True
+    """
+    whole = SHARE_OF_MEMORY * free_memory() if share.memory == "auto" else float(share.memory) * 2**20
+    return min(KEPT_BYTES, int(whole / (share.processes * share.threads)))
 
 
 class SearchExamples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Self
 
@@ -14,8 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
-from widemargin.estimators.search_data import machine_of
-from widemargin.estimators.search_run import Found
+from widemargin.estimators.search_data import Found, machine_of
 from widemargin.estimators.shared_search import SharedSearch
 
 #: Relative difference below which scores are equal: means of the same scores may differ in their last digits.
@@ -252,17 +251,3 @@ def edges(candidates: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) ->
         elif value == max(others):
             found[name] = "largest"
     return found
-
-
-def best_mean(n_splits: int) -> Callable[[Found], float | None]:
-    """Return what finds the best mean score among the candidates that are finished on all splits."""
-
-    def best(found: Found) -> float | None:
-        scores: dict[int, list[float]] = {}
-        for one in found.values():
-            if isinstance(one.test_scores, numbers.Real):
-                scores.setdefault(one.candidate, []).append(float(one.test_scores))
-        means = [float(np.mean(own)) for own in scores.values() if len(own) == n_splits]
-        return max((mean for mean in means if np.isfinite(mean)), default=None)
-
-    return best

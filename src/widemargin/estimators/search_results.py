@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.estimators.search_data import Evaluation
-from widemargin.estimators.search_run import Found
+from widemargin.estimators.search_data import Evaluation, Found
 from widemargin.estimators.shared_search import SharedSearch
 
 #: For each candidate and split, whether something is so.

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.search_data import Evaluation, SearchData, Unit
+from widemargin.estimators.search_data import Evaluation, Found, SearchData
+from widemargin.estimators.search_findings import Findings, Standing
 from widemargin.estimators.search_turns import Turns
 from widemargin.estimators.search_workers import Workers
 from widemargin.estimators.shared_search import SharedSearch
-from widemargin.study import EvaluationTasks, Journal, Progress, SilentProgress, fingerprint
-
-Found = dict[tuple[int, int], Evaluation]
+from widemargin.study import EvaluationTasks, Journal, Progress, fingerprint
 
 #: How a search may end.
 FINISHED, TIME_IS_UP, INTERRUPTED, STOPPED = "finished", "time is up", "interrupted", "stopped by a callback"
@@ -38,11 +36,9 @@ class SearchRun:
     deadline : float or None
         When to end, in the time of :func:`time.perf_counter`.
     journal : Journal or None
-        Evaluations that it holds are not repeated; finished ones are added, those of a unit together.
+        Evaluations that it holds are not repeated; finished ones are added, each as soon as there is one.
     progress : Progress
-        Told of every unit.
-    best : callable
-        Gives the best score of what has been found so far, or None.
+        Told of every evaluation.
     told : callable or None
         Gets every finished evaluation, those of the journal too; returns whether the search is to stop.
 
@@ -58,71 +54,49 @@ class SearchRun:
     deadline: float | None
     journal: Journal | None
     progress: Progress
-    best: Callable[[Found], float | None]
     told: Callable[[Evaluation], bool] | None = None
     ended: str = INTERRUPTED
 
     def run(self) -> Found:
         """Run what the journal does not hold; return all evaluations that are finished when it ends."""
-        found: Found = {(e.candidate, e.split): e for e in self.search.failed()}
-        if self.journal is not None:
-            for record in self.journal.records:
-                one = Evaluation(**record)
-                found[one.candidate, one.split] = one
-        # A chain that was not finished runs again from its first link, so that every start is what it would have been.
-        units = [u for u in self.search.units() if any((c, u.split) not in found for c in u.candidates)]
-        machines = len(self.search.data.candidates) * len(self.search.data.splits)
-        self.progress.start(machines)
-        self.progress.advance(len(found), 0.0, None, None if self._silent else self.best(found))
+        n_candidates, n_splits = len(self.search.data.candidates), len(self.search.data.splits)
+        standing = Standing(n_candidates, n_splits)
+        findings = Findings(standing, self.journal, self.progress, self.told, self.search.stop)
+        self.progress.start(n_candidates * n_splits)
         try:
-            if self._stops(list(found.values())) or self._run_units(units, found):
+            records = [] if self.journal is None else self.journal.records
+            findings.know([*self.search.failed(), *(Evaluation(**record) for record in records)])
+            with findings:
+                self._run_units(findings)
+            if findings.stopped:
                 self.ended = STOPPED
             else:
-                self.ended = FINISHED if len(found) == machines else TIME_IS_UP
+                self.ended = FINISHED if len(findings.found) == n_candidates * n_splits else TIME_IS_UP
         except KeyboardInterrupt:
             self.ended = INTERRUPTED
         finally:
             self.progress.finish(self.ended)
-        return found
+        return findings.found
 
-    def _run_units(self, units: Sequence[Unit], found: Found) -> bool:
-        """Run units; return whether somebody asked to stop."""
-        if not units:
-            return False
-        spent: dict[tuple[int, ...], list[float]] = {}
-        with Workers(self.search, self.n_jobs, self.pre_dispatch) as workers:
+    def _run_units(self, findings: Findings) -> None:
+        """Run the units that are not known, until somebody asks to stop."""
+        # A chain that was not finished runs again from its first link, so that every start is what it would have been.
+        units = [u for u in self.search.units() if any((c, u.split) not in findings.found for c in u.candidates)]
+        if not units or findings.stopped:
+            return
+        finished = findings.take if findings.awaited else None
+        with Workers(self.search, self.n_jobs, self.pre_dispatch, finished) as workers:
             turns = Turns(units, self.deadline, workers.count)
             while some := turns.next_round():
                 with closing(workers.evaluate(some, turns.limit)) as results:
                     for done in results:
-                        new = [e for e in done.evaluations if (e.candidate, e.split) not in found]
-                        found.update({(e.candidate, e.split): e for e in new})
-                        if self.journal is not None and new:
-                            self.journal.extend([asdict(e) for e in new])
-                        complete = all((candidate, done.unit.split) in found for candidate in done.unit.candidates)
+                        for one in done.evaluations:
+                            findings.take(one)
+                        complete = all((c, done.unit.split) in findings.found for c in done.unit.candidates)
                         turns.done(done.unit, done.seconds, complete=complete)
-                        spent.setdefault(done.unit.candidates, []).append(done.seconds)
-                        if not self._silent:
-                            left = self._expected(turns.left, spent)
-                            self.progress.advance(len(new), done.seconds, left, self.best(found))
-                        if self._stops(new):
-                            return True
-        return False
-
-    @property
-    def _silent(self) -> bool:
-        return isinstance(self.progress, SilentProgress)
-
-    def _stops(self, evaluations: Sequence[Evaluation]) -> bool:
-        """Tell of evaluations; return whether somebody asks to stop."""
-        told = self.told
-        return told is not None and any([told(one) for one in evaluations])
-
-    @staticmethod
-    def _expected(left: Sequence[Unit], spent: Mapping[tuple[int, ...], list[float]]) -> float:
-        """Expect of a unit what the same chain took on other splits, or what chains took on average."""
-        typical = fmean(fmean(seconds) for seconds in spent.values())
-        return sum(fmean(spent[unit.candidates]) if unit.candidates in spent else typical for unit in left)
+                        findings.check()
+                        if findings.stopped:
+                            return
 
 
 def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable[[Evaluation], bool] | None:

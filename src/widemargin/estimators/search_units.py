@@ -14,10 +14,12 @@ from typing import Any
 
 import cloudpickle
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
 from widemargin._runtime import single_threaded_blas
 from widemargin.estimators.search_data import Evaluation, SearchData, Unit
+from widemargin.estimators.search_reports import Address, Reporter
 from widemargin.estimators.shared_search import SharedSearch
 
 #: Seconds after which a process lets go of a search that nobody asks for; a unit that comes late builds it again.
@@ -75,7 +77,13 @@ class Done:
     error: Exception | None = None
 
 
-def evaluate(search: SharedSearch, unit: Unit, deadline: Deadline, config: Mapping[str, Any]) -> Done:
+#: Gets an evaluation as soon as there is one.
+Finished = Callable[[Evaluation], None]
+
+
+def evaluate(
+    search: SharedSearch, unit: Unit, deadline: Deadline, config: Mapping[str, Any], finished: Finished | None
+) -> Done:
     """Evaluate a unit under scikit-learn's configuration of the thread that runs the search."""
     began = time.perf_counter()
     left = deadline.left()
@@ -83,22 +91,22 @@ def evaluate(search: SharedSearch, unit: Unit, deadline: Deadline, config: Mappi
         return Done(unit, [], 0.0)
     try:
         with nullcontext() if get_config() == config else config_context(**config):
-            evaluations = _in_time(search, unit, deadline)
+            evaluations = _in_time(search, unit, deadline, finished)
     except Exception as error:
         return Done(unit, [], time.perf_counter() - began, error)
     return Done(unit, evaluations, time.perf_counter() - began)
 
 
-def _in_time(search: SharedSearch, unit: Unit, deadline: Deadline) -> list[Evaluation]:
+def _in_time(search: SharedSearch, unit: Unit, deadline: Deadline, finished: Finished | None) -> list[Evaluation]:
     """Evaluate as many candidates of a unit as its share of time suffices for; one at least, if the deadline admits."""
     share = deadline.share()
-    found = search.evaluate(unit, share)
+    found = search.evaluate(unit, share, finished)
     while share is not None and not found and not search.stopping:
         left = deadline.left()
         if left is None or left <= 0.0:
             break
         share *= 2.0
-        found = search.evaluate(unit, min(share, left))
+        found = search.evaluate(unit, min(share, left), finished)
     return found
 
 
@@ -109,8 +117,8 @@ class MissingSearchError(LookupError):
 def evaluate_sent(token: str, content: Any, unit: Unit, deadline: Deadline) -> Done:
     """Evaluate a unit of a search that may have come from another process."""
     try:
-        with HERE.lent(token, content) as (search, config):
-            done = evaluate(search, unit, deadline, config)
+        with HERE.lent(token, content) as held:
+            done = evaluate(held.search, unit, deadline, held.config, held.finished)
     except MissingSearchError:
         raise
     except Exception as error:  # what was sent cannot be read here
@@ -129,9 +137,12 @@ def portable(error: Exception) -> Exception:
 
 
 @dataclass
-class _Held:
+class Held:
+    """A search in this process, the configuration to run it under, and whom to tell of evaluations."""
+
     search: SharedSearch
     config: Mapping[str, Any]
+    finished: Finished | None = None
     own: bool = False
     users: int = 0
     last_used: float = field(default_factory=time.monotonic)
@@ -142,15 +153,15 @@ class Searches:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, Held] = {}
         self._received: dict[str, Any] = {}
         self._tidying = False
 
     @contextmanager
-    def own(self, token: str, search: SharedSearch) -> Iterator[None]:
+    def own(self, token: str, search: SharedSearch, finished: Finished | None) -> Iterator[None]:
         """Hold a search of this process, for backends whose workers turn out to be here."""
         with self._lock:
-            self._held[token] = _Held(search, get_config(), own=True)
+            self._held[token] = Held(search, get_config(), finished, own=True)
         try:
             yield
         finally:
@@ -171,7 +182,7 @@ class Searches:
                 del self._held[token]
 
     @contextmanager
-    def lent(self, token: str, content: Any) -> Iterator[tuple[SharedSearch, Mapping[str, Any]]]:
+    def lent(self, token: str, content: Any) -> Iterator[Held]:
         """Lend a search to a unit, with BLAS kept to one thread; build the search if it is not here yet.
 
         `content` is None for one that was received.
@@ -187,7 +198,7 @@ class Searches:
             held.users += 1
         try:
             with single_threaded_blas():
-                yield held.search, held.config
+                yield held
         finally:
             with self._lock:
                 held.users -= 1
@@ -218,14 +229,19 @@ class Searches:
                 del self._held[token]
 
 
-def _unpacked(content: Any) -> _Held:
+def packed(data: SearchData, config: Mapping[str, Any], address: Address | None) -> NDArray[np.uint8]:
+    """Return a search as what another process can build it from; `address` is where it is to tell of evaluations."""
+    return np.frombuffer(cloudpickle.dumps((data, config, address)), dtype=np.uint8)
+
+
+def _unpacked(content: Any) -> Held:
     if not isinstance(content, np.ndarray):
         import ray
 
         content = ray.get(content)
-    data, config = pickle.loads(content.data)
+    data, config, address = pickle.loads(content.data)
     assert isinstance(data, SearchData)
-    return _Held(SharedSearch(data), config)
+    return Held(SharedSearch(data), config, None if address is None else Reporter.to(address))
 
 
 #: The searches of this process.

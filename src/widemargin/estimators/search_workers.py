@@ -3,7 +3,8 @@
 Threads share the search itself. To other processes it goes as an array of bytes, by the means of each backend: through
 a memory-mapped file (loky, multiprocessing), through the object store (Ray), with a plugin (Dask), else along with the
 calls. A process that a unit comes to builds the search from these bytes if it has not done so yet, and keeps it, with
-its kernels, for the next ones.
+its kernels, for the next ones. Evaluations come back with their units and, if somebody waits for them, one by one
+before that.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
-import cloudpickle
-import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn import get_config
@@ -28,7 +27,8 @@ from sklearn.base import clone
 
 from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.estimators.search_data import Unit
-from widemargin.estimators.search_units import HERE, Deadline, Done, evaluate, evaluate_sent
+from widemargin.estimators.search_reports import Address, Reports
+from widemargin.estimators.search_units import HERE, Deadline, Done, Finished, evaluate, evaluate_sent, packed
 from widemargin.estimators.shared_search import SharedSearch
 
 #: Times in a row that workers may be lost before anything is finished.
@@ -50,6 +50,9 @@ class Workers:
     n_jobs : int or None
     pre_dispatch : int or str
         As joblib takes them.
+    finished : callable, optional
+        Gets every evaluation as soon as it is finished, in any thread. Those of workers on other machines only come
+        with their units; there is no harm in taking the others from there, too.
 
     Raises
     ------
@@ -57,8 +60,11 @@ class Workers:
         If the search is to go to other processes and cannot be pickled.
     """
 
-    def __init__(self, search: SharedSearch, n_jobs: int | None, pre_dispatch: int | str) -> None:
+    def __init__(
+        self, search: SharedSearch, n_jobs: int | None, pre_dispatch: int | str, finished: Finished | None = None
+    ) -> None:
         self.search = search
+        self._finished = finished
         self._active, _ = get_active_backend(prefer="threads")
         self._in_threads = bool(getattr(self._active, "supports_sharedmem", False))
         self._streams = self._in_threads or self._active.supports_return_generator
@@ -79,8 +85,8 @@ class Workers:
             if self._in_threads:
                 opened.enter_context(single_threaded_blas())
             else:
-                opened.enter_context(HERE.own(self._token, self.search))
-                self._content = self._packed()
+                opened.enter_context(HERE.own(self._token, self.search, self._finished))
+                self._content = self._packed(self._listening(opened))
             self._opened = opened.pop_all()
         return self
 
@@ -182,15 +188,25 @@ class Workers:
 
     def _evaluate(self, unit: Unit, deadline: Deadline) -> Done:
         with self._under_way:
-            return evaluate(self.search, unit, deadline, self._config)
+            return evaluate(self.search, unit, deadline, self._config, self._finished)
 
-    def _packed(self) -> Any:
+    def _listening(self, opened: ExitStack) -> Address | None:
+        """Listen to worker processes, if anybody wants to hear of single evaluations."""
+        if self._finished is None:
+            return None
+        try:
+            return opened.enter_context(Reports(self._finished)).address
+        except OSError as error:
+            logging.getLogger("widemargin").warning("Evaluations come chain by chain: no socket here (%s).", error)
+            return None
+
+    def _packed(self, address: Address | None) -> Any:
         """Return the search as what its units refer to on other processes."""
         data = self.search.data
         share = replace(data.share, processes=effective_n_jobs(self._n_jobs), threads=1)
         data = replace(data, estimator=clone(data.estimator), share=share)
         try:
-            content = np.frombuffer(cloudpickle.dumps((data, self._config)), dtype=np.uint8)
+            content = packed(data, self._config, address)
         except Exception as error:
             raise TypeError(
                 f"This search cannot go to the processes of {type(self._active).__name__}, since a part of it cannot "

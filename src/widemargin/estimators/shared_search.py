@@ -18,7 +18,7 @@ from widemargin import _core
 from widemargin.estimators.prepared_examples import PreparedExamples
 from widemargin.estimators.search_candidates import Candidates
 from widemargin.estimators.search_data import Evaluation, SearchData, Unit, machine_of
-from widemargin.estimators.search_examples import SearchExamples
+from widemargin.estimators.search_examples import SearchExamples, kept_bytes
 from widemargin.estimators.search_plans import walk_of
 from widemargin.estimators.search_starts import Beginning, Start, Stretch
 from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
@@ -214,7 +214,8 @@ class SharedSearch:
         machines = [self.machines[c] for c in (*known, *unit.candidates)]
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
         matrix, computed = prepared.chain_kernel(kernel, self._signal)
-        matrix = replace(matrix, one_by_one=one_by_one)
+        if one_by_one:
+            matrix = replace(matrix, one_by_one=True, kept_bytes=kept_bytes(self.data.share))
         stop = StopRule(limit.tolerance, limit.max_iterations, _left(began, max_seconds))
         if start is None:
             found = split.solve(machines, prepared.X, matrix, stop)

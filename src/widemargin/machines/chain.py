@@ -39,8 +39,8 @@ Ids = NDArray[np.int32]
 #: What stands for the number of an example whose kernel values are all 0.
 RESEMBLES_NOTHING = -1
 
-#: Bytes that chains under way side by side may keep of a kernel from link to link, if the kernel itself takes less.
-KEPT_BYTES = 2**25
+#: Bytes that chains side by side may keep of a kernel from link to link: what one solver may take for itself.
+KEPT_BYTES = 2**28
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,10 @@ class ChainKernel:
         Another thread may request the end through it.
     one_by_one : bool, default=False
         Solve a link of a chain when it is asked for, rather than all of them when the first one is.
+    kept_bytes : int
+        What chains side by side may keep of the matrix, from link to link.
     keeps : bool, default=True
-        Whether chains that are solved link by link keep what they gathered of the matrix.
+        Whether they do.
 
     Examples
     --------
@@ -248,6 +250,7 @@ class ChainKernel:
     options: SolverOptions = field(default_factory=SolverOptions)
     signal: _core.StopSignal | None = None
     one_by_one: bool = False
+    kept_bytes: int = KEPT_BYTES
     keeps: bool = True
 
     @property
@@ -260,16 +263,18 @@ class ChainKernel:
         return self.rows.diagonal() if self.matrix is None else np.diagonal(self.matrix).astype(np.float64)
 
     def side_by_side(self, sizes: Sequence[int]) -> ChainKernel:
-        """Prepare for chains of so many examples each to be under way together: they may keep no more than this kernel.
+        """Prepare for chains of so many examples each to be under way together.
+
+        Where they would keep too much of the kernel from link to link, they let go of it and gather it again.
 
         Examples
         --------
-        >>> kernel = ChainKernel(row_source(np.ones((6000, 1)), kernel="linear"))
-        >>> kernel.side_by_side([3000, 3000]).keeps, kernel.side_by_side([5000, 5000]).keeps
+        >>> kernel = ChainKernel(row_source(np.eye(3), kernel="linear"), kept_bytes=40)
+        >>> kernel.side_by_side([2, 2]).keeps, kernel.side_by_side([2, 2, 2]).keeps
         (True, False)
         """
         needed = 4 * sum(size**2 for size in sizes)
-        return replace(self, keeps=needed <= max(KEPT_BYTES, 4 * self.rows.size**2))
+        return replace(self, keeps=len(sizes) == 1 or needed <= self.kept_bytes)
 
     def solve(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve a chain as :func:`solve_chain` does, all at once or one by one."""

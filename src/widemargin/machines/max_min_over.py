@@ -203,8 +203,6 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
         )
         outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
         solution = Solution(alpha, there.solution.gradient, 0.0, outcome)
-        if not kernel.keeps:
-            state.store = _core.KernelStore(derived_rows(rows, base=ids), store)
         yield LinkSolution(solution)
         if ended_early(solution):
             break

@@ -4,11 +4,13 @@ from widemargin.study.callbacks import EvaluationTasks, SearchTasks, with_callba
 from widemargin.study.identity import fingerprint
 from widemargin.study.journal import Journal, JournalError
 from widemargin.study.progress import LogProgress, Progress, SilentProgress, progress_for
+from widemargin.study.writer import JournalWriter
 
 __all__ = [
     "EvaluationTasks",
     "Journal",
     "JournalError",
+    "JournalWriter",
     "LogProgress",
     "Progress",
     "SearchTasks",

@@ -22,7 +22,8 @@ class Progress(Protocol):
     """What a search tells while it runs. Implement these three methods to show it in another way.
 
     A search calls :meth:`start` once, then :meth:`advance` whenever some machines are done, then :meth:`finish`, even
-    where it ends with an error. All calls come from the thread that runs the search.
+    where it ends with an error. Calls never overlap, but those of :meth:`advance` may come from any thread of the
+    process that runs the search.
     """
 
     def start(self, machines: int) -> None:
