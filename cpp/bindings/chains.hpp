@@ -23,15 +23,13 @@ struct SolvedLink : Solved {
   bool repeated;
 };
 
-// A chain of problems on a kernel matrix, with all that it refers to. Some links at a time are solved, by one thread at a time.
+// A chain of problems on a kernel matrix, with all that it refers to but the signal. Some links at a time are solved, by one thread at a time.
 class HeldChain {
  public:
   HeldChain(Matrix<float> kernel, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, double tolerance,
-            std::int64_t max_iterations, double max_seconds, nb::object signal)
-      : kernel_(kernel), ids_(ids), tasks_(std::move(links)), start_(start), signal_(signal), n_(ids ? ids->shape(0) : kernel.shape(0)),
-        watch_(max_seconds, [given = signal.is_none() ? nullptr : nb::cast<const StopSignal*>(signal)] {
-          return (given != nullptr && given->requested.load()) || interruption_pending();
-        }) {
+            std::int64_t max_iterations, double max_seconds, const StopSignal* signal)
+      : kernel_(kernel), ids_(ids), tasks_(std::move(links)), start_(start), n_(ids ? ids->shape(0) : kernel.shape(0)),
+        watch_(max_seconds, [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); }) {
     check();
     for (const Task& task : tasks_) links_.push_back({task.problem(), task.ridge ? view(*task.ridge) : std::span<const double>{}});
     const std::span<const double> point = start_ ? view(*start_) : std::span<const double>{};
@@ -114,10 +112,9 @@ class HeldChain {
   }
 
   Matrix<float> kernel_;
-  std::optional<Vector<Id>> ids_;  // rows and columns of the matrix, in the end some of examples that resemble nothing; all of them if not given
+  std::optional<Vector<Id>> ids_;  // rows and columns of the matrix, the last ones may resemble nothing; all of them if not given
   std::vector<Task> tasks_;
   std::optional<Vector<double>> start_;
-  nb::object signal_;
   std::size_t n_;
   Watch watch_;
   std::vector<grid::Link> links_;
