@@ -228,15 +228,15 @@ NB_MODULE(_core, m) {
   nb::class_<StopSignal>(m, "StopSignal").def(nb::init<>()).def("request", [](StopSignal& s) { s.requested = true; }).def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
   nb::class_<SolvedLink, Solved>(m, "SolvedLink").def_ro("repeated", &SolvedLink::repeated);
   nb::class_<HeldChain>(m, "Chain")
-      .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double, std::int64_t, double, nb::object>(), "kernel"_a,
-           "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "signal"_a.none() = nb::none())
+      .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double, std::int64_t, double, const StopSignal*>(), "kernel"_a,
+           "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 9>())
       .def("advance", &HeldChain::advance, "links"_a)
       .def("rest", &HeldChain::rest);
   nb::class_<HeldRowChain>(m, "RowChain")
       .def(nb::init<nb::object, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, const std::string&, const std::string&, std::size_t, bool, bool,
-                    std::size_t, double, std::int64_t, double, std::size_t, nb::object>(),
+                    std::size_t, double, std::int64_t, double, std::size_t, const StopSignal*>(),
            "source"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
-           "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none())
+           "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 16>())
       .def("advance", &HeldRowChain::advance, "links"_a);
   m.def("same_solution", &same_solution, "before"_a, "link"_a, "alpha"_a);
   m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a);

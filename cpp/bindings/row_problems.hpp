@@ -129,7 +129,7 @@ class HeldRowChain {
  public:
   HeldRowChain(nb::object source, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, const std::string& solver,
                const std::string& selection, std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
-               std::int64_t max_iterations, double max_seconds, std::size_t n_threads, nb::object signal)
+               std::int64_t max_iterations, double max_seconds, std::size_t n_threads, const StopSignal* signal)
       : source_(source), parts_(nb::cast<const Source&>(source).rows->size(), ids, std::move(links), start, max_seconds, signal), team_(require_threads(n_threads)) {
     std::vector<Id> own(parts_.n);
     if (ids)

@@ -28,6 +28,8 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV
 from widemargin.estimators import search_units
+from widemargin.estimators.search_data import Evaluation
+from widemargin.estimators.search_reports import Reports
 from widemargin.estimators.search_units import Deadline, MissingSearchError, Searches, portable
 
 # Workers cannot import this file.
@@ -224,6 +226,29 @@ def test_a_worker_that_is_killed(backend: str, on: Callable[[str], Any], tmp_pat
     assert (tmp_path / "killed").exists()
     assert_same(found, alone)
     assert len(journal.read_text().splitlines()) == 1 + 3 * len(alone.cv_results_["params"])
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask", "ray"])
+def test_workers_tell_of_every_evaluation(
+    backend: str, on: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[int, int]] = []
+
+    class CountingReports(Reports):
+        def __init__(self, finished: Callable[[Evaluation], None]) -> None:
+            def counts(one: Evaluation) -> None:
+                heard.append((one.candidate, one.split))
+                finished(one)
+
+            super().__init__(counts)
+
+    X, y = data("three")
+    monkeypatch.setattr("widemargin.estimators.search_workers.Reports", CountingReports)
+    with on(backend):
+        GridSearchCV(classifier(), GRID, cv=3, journal=tmp_path / "study.jsonl").fit(X, y)
+        assert sorted(heard) == [(candidate, split) for candidate in range(12) for split in range(3)]
+        GridSearchCV(classifier(), GRID, cv=3).fit(X, y)
+    assert len(heard) == 36, "nobody asked"
 
 
 @pytest.mark.parametrize("backend", ["loky", "dask"])

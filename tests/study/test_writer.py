@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -105,3 +106,29 @@ def test_a_writer_without_records_has_no_thread(tmp_path: Path) -> None:
         writer = JournalWriter(journal, pytest.fail)
         assert threading.active_count() == before
         writer.close()
+
+
+def test_a_journal_closes_behind_a_write_that_is_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The number of a file that is closed may be another file's in a moment.
+    path, at_work, disk = tmp_path / "study.jsonl", threading.Event(), threading.Event()
+    opened = Journal(path, {})
+    sync = os.fsync
+
+    def slow(descriptor: int) -> None:
+        at_work.set()
+        assert disk.wait(10.0)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    writer = JournalWriter(opened, pytest.fail)
+    writer.put({"number": 0})
+    assert at_work.wait(10.0)
+    closing = threading.Thread(target=opened.close)
+    closing.start()
+    closing.join(0.1)
+    assert closing.is_alive()
+    disk.set()
+    closing.join(10.0)
+    writer.close()
+    with Journal(path, {}) as again:
+        assert again.records == [{"number": 0}]

@@ -94,7 +94,6 @@ class SharedSearch:
                 if finished is not None:
                     finished(one)
 
-        able = unit
         try:
             able, refused = self._trainable(unit)
         except Exception:

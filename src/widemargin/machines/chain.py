@@ -68,7 +68,7 @@ class Chain:
 class LinkSolution:
     """The solution of a link; `repeated` if it is that of the link before, which is known without solving.
 
-    `hard_margin_found` is unset where a problem without bounds was asked for and its variables meet every bound.
+    `hard_margin_found` is unset where the margin that was asked for does not exist.
     """
 
     solution: Solution

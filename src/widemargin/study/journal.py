@@ -103,7 +103,7 @@ class Journal:
         header = as_line({"schema": SCHEMA, "study": "widemargin", "identity": dict(identity)})
         self.identity: Record = from_line(header)["identity"]
         self.records: list[Record] = []
-        self._writing = threading.Lock()
+        self._writing = threading.RLock()
         self._end = 0
         self._descriptor: int | None = self._open()
         try:
@@ -152,7 +152,11 @@ class Journal:
                 self.records.extend(from_line(line) for line in lines)
 
     def close(self) -> None:
-        """Let go of the file and of its lock; closing again does nothing."""
+        """Let go of the file and of its lock, once a write that is under way is done; closing again does nothing."""
+        with self._writing:
+            self._let_go()
+
+    def _let_go(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -284,7 +288,7 @@ _OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
 def _close_inherited() -> None:
     """Let a forked process not hold the locks of its parent, which it could outlive."""
     for journal in list(_OPEN):
-        journal.close()
+        journal._let_go()  # whoever was writing is not here
 
 
 os.register_at_fork(after_in_child=_close_inherited)
