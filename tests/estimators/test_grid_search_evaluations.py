@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +79,16 @@ def test_killed_in_the_middle_of_a_chain(backend: str, tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     whole = long_search()
     for enough in (3, 7):  # once from nothing, once while what is known is walked again
-        child = subprocess.Popen([sys.executable, "-c", CHILD, str(path), str(Path(__file__).parent), backend])
+        command = [sys.executable, "-c", CHILD, str(path), str(Path(__file__).parent), backend]
+        child = subprocess.Popen(command, start_new_session=True)
         ended = time.monotonic() + 120
         while child.poll() is None and len(lines(path)) < enough and time.monotonic() < ended:
             time.sleep(0.002)
         assert child.poll() is None, "the search was over before it was killed"
         child.send_signal(signal.SIGKILL)
         child.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)  # its workers would wait for a while
         known = [[one["candidate"] for one in lines(path) if one["split"] == split] for split in (0, 1)]
         assert sum(map(len, known)) >= enough
         assert all(own == list(range(len(own))) for own in known), "a chain goes in its order"
