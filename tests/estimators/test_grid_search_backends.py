@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV
-from widemargin.estimators import search_units
+from widemargin.estimators import search_units, search_workers
 from widemargin.estimators.search_data import Evaluation
 from widemargin.estimators.search_reports import Reports
 from widemargin.estimators.search_units import Deadline, MissingSearchError, Searches, portable
@@ -243,7 +243,7 @@ def test_workers_tell_of_every_evaluation(
             super().__init__(counts)
 
     X, y = data("three")
-    monkeypatch.setattr("widemargin.estimators.search_workers.Reports", CountingReports)
+    monkeypatch.setattr(search_workers, "Reports", CountingReports)
     with on(backend):
         GridSearchCV(classifier(), GRID, cv=3, journal=tmp_path / "study.jsonl").fit(X, y)
         assert sorted(heard) == [(candidate, split) for candidate in range(12) for split in range(3)]

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from joblib import parallel_config
 from searches import TOLERANCE, classifier, data, regressor
 
 from widemargin import SVC, SVDD, GridSearchCV, NuSVC, NuSVR, OneClassSVM
+from widemargin.estimators import search_examples, search_workers
 from widemargin.estimators.search_reports import Address
-from widemargin.estimators.search_workers import Workers
+from widemargin.machines import chain
 from widemargin.study import Journal, JournalError, journal
 
 # Workers cannot import this file.
@@ -77,13 +79,16 @@ def test_killed_in_the_middle_of_a_chain(backend: str, tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     whole = long_search()
     for enough in (3, 7):  # once from nothing, once while what is known is walked again
-        child = subprocess.Popen([sys.executable, "-c", CHILD, str(path), str(Path(__file__).parent), backend])
+        command = [sys.executable, "-c", CHILD, str(path), str(Path(__file__).parent), backend]
+        child = subprocess.Popen(command, start_new_session=True)
         ended = time.monotonic() + 120
         while child.poll() is None and len(lines(path)) < enough and time.monotonic() < ended:
             time.sleep(0.002)
         assert child.poll() is None, "the search was over before it was killed"
         child.send_signal(signal.SIGKILL)
         child.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)  # its workers would wait for a while
         known = [[one["candidate"] for one in lines(path) if one["split"] == split] for split in (0, 1)]
         assert sum(map(len, known)) >= enough
         assert all(own == list(range(len(own))) for own in known), "a chain goes in its order"
@@ -220,7 +225,9 @@ def test_workers_on_other_machines_deliver_with_the_chain(tmp_path: Path, monkey
     X, y = data("three")
     grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}
     alone = GridSearchCV(classifier(), grid, cv=3).fit(X, y)
-    monkeypatch.setattr(Workers, "_listening", lambda self, opened: Address(str(tmp_path / "elsewhere"), b"key"))
+    monkeypatch.setattr(
+        search_workers.Workers, "_listening", lambda self, opened: Address(str(tmp_path / "elsewhere"), b"key")
+    )
     with parallel_config("loky", n_jobs=2):
         found = GridSearchCV(classifier(), grid, cv=3, journal=tmp_path / "study.jsonl").fit(X, y)
     assert_same(found, alone)
@@ -232,7 +239,7 @@ def test_no_socket_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
         raise OSError("AF_UNIX path too long")
 
     X, y = data("two")
-    monkeypatch.setattr("widemargin.estimators.search_workers.Reports", refused)
+    monkeypatch.setattr(search_workers, "Reports", refused)
     with parallel_config("loky", n_jobs=2):
         search = GridSearchCV(classifier(), {"C": [0.1, 1.0]}, cv=3, journal=tmp_path / "study.jsonl").fit(X, y)
     assert_each_once(tmp_path / "study.jsonl", search)
@@ -272,7 +279,7 @@ def test_who_asks_gets_the_same(family: str, keeps: bool, tmp_path: Path, monkey
     machine, grid, name, how = FAMILIES[family]
     X, y = data(name) if name else (data("two")[0], None)
     if not keeps:
-        monkeypatch.setattr("widemargin.estimators.search_examples.KEPT_BYTES", 0)
+        monkeypatch.setattr(search_examples, "KEPT_BYTES", 0)
     silent = GridSearchCV(machine, grid, cv=3, **how).fit(X, y)
     told: list[int] = []
 
@@ -294,7 +301,7 @@ def test_links_are_solved_one_by_one_only_for_those_who_ask(
     calls: list[str] = []
 
     def counted(name: str) -> Callable[..., Any]:
-        original = getattr(sys.modules["widemargin.machines.chain"], name)
+        original = getattr(chain, name)
 
         def call(*arguments: Any, **options: Any) -> Any:
             calls.append(name)
@@ -303,7 +310,7 @@ def test_links_are_solved_one_by_one_only_for_those_who_ask(
         return call
 
     for name in ("walk_chain", "solve_chain"):
-        monkeypatch.setattr(f"widemargin.machines.chain.{name}", counted(name))
+        monkeypatch.setattr(chain, name, counted(name))
     asks = {"journal": {"journal": tmp_path / "study.jsonl"}, "progress": {"progress": "log"}, "nobody": {}}
     X, y = data("two")
     GridSearchCV(classifier(), {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}, cv=3, **asks[how]).fit(X, y)
