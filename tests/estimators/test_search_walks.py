@@ -133,9 +133,9 @@ def test_threads_that_need_the_same_machines_train_them_once() -> None:
 
 
 def walked(walk: Walk, steps: Any) -> list[tuple[int, bool]]:
-    """Ask for all chains, the last one first; return what was trained, and whether from a start."""
+    """Ask for all chains, the widest kernel first; return what was trained, and whether from a start."""
     train = Trainer(steps)
-    for line in reversed(LINES):
+    for line in LINES:
         assert begun(walk, 1, line, train) == ((), (0, line[0]))
         assert begun(walk, 0, line, train) == ((line[0],), (0, line[0]))
     assert all((split, joint) == (0, None) for split, _, _, joint in train.calls)
@@ -144,16 +144,20 @@ def walked(walk: Walk, steps: Any) -> list[tuple[int, bool]]:
 
 def test_the_backbone_goes_from_width_to_width_and_from_the_first_split_to_others() -> None:
     assert walked(Backbone(PARAMETERS, LINES), {line[0]: (100, 1000) for line in LINES}) == [
-        (0, False),
+        (4, False),
         (2, True),
-        (4, True),
+        (0, True),
     ]
+
+
+def test_chains_come_in_the_order_of_the_backbone() -> None:
+    assert Backbone(PARAMETERS, LINES).chains == LINES[::-1]
 
 
 def test_experience_says_where_starting_from_nothing_is_cheaper() -> None:
     for steps, starts in (((100, 1000), False), ((100, 10), True)):
         walk = LearningBackbone(PARAMETERS, LINES)
-        assert walked(walk, {line[0]: steps for line in LINES}) == [(0, False), (2, True), (4, starts)]
+        assert walked(walk, {line[0]: steps for line in LINES}) == [(4, False), (2, True), (0, starts)]
 
 
 def test_only_the_way_to_a_width_counts_as_experience() -> None:

@@ -21,7 +21,10 @@ PLANS = ("heuristic", "learn", "cold")
 
 
 class Backbone(Walk):
-    """From the smallest C of each width to that of the next larger one, on the first split; from there to all others.
+    """From the smallest C of each width to that of the next smaller gamma, on the first split; from there to others.
+
+    Chains come in this order too. Steps are about the same in either direction, but narrow kernels take longest: where
+    they come first, workers end at the same time.
 
     Parameters
     ----------
@@ -36,9 +39,9 @@ class Backbone(Walk):
         graph = GridGraph.from_candidates([parameters[first] for first in self._firsts])
         # In a pipeline, names of parameters end in those that the machine knows.
         widths = next((name for name in graph.axes if name.rpartition("__")[2] == "gamma"), "gamma")
-        self._plan = heuristic_plan(graph, along="", across=widths)
+        self._plan = heuristic_plan(graph, along="", across=widths, root="largest")
         parents = [None if parent is None else self._firsts[parent] for parent in self._plan.parents]
-        super().__init__([Chain(line, parent, None) for line, parent in zip(lines, parents, strict=True)])
+        super().__init__([Chain(lines[number], parents[number], None) for number in self._plan.order])
 
     def before(self, split: int, chain: Chain) -> Place | None:
         """Return the machine of the last width, or that of the first split."""
