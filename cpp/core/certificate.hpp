@@ -34,9 +34,10 @@ inline double middle_of_bounded(const DualState& state, std::size_t g) {
 // dual bound finite.
 inline double intercept_of(const DualState& state, std::size_t g) {
   // A variable a rounding error away from its bound must not decide the intercept alone.
+  const double most = 1e3 * state.largest_unit();
   const auto clearly_free = [&](std::size_t p) {
-    const double width = 1e3 * state.unit(p);
-    return state.room_up[p] > width && state.room_down[p] > width;
+    const double room = std::min(state.room_up[p], state.room_down[p]);
+    return room > most || (room > 0 && room > 1e3 * state.unit(p));
   };
   double sum = 0, count = 0;
   for (std::size_t p = 0; p < state.size(); ++p) {

@@ -79,7 +79,13 @@ struct BasicDualState {
       rooms.up.assign(of_group, 0.0), rooms.down.assign(of_group, 0.0);
       rooms.rises.assign(of_group, 0), rooms.falls.assign(of_group, 0);
     }
-    for (std::size_t p = 0; p < size(); ++p) set_room(p);
+    if (grouped()) {
+      for (std::size_t p = 0; p < size(); ++p) set_room(p);
+      return;
+    }
+    // All at once, a kind after the other: the same as above, for the compiler to see.
+    for (std::size_t p = 0; p < size(); ++p) room_up[p] = upper[p] - alpha[p], room_down[p] = alpha[p] - lower[p];
+    for (std::size_t p = 0; p < size(); ++p) rises[p] = room_up[p] > 0 ? -1 : 0, falls[p] = room_down[p] > 0 ? -1 : 0;
   }
 
   void set_alpha(std::size_t p, double value) {
@@ -163,9 +169,20 @@ struct BasicDualState {
     return 1e-15 * std::max(magnitude, std::isfinite(upper[p] - lower[p]) ? 0.0 : std::fabs(alpha[p]));
   }
 
+  // No variable has a larger unit.
+  double largest_unit() const {
+    const auto finite = [](double x) { return std::fabs(x) <= std::numeric_limits<double>::max() ? std::fabs(x) : 0.0; };
+    double largest = 0;
+    for (std::size_t p = 0; p < size(); ++p) largest = std::max(largest, std::max(finite(lower[p]), std::max(finite(upper[p]), finite(alpha[p]))));
+    return 1e-15 * largest;
+  }
+
   // Puts variables that are one unit in the last place off a bound on it: the end of a solve, where such remainders only mislead.
   void tidy_up() {
+    const double most = largest_unit();
     for (std::size_t p = 0; p < size(); ++p) {
+      // On a bound, or clearly off both.
+      if ((room_down[p] == 0 || room_down[p] > most) && (room_up[p] == 0 || room_up[p] > most)) continue;
       if (room_down[p] <= unit(p) && std::isfinite(lower[p])) set_alpha(p, lower[p]);
       if (room_up[p] <= unit(p) && std::isfinite(upper[p])) set_alpha(p, upper[p]);
     }

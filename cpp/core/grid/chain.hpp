@@ -126,7 +126,7 @@ class Chain {
     std::vector<double> by;
     for (std::size_t p = 0; p < n_; ++p) {
       if (alpha[p] != from[p]) moved.push_back(static_cast<Id>(p)), by.push_back(alpha[p] - from[p]);
-      state.put(p, alpha[p]);
+      if (alpha[p] != state.alpha[p]) state.put(p, alpha[p]);
     }
     solver_.subtract(state, moved, by);
   }

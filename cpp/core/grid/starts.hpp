@@ -46,9 +46,8 @@ inline double scale(const Link& before, const Link& link, const Solution& last) 
     quadratic += (before.problem.linear[p] - last.gradient[p]) * a;
     const double old = a > 0 ? before.problem.upper[p] : before.problem.lower[p], now = a > 0 ? link.problem.upper[p] : link.problem.lower[p];
     if (!std::isfinite(old) || !std::isfinite(now)) return 1;
-    const double own = now / old;
-    if (ratio != 0 && std::fabs(own - ratio) > 1e-9 * ratio) return 1;
-    ratio = own;
+    if (ratio == 0) ratio = now / old;
+    if (std::fabs(now - ratio * old) > 1e-9 * std::fabs(now)) return 1;
   }
   if (ratio == 0) return 1;
   return ratio > 1 && (linear < nearly * ratio * quadratic || 10 * bounded < free) ? 1 : ratio;
@@ -63,8 +62,9 @@ inline Point scaled(const Link& before, const Link& link, const Solution& last) 
     double& a = point.alpha[p];
     a = s * last.alpha[p];
     // The bound itself, not a rounding error beside it.
-    for (const double bound : {link.problem.lower[p], link.problem.upper[p]})
-      if (std::isfinite(bound) && std::fabs(a - bound) <= 1e-12 * std::fabs(bound)) a = bound;
+    if (s != 1)
+      for (const double bound : {link.problem.lower[p], link.problem.upper[p]})
+        if (std::isfinite(bound) && std::fabs(a - bound) <= 1e-12 * std::fabs(bound)) a = bound;
     const double Ka = before.problem.linear[p] - last.gradient[p] - (before.ridge.empty() ? 0.0 : before.ridge[p] * last.alpha[p]);
     point.gradient[p] = link.problem.linear[p] - (s * Ka + (link.ridge.empty() ? 0.0 : link.ridge[p] * a));
   }

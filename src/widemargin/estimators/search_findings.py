@@ -5,10 +5,10 @@ from __future__ import annotations
 import numbers
 import threading
 from collections.abc import Callable, Iterable
+from math import isfinite
+from statistics import fmean
 from types import TracebackType
 from typing import Self
-
-import numpy as np
 
 from widemargin.estimators.search_data import Evaluation, Found
 from widemargin.study import Journal, JournalWriter, Progress, SilentProgress
@@ -31,8 +31,8 @@ class Standing:
         self.best: float | None = None
         self._n_splits = n_splits
         self._scores: dict[int, list[float]] = {}
-        self._left = np.full(n_candidates, n_splits)
-        self._costs, self._known = np.zeros(n_candidates), np.zeros(n_candidates)
+        self._left = [n_splits] * n_candidates
+        self._costs, self._known = [0.0] * n_candidates, [0] * n_candidates
 
     def add(self, one: Evaluation, cost: float | None = None) -> None:
         """Take note of an evaluation, and of its cost if that says something about others."""
@@ -44,8 +44,8 @@ class Standing:
             own = self._scores.setdefault(one.candidate, [])
             own.append(float(one.test_scores))
             if len(own) == self._n_splits:
-                mean = float(np.mean(own))
-                if np.isfinite(mean) and (self.best is None or mean > self.best):
+                mean = fmean(own)
+                if isfinite(mean) and (self.best is None or mean > self.best):
                     self.best = mean
 
     def expected_cost(self) -> float | None:
@@ -58,11 +58,12 @@ class Standing:
         >>> standing.expected_cost()
         9.0
         """
-        known = self._known > 0
-        if not known.any():
+        means = [cost / times if times else None for cost, times in zip(self._costs, self._known, strict=True)]
+        typical = [mean for mean in means if mean is not None]
+        if not typical:
             return None
-        means = self._costs[known] / self._known[known]
-        return float(self._left[known] @ means + self._left[~known].sum() * means.mean())
+        usual = fmean(typical)
+        return sum(left * (usual if mean is None else mean) for left, mean in zip(self._left, means, strict=True))
 
 
 class Findings:

@@ -168,10 +168,10 @@ def is_numeric(X: Any) -> bool:
 
 def priced(weights: NDArray[np.float64], C: float) -> NDArray[np.float64]:
     """Multiply the weights by C; an infinite one leaves a weight of 0 what it is."""
-    prices = np.zeros(len(weights))
+    if np.isinf(C):
+        return np.where(weights > 0, np.inf, 0.0)
     with np.errstate(over="ignore"):
-        np.multiply(float(C), weights, out=prices, where=weights > 0)
-    return prices
+        return float(C) * weights
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

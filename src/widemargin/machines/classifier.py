@@ -83,7 +83,8 @@ class Votes:
 
 def box(signs: Vector, bounds: Vector) -> DualProblem:
     """Build the dual problem of one pair: labels +1/-1 and a bound C_n for every example."""
-    return DualProblem(signs, np.minimum(0.0, signs * bounds), np.maximum(0.0, signs * bounds))
+    ends = signs * bounds
+    return DualProblem(signs, np.minimum(0.0, ends), np.maximum(0.0, ends))
 
 
 def ridge_of(bounds: Vector) -> Vector:

@@ -68,13 +68,17 @@ class PairwiseSplit(SplitMachines):
     def _bounds(self, machine: PairwiseClassifier) -> Vector:
         """Largest coefficients, by the weights of the training examples times those of their classes."""
         key, own = repr(machine.class_weight), self._knowing(machine)
-        labels = self.labels[self._used]
         if key not in self._weighted:
-            weights = self.weights[self._used]
-            self._weighted[key] = weights * own._class_factors(labels, weights)[labels]
-        prices = np.zeros(len(self.labels))
-        prices[self._used] = own._bounds(labels, self._weighted[key])
-        return prices
+            labels, weights = self.labels[self._used], self.weights[self._used]
+            self._weighted[key] = np.zeros(len(self.labels))
+            self._weighted[key][self._used] = weights * own._class_factors(labels, weights)[labels]
+        return own._bounds(self.labels, self._weighted[key])
+
+    def _bounds_of_pair(self, pair: PairExamples, prices: Vector) -> Vector:
+        """Largest coefficients of a pair's examples: 0 where it only has to say something."""
+        ids, signs = self._examples(pair)
+        # With two classes, examples that do not count have no other price.
+        return prices if ids is self._all else np.where(signs != 0, prices[ids], 0.0)
 
     def _side_by_side(self, kernel: ChainKernel) -> ChainKernel:
         """Prepare a kernel for the chains of all pairs."""
@@ -95,8 +99,8 @@ class PairwiseSplit(SplitMachines):
             ids, signs = self._examples(pair)
             own = signs - solution.gradient + solution.intercept
             if getattr(machine, "loss", "hinge") != "hinge":  # the slack is no part of the function
-                own -= ridge(np.where(signs != 0, self._bounds(machine)[ids], 0.0)) * solution.alpha
-            values[ids, numbers[pair.pair]] = own
+                own -= ridge(self._bounds_of_pair(pair, self._bounds(machine))) * solution.alpha
+            values[slice(None) if ids is self._all else ids, numbers[pair.pair]] = own
         present = {c for pair in self.pairs for c in pair.pair}
         for (first, second), column in numbers.items():
             if (first in present) != (second in present):  # nobody to lose against
@@ -152,7 +156,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
 
         def chain_of(pair: PairExamples) -> Iterator[LinkSolution]:
             ids, signs = self._examples(pair)
-            own = [np.where(signs != 0, prices[ids], 0.0) for prices in bounds]
+            own = [self._bounds_of_pair(pair, prices) for prices in bounds]
             links = tuple(_link(machine, signs, prices) for machine, prices in zip(soft, own, strict=False))
             given = None if start is None else start.coefficients(self._names(pair))
             chain = Chain(
@@ -206,7 +210,7 @@ class NuClassifierSplit(PairwiseSplit):
 
         def chain_of(pair: PairExamples) -> Iterator[LinkSolution]:
             ids, signs = self._examples(pair)
-            examples, own = PairExamples(pair.pair, ids, signs), np.where(signs != 0, weights[ids], 0.0)
+            examples, own = PairExamples(pair.pair, ids, signs), self._bounds_of_pair(pair, weights)
             for one in solve_nu_chain(kernel, examples, own, fractions, stop=remaining(stop, 0, deadline)):
                 yield LinkSolution(one.solution, hard_margin_found=one.hard_margin_found)
 
