@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import joblib
@@ -22,10 +21,8 @@ from widemargin import _core
 
 _core.take_blas(cython_blas.__pyx_capi__, cython_lapack.__pyx_capi__)
 
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    return ThreadpoolController()
+# Found here, where few libraries are loaded yet and BLAS is: the first fit would have to look at ten times as many.
+_thread_pools = ThreadpoolController()
 
 
 @contextmanager
@@ -38,7 +35,7 @@ def single_threaded_blas() -> Iterator[None]:
     with _limit.lock:
         _limit.users += 1
         if _limit.users == 1:
-            _limit.limiter = _thread_pools().limit(limits=1, user_api="blas")
+            _limit.limiter = _thread_pools.limit(limits=1, user_api="blas")
             _limit.limiter.__enter__()
     try:
         yield
