@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ settings.load_profile("widemargin")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Know the marks that scikit-learn's own test modules carry, which are imported here."""
+    """Hear Ctrl-C, which shells let background jobs ignore; know the marks of scikit-learn's test modules."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
         "markers", "thread_unsafe: set by scikit-learn on tests that may not run in parallel threads"
     )
