@@ -181,7 +181,8 @@ struct BasicDualState {
   void tidy_up() {
     const double most = largest_unit();
     for (std::size_t p = 0; p < size(); ++p) {
-      // On a bound, or clearly off both.
+      // The bound itself: 0 rather than -0.
+      alpha[p] = room_down[p] == 0 ? lower[p] : room_up[p] == 0 ? upper[p] : alpha[p];
       if ((room_down[p] == 0 || room_down[p] > most) && (room_up[p] == 0 || room_up[p] > most)) continue;
       if (room_down[p] <= unit(p) && std::isfinite(lower[p])) set_alpha(p, lower[p]);
       if (room_up[p] <= unit(p) && std::isfinite(upper[p])) set_alpha(p, upper[p]);
