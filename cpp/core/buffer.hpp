@@ -28,7 +28,6 @@ class MemoryAtRest {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
     if (pages > 0 && page > 0) most_ = std::min(most_, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 64);
   }
-  ~MemoryAtRest() { clear(); }
 
   // The piece that fits best, nullptr if none does; `bytes` becomes its size.
   void* take(std::size_t& bytes) {
@@ -41,13 +40,25 @@ class MemoryAtRest {
     kept_ -= bytes;
     return memory;
   }
-  // False if there is no room.
-  bool keep(void* memory, std::size_t bytes) {
+  // Others, which nobody has asked for, make room; false if there is none for so much.
+  bool keep(void* memory, std::size_t bytes) noexcept try {
     const std::lock_guard lock(mutex_);
-    if (kept_ + bytes > most_) return false;
+    if (bytes > most_) return false;
     pieces_.emplace(bytes, memory);
     kept_ += bytes;
+    for (auto piece = pieces_.begin(); kept_ > most_;) {
+      const auto [size, place] = *piece;
+      if (place == memory) {
+        ++piece;
+        continue;
+      }
+      munmap(place, size);
+      kept_ -= size;
+      piece = pieces_.erase(piece);
+    }
     return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
   void clear() {
     const std::lock_guard lock(mutex_);
