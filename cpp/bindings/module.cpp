@@ -84,6 +84,14 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
 // The rows of a source, laid out so that other examples fit in beside its own.
 KernelRows beside(const Source& source, const Examples& others) { return {*source.examples.examples, source.kernel->kernel(), &others}; }
 
+// A matrix whose memory is handed on to the next one.
+template <class T>
+nb::ndarray<nb::numpy, T> empty_matrix(std::size_t n, std::size_t m) {
+  auto* buffer = new Buffer<T>(n * m);
+  nb::capsule owner(buffer, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(buffer->data(), {n, m}, owner);
+}
+
 template <class T>
 nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads) {
   if (rows.kernel == nullptr) throw std::invalid_argument("only a kernel of examples has a kernel matrix to compute");
@@ -91,14 +99,14 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
     throw std::invalid_argument("rows and columns differ in their number of features");
   const Examples& right = columns != nullptr ? *columns->examples : *rows.examples.examples;
   const std::size_t n = rows.rows->size(), m = right.size();
-  auto* buffer = new Buffer<T>(n * m);
-  nb::capsule owner(buffer, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
+  nb::ndarray<nb::numpy, T> matrix = empty_matrix<T>(n, m);
+  T* const values = matrix.data();
   {
     nb::gil_scoped_release release;
     ThreadTeam team(n_threads);
-    kernel_matrix(beside(rows, right), *rows.examples.examples, right, columns == nullptr, buffer->data(), team);
+    kernel_matrix(beside(rows, right), *rows.examples.examples, right, columns == nullptr, values, team);
   }
-  return nb::ndarray<nb::numpy, T>(buffer->data(), {n, m}, owner);
+  return matrix;
 }
 
 // dual_coef: (k - 1) x n_support as in scikit-learn; n_support: per class. Returns one row of decision values per pair, without intercepts.
@@ -267,6 +275,7 @@ NB_MODULE(_core, m) {
   m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a,
         "signal"_a.none() = nb::none());
 
+  m.def("empty_matrix_float32", &empty_matrix<float>, "n"_a, "m"_a);
   m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a);
   m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a);
   m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a, "double_precision"_a, "n_threads"_a);

@@ -1,8 +1,6 @@
 // Problems over kernel rows, one by one or in chains.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -18,32 +16,6 @@
 #include "core/solve.hpp"
 
 namespace widemargin::bindings {
-
-// The next fit starts faster with memory that the last one has touched: up to 256 MB, or a 64th of the machine's, are kept for it.
-inline std::mutex slabs_at_rest_mutex;
-inline SlabPool slabs_at_rest;
-
-inline std::size_t slabs_to_keep() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  const std::size_t memory = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
-  return std::min(memory / 64, std::size_t{256} << 20) / slab_bytes;
-}
-
-inline void release_memory() {
-  const std::lock_guard lock(slabs_at_rest_mutex);
-  slabs_at_rest = {};
-}
-
-inline SlabPool borrow_slabs() {
-  const std::lock_guard lock(slabs_at_rest_mutex);
-  return std::exchange(slabs_at_rest, {});
-}
-
-inline void lay_by(SlabPool pool) {
-  pool.keep_at_most(slabs_to_keep());
-  const std::lock_guard lock(slabs_at_rest_mutex);
-  if (slabs_at_rest.size() < pool.size()) slabs_at_rest = std::move(pool);
-}
 
 inline Solver solver_named(const std::string& name) {
   if (name == "auto") return Solver::automatic;
@@ -89,7 +61,6 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
     std::exception_ptr failure;
     std::mutex failing;
     std::vector<SlabPool> pools(n_threads);
-    pools[0] = borrow_slabs();
     const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
       const Task& task = tasks[t];
       const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{}, task.gradient ? view(*task.gradient) : std::span<const double>{}};
@@ -115,7 +86,6 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
     } else {
       for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, 0);
     }
-    lay_by(std::move(pools[0]));
     interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
   }
   if (interrupted) throw nb::python_error();
@@ -146,9 +116,8 @@ class HeldRowChain {
     std::vector<grid::LinkSolution> solutions;
     {
       nb::gil_scoped_release release;
-      SlabPool pool = borrow_slabs();
+      SlabPool pool;
       solutions = chain_->advance(links, pool);
-      lay_by(std::move(pool));
     }
     parts_.raise_what_interrupted();
     return as_solved(std::move(solutions));

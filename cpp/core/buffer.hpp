@@ -1,24 +1,95 @@
-// Uninitialised memory for large arrays: aligned for vector loads, on huge pages where the system has them.
+// Uninitialised memory for large arrays: aligned for vector loads, on huge pages where the system has them, handed on from one to the next.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <new>
 #include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace widemargin {
 
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-// Large pieces come from the system and go back to it at once, whatever the allocator would rather keep.
-inline void* take_memory(std::size_t bytes) {
+#ifdef __linux__
+// Large pieces that were let go, for the next to ask for about as much: touching new memory takes longer than computing what goes there.
+class MemoryAtRest {
+ public:
+  // Up to 256 MB, or a 64th of the machine's.
+  MemoryAtRest() {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+    if (pages > 0 && page > 0) most_ = std::min(most_, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 64);
+  }
+
+  // The piece that fits best, nullptr if none does; `bytes` becomes its size.
+  void* take(std::size_t& bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = pieces_.lower_bound(bytes);
+    if (found == pieces_.end() || found->first > bytes + bytes / 4) return nullptr;
+    bytes = found->first;
+    void* memory = found->second;
+    pieces_.erase(found);
+    kept_ -= bytes;
+    return memory;
+  }
+  // Others, which nobody has asked for, make room; false if there is none for so much.
+  bool keep(void* memory, std::size_t bytes) noexcept try {
+    const std::lock_guard lock(mutex_);
+    if (bytes > most_) return false;
+    pieces_.emplace(bytes, memory);
+    kept_ += bytes;
+    for (auto piece = pieces_.begin(); kept_ > most_;) {
+      const auto [size, place] = *piece;
+      if (place == memory) {
+        ++piece;
+        continue;
+      }
+      munmap(place, size);
+      kept_ -= size;
+      piece = pieces_.erase(piece);
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [bytes, memory] : pieces_) munmap(memory, bytes);
+    pieces_.clear();
+    kept_ = 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::multimap<std::size_t, void*> pieces_;
+  std::size_t kept_ = 0, most_ = std::size_t{256} << 20;
+};
+
+// Never destroyed: threads may let go of memory when everything else has ended.
+inline MemoryAtRest& memory_at_rest() {
+  static MemoryAtRest* const at_rest = new MemoryAtRest;
+  return *at_rest;
+}
+
+inline void release_memory() { memory_at_rest().clear(); }
+#else
+inline void release_memory() {}
+#endif
+
+// At least so many bytes; `bytes` becomes how many there are. Large pieces come from the system and go back to it, whatever the allocator
+// would rather keep.
+inline void* take_memory(std::size_t& bytes) {
 #ifdef __linux__
   if (bytes >= huge_page) {
+    if (void* known = memory_at_rest().take(bytes)) return known;
     const std::size_t reserved = bytes + huge_page;
     void* found = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (found == MAP_FAILED) throw std::bad_alloc();
@@ -38,7 +109,7 @@ inline void* take_memory(std::size_t bytes) {
 inline void give_memory_back(void* memory, std::size_t bytes) {
 #ifdef __linux__
   if (bytes >= huge_page) {
-    munmap(memory, bytes);
+    if (!memory_at_rest().keep(memory, bytes)) munmap(memory, bytes);
     return;
   }
 #endif
@@ -50,17 +121,19 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t count) : count_(count) {
-    if (count > 0) data_ = static_cast<T*>(take_memory(bytes()));
+  explicit Buffer(std::size_t count) : count_(count), bytes_((count * sizeof(T) + page - 1) / page * page) {
+    if (count > 0) data_ = static_cast<T*>(take_memory(bytes_));
   }
-  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);
+    std::swap(bytes_, other.bytes_);
     return *this;
   }
   ~Buffer() {
-    if (data_ != nullptr) give_memory_back(data_, bytes());
+    if (data_ != nullptr) give_memory_back(data_, bytes_);
   }
 
   T* data() { return data_; }
@@ -70,14 +143,10 @@ class Buffer {
   const T& operator[](std::size_t i) const { return data_[i]; }
 
  private:
-  // Whole pages: what is mapped and unmapped.
-  std::size_t bytes() const {
-    constexpr std::size_t page = 4096;
-    return (count_ * sizeof(T) + page - 1) / page * page;
-  }
+  static constexpr std::size_t page = 4096;
 
   T* data_ = nullptr;
-  std::size_t count_ = 0;
+  std::size_t count_ = 0, bytes_ = 0;  // whole pages: what is mapped and unmapped
 };
 
 }  // namespace widemargin

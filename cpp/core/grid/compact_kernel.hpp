@@ -24,7 +24,7 @@ class CompactKernel {
   using Value = T;
 
   // Its memory comes from the last one of the same thread: touching new memory would cost more than gathering.
-  CompactKernel(const float* kernel, std::size_t n, std::size_t most) : kernel_(kernel), n_(n), most_(most), slot_of_(n, none), values_(std::move(at_rest())) {}
+  CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none), values_(std::move(at_rest())) {}
   ~CompactKernel() { rest(); }
   CompactKernel(const CompactKernel&) = delete;
   CompactKernel& operator=(const CompactKernel&) = delete;
@@ -137,9 +137,7 @@ class CompactKernel {
     const std::size_t stride = std::max(stride_, (std::min(n_, count + count / 4) + 15) / 16 * 16);
     diagonal_.resize(stride), gathered_.resize(stride, 0);
     if (values_.size() < stride * stride) {
-      // As much as there may ever be: memory that is not touched costs nothing.
-      const std::size_t widest = std::max((std::min(n_, most_) + 15) / 16 * 16, stride);
-      Buffer<T> wider(widest * widest);
+      Buffer<T> wider(stride * stride);
       for (std::size_t r = 0; r < size(); ++r)
         if (gathered_[r] != 0) std::copy_n(at(r), size(), wider.data() + r * stride);
       values_ = std::move(wider);
@@ -200,7 +198,7 @@ class CompactKernel {
   }
 
   const float* kernel_;
-  std::size_t n_, most_;  // most_: members that there will be, save those that stay though nobody wants them
+  std::size_t n_;
   std::span<const double> ridge_;
   std::vector<Id> members_, slot_of_;  // slot -> variable and back
   std::size_t stride_ = 0;

@@ -34,7 +34,7 @@ struct Tuning {
 class MatrixSolver {
  public:
   MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, Patience& patience)
-      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), floats_(kernel, n, tuning.most), fractions_(kernel, n, tuning.most), chosen_by_(n, 0) {}
+      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), floats_(kernel, n), fractions_(kernel, n), chosen_by_(n, 0) {}
 
   // What the square loss adds to the diagonal from now on; empty for nothing.
   void set_ridge(std::span<const double> ridge) {

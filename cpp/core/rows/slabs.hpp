@@ -26,10 +26,6 @@ class SlabPool {
   void give_back(Buffer<std::byte> slab) {
     if (slab.size() == slab_bytes) free_.push_back(std::move(slab));
   }
-  void keep_at_most(std::size_t slabs) {
-    if (free_.size() > slabs) free_.resize(slabs);
-  }
-  std::size_t size() const { return free_.size(); }
 
  private:
   std::vector<Buffer<std::byte>> free_;
