@@ -70,8 +70,9 @@ class PairwiseSplit(SplitMachines):
         key, own = repr(machine.class_weight), self._knowing(machine)
         if key not in self._weighted:
             labels, weights = self.labels[self._used], self.weights[self._used]
-            self._weighted[key] = np.zeros(len(self.labels))
-            self._weighted[key][self._used] = weights * own._class_factors(labels, weights)[labels]
+            weighted = np.zeros(len(self.labels))
+            weighted[self._used] = weights * own._class_factors(labels, weights)[labels]
+            self._weighted[key] = weighted  # whole: other threads read it
         return own._bounds(self.labels, self._weighted[key])
 
     def _bounds_of_pair(self, pair: PairExamples, prices: Vector) -> Vector:
