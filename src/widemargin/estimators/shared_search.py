@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain as concatenated
 from itertools import islice
 from typing import Any, NamedTuple
@@ -231,7 +232,7 @@ class SharedSearch:
         machine = self.machines[candidate]
         X_test, X_train = self._examples.to_score_on(number)
         if self._only_predicts:
-            known = KnownValues(split.values(machine, solutions))
+            known = KnownValues(partial(split.values, machine, solutions))
             known.know(X_test, split.test)
             known.know(X_train, split.train)
             judged = split.twin(machine, known, solutions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -94,8 +94,8 @@ class SplitMachines(ABC):
         """
 
     @abstractmethod
-    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
-        """Decision values of all examples, (n, functions), from a machine's solution for each function."""
+    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+        """Decision values of some of the rows asked for, a column for each of a machine's functions."""
 
     @abstractmethod
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
@@ -134,7 +134,7 @@ class StartableMachines(SplitMachines):
 class KnownValues:
     """Decision values of the rows of a split, by the very object that holds the rows."""
 
-    def __init__(self, values: NDArray[np.float64]) -> None:
+    def __init__(self, values: Callable[[Rows], NDArray[np.float64]]) -> None:
         self._values = values
         self._rows: list[tuple[Any, Rows]] = []
 
@@ -146,7 +146,7 @@ class KnownValues:
         """Decision values of the rows that `X` stands for."""
         for known, rows in self._rows:
             if known is X:
-                return self._values[rows]
+                return self._values(rows)
         raise ValueError(
             "A scorer asked a machine of the search about other rows than those of its split; pass a scorer that "
             "predicts the rows it is given."

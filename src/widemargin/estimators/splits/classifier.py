@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import Pair, PairExamples, PairSolution, box, pairs_of_classes, remaining, typical
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.nu_classifier import solve_nu_chain
+
+#: Chains of problems that a split keeps for the next kernel, and numbers that the bounds of one may consist of.
+KEPT_CHAINS, KEPT_NUMBERS = 4, 2**17
 
 
 class PairwiseSplit(SplitMachines):
@@ -91,17 +95,18 @@ class PairwiseSplit(SplitMachines):
         pairs = [PairSolution(pair.pair, pair.ids, one.solution, one.hard_margin_found) for pair, one in found]
         self._knowing(machine)._warn_of_missing_margins(pairs)
 
-    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
-        """Decision values of the pairs, in the sign of the fitted attributes; 0 where nobody asks."""
+    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+        """Decision values of the pairs, in the sign of the fitted attributes."""
         k = len(self.classes)
-        numbers = {pair: column for column, pair in enumerate((a, b) for a in range(k) for b in range(a + 1, k))}
-        values = np.zeros((len(self.labels), len(numbers)))
+        numbers = {pair: column for column, pair in enumerate(combinations(range(k), 2))}
+        values = np.zeros((len(rows), len(numbers)))
         for pair, solution in zip(self.pairs, solutions, strict=True):
             ids, signs = self._examples(pair)
-            own = signs - solution.gradient + solution.intercept
+            at = rows if ids is self._all else _places(ids, len(self.labels))[rows]
+            own = signs[at] - solution.gradient[at] + solution.intercept
             if getattr(machine, "loss", "hinge") != "hinge":  # the slack is no part of the function
-                own -= ridge(self._bounds_of_pair(pair, self._bounds(machine))) * solution.alpha
-            values[slice(None) if ids is self._all else ids, numbers[pair.pair]] = own
+                own -= ridge(self._bounds_of_pair(pair, self._bounds(machine)))[at] * solution.alpha[at]
+            values[:, numbers[pair.pair]] = own
         present = {c for pair in self.pairs for c in pair.pair}
         for (first, second), column in numbers.items():
             if (first in present) != (second in present):  # nobody to lose against
@@ -132,8 +137,20 @@ class PairwiseSplit(SplitMachines):
         return found
 
 
+@dataclass(frozen=True)
+class PairProblems:
+    """The largest coefficients of a chain of machines for the examples of one pair, and the soft ones' problems."""
+
+    bounds: list[Vector]
+    links: tuple[Link, ...]
+
+
 class ClassifierSplit(PairwiseSplit, StartableMachines):
     """Classifiers with a C: chains along it, hard margins at their end."""
+
+    def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
+        super().__init__(y, train, test, weights, asked)
+        self._problems: dict[Hashable, list[PairProblems]] = {}
 
     @classmethod
     def own_matrices(cls, machine: SVC) -> int:
@@ -150,18 +167,16 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
     ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all pairs from a given start."""
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-        bounds = [self._bounds(machine) for machine in machines]
-        soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
-        diagonal = kernel.diagonal() if len(soft) < len(machines) else np.ones(len(self.labels))
+        problems = self._problems_of(machines)
+        hard = any(len(own.links) < len(machines) for own in problems)
+        diagonal = kernel.diagonal() if hard else np.ones(len(self.labels))
         kernel = self._side_by_side(kernel)
 
-        def chain_of(pair: PairExamples) -> Iterator[LinkSolution]:
+        def chain_of(pair: PairExamples, own: PairProblems) -> Iterator[LinkSolution]:
             ids, signs = self._examples(pair)
-            own = [self._bounds_of_pair(pair, prices) for prices in bounds]
-            links = tuple(_link(machine, signs, prices) for machine, prices in zip(soft, own, strict=False))
             given = None if start is None else start.coefficients(self._names(pair))
             chain = Chain(
-                links,
+                own.links,
                 None if ids is self._all else ids,
                 None if given is None else given[ids],
                 any_sum=not machines[0].fit_intercept,
@@ -169,16 +184,33 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
             yield from solve_to_the_hard_end(
                 kernel,
                 chain,
-                own,
+                own.bounds,
                 partial(_hinge_link, signs),
                 1.0 / typical(diagonal[pair.ids]),
                 remaining(stop, 0, deadline),
             )
 
-        for machine, *links in zip(machines, *map(chain_of, self.pairs), strict=False):
+        for machine, *links in zip(machines, *map(chain_of, self.pairs, problems), strict=False):
             if machine is machines[-1]:
                 self._warn_of_missing_margins(machine, links)
             yield links
+
+    def _problems_of(self, machines: Sequence[SVC]) -> list[PairProblems]:
+        """Return the problems of each pair; small ones are kept, as those of other kernels are the same."""
+        key = tuple((machine.C, machine.loss, repr(machine.class_weight)) for machine in machines)
+        known = self._problems.get(key)
+        if known is not None:
+            return known
+        bounds = [self._bounds(machine) for machine in machines]
+        soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
+        problems = []
+        for pair in self.pairs:
+            own, (_, signs) = [self._bounds_of_pair(pair, prices) for prices in bounds], self._examples(pair)
+            links = tuple(_link(machine, signs, prices) for machine, prices in zip(soft, own, strict=False))
+            problems.append(PairProblems(own, links))
+        if len(self._problems) < KEPT_CHAINS and sum(len(b) for one in problems for b in one.bounds) <= KEPT_NUMBERS:
+            self._problems[key] = problems
+        return problems
 
     def start_of(self, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of each pair, by the names of its classes: splits may know different ones."""
@@ -218,6 +250,13 @@ class NuClassifierSplit(PairwiseSplit):
         for machine, *links in zip(machines, *map(chain_of, self.pairs), strict=False):
             self._warn_of_missing_margins(machine, links)
             yield links
+
+
+def _places(ids: NDArray[np.int32], n: int) -> Rows:
+    """Return at which place of `ids` each of n examples is."""
+    places = np.full(n, n, dtype=np.intp)
+    places[ids] = np.arange(len(ids))
+    return places
 
 
 def _hinge_link(signs: Vector, bounds: Vector) -> Link:

@@ -97,10 +97,10 @@ class NoveltySplit(SplitMachines):
         """Return the sum of the coefficients that scores are proportional to."""
         return 1.0
 
-    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Scores above the threshold."""
         (solution,) = solutions
-        return np.asarray(solution.intercept - solution.gradient)[:, np.newaxis]
+        return np.asarray(solution.intercept - solution.gradient[rows])[:, np.newaxis]
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a machine that knows its threshold and the number of its support vectors."""

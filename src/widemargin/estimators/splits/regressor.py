@@ -82,12 +82,12 @@ class RegressorSplit(FunctionSplit, StartableMachines):
         limit = np.where(bounds > 0, np.inf, 0.0)
         return Link(tube(self.y, float(machine.epsilon), limit), ridge(bounds))
 
-    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
-        values = self.y - solution.gradient + solution.intercept
+        values = self.y[rows] - solution.gradient[rows] + solution.intercept
         if machine.loss != "epsilon_insensitive":  # the slack is no part of the function
-            values -= ridge(machine._bounds(self.weights)) * solution.alpha
+            values -= ridge(machine._bounds(self.weights))[rows] * solution.alpha[rows]
         return np.asarray(values)[:, np.newaxis]
 
     def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
@@ -118,10 +118,10 @@ class NuRegressorSplit(FunctionSplit):
         for one in solve_nu_tube_chain(kernel, self.y, bounds, fractions, stop=stop):
             yield [one]
 
-    def values(self, machine: Any, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
-        return np.asarray(self.y - solution.gradient + nu_function(solution)[0])[:, np.newaxis]
+        return np.asarray(self.y[rows] - solution.gradient[rows] + nu_function(solution)[0])[:, np.newaxis]
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a regressor that knows the width of its tube."""
