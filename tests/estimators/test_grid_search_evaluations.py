@@ -191,6 +191,42 @@ def test_progress_moves_with_every_evaluation(backend: str) -> None:
     assert seen.steps == [0] + [1] * 18
 
 
+class Announced:
+    """Notes how many machines a search has announced, and how many its journal holds at that moment."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.machines, self.seen = path, 0, []
+
+    def start(self, machines: int) -> None:
+        pass
+
+    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+        self.machines += machines
+        self.seen.append((self.machines, len(lines(self.path))))
+
+    def finish(self, reason: str) -> None:
+        pass
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_nothing_counts_before_it_is_on_the_disk(n_jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, sync = tmp_path / "study.jsonl", os.fsync
+    told = Announced(path)
+
+    def slow(descriptor: int) -> None:
+        if path.exists() and path.stat().st_size:
+            time.sleep(0.01)
+            assert told.machines < len(lines(path)) or not lines(path)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    X, y = data("two")
+    grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}
+    GridSearchCV(SVC(), grid, cv=2, n_jobs=n_jobs, journal=path, progress=told, refit=False).fit(X, y)
+    assert told.machines == 12
+    assert all(announced <= held for announced, held in told.seen)
+
+
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
 def test_a_disk_that_is_full_ends_the_search(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data("two")

@@ -6,7 +6,7 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,25 +38,49 @@ def wait_for(condition: Any) -> None:
     assert condition()
 
 
+def put_from_threads(writer: JournalWriter, numbers: Iterable[int]) -> list[threading.Thread]:
+    """Put records, each from a thread of its own, in this order."""
+    threads = []
+    for number in numbers:
+        brought = writer._brought
+        threads.append(threading.Thread(target=writer.put, args=({"number": number},)))
+        threads[-1].start()
+        wait_for(lambda brought=brought: writer._brought > brought)
+    return threads
+
+
 def test_records_that_come_while_the_disk_is_busy_are_one_write() -> None:
-    journal, errors = SlowJournal(), []
-    writer = JournalWriter(journal, errors.append)
-    writer.put({"number": 0})
-    wait_for(writer._records.empty)
-    for number in range(1, 50):
-        writer.put({"number": number})  # nobody waits here
-    journal.disk.release()
-    wait_for(lambda: len(journal.writes) == 1)
+    journal, errors, written = SlowJournal(), [], []
+    writer = JournalWriter(journal, written.extend, errors.append)
+    threads = put_from_threads(writer, range(50))
+    assert written == []
     journal.disk.release(2)
-    writer.close()
-    assert [len(batch) for batch in journal.writes if batch] == [1, 49]
+    for thread in threads:
+        thread.join(10.0)
+    assert [len(batch) for batch in journal.writes] == [1, 49]
     assert [one["number"] for batch in journal.writes for one in batch] == list(range(50))
+    assert written == [one for batch in journal.writes for one in batch]
     assert not errors
 
 
-def test_closing_waits_for_the_disk(tmp_path: Path) -> None:
+def test_who_puts_a_record_waits_for_the_disk() -> None:
+    journal = SlowJournal()
+    writer = JournalWriter(journal, lambda records: None, pytest.fail)
+    threads = put_from_threads(writer, range(3))
+    journal.disk.release()
+    threads[0].join(10.0)
+    wait_for(lambda: len(journal.writes) == 1)
+    threads[1].join(0.05)
+    assert [thread.is_alive() for thread in threads] == [False, True, True]
+    journal.disk.release()
+    for thread in threads:
+        thread.join(10.0)
+    assert [len(batch) for batch in journal.writes] == [1, 2]
+
+
+def test_records_of_many_threads(tmp_path: Path) -> None:
     with Journal(tmp_path / "study.jsonl", {}) as journal:
-        writer = JournalWriter(journal, pytest.fail)
+        writer = JournalWriter(journal, lambda records: None, pytest.fail)
         threads = [
             threading.Thread(target=lambda k=k: [writer.put({"thread": k, "number": i}) for i in range(100)])
             for k in range(4)
@@ -65,8 +89,6 @@ def test_closing_waits_for_the_disk(tmp_path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        writer.close()
-        writer.close()
     with Journal(tmp_path / "study.jsonl", {}) as journal:
         for k in range(4):
             assert [one["number"] for one in journal.records if one["thread"] == k] == list(range(100))
@@ -75,12 +97,10 @@ def test_closing_waits_for_the_disk(tmp_path: Path) -> None:
 def test_an_error_is_told_once_and_ends_the_writing() -> None:
     journal, errors = SlowJournal(), []
     journal.error = OSError(errno.ENOSPC, "No space left on device")
-    writer = JournalWriter(journal, errors.append)
-    writer.put({"number": 0})
     journal.disk.release(10)
-    wait_for(lambda: errors)
+    writer = JournalWriter(journal, lambda records: None, errors.append)
+    writer.put({"number": 0})
     writer.put({"number": 1})
-    writer.close()
     assert errors == [journal.error]
     assert journal.writes == []
 
@@ -88,24 +108,14 @@ def test_an_error_is_told_once_and_ends_the_writing() -> None:
 def test_an_error_keeps_what_was_written(tmp_path: Path) -> None:
     path, errors = tmp_path / "study.jsonl", []
     with Journal(path, {}) as journal:
-        writer = JournalWriter(journal, errors.append)
+        writer = JournalWriter(journal, lambda records: None, errors.append)
         writer.put({"number": 0})
-        wait_for(lambda: journal.records)
         path.unlink()
         writer.put({"number": 1})
-        writer.close()
         assert journal.records == [{"number": 0}]
     (error,) = errors
     assert isinstance(error, JournalError)
     assert "deleted" in str(error)
-
-
-def test_a_writer_without_records_has_no_thread(tmp_path: Path) -> None:
-    with Journal(tmp_path / "study.jsonl", {}) as journal:
-        before = threading.active_count()
-        writer = JournalWriter(journal, pytest.fail)
-        assert threading.active_count() == before
-        writer.close()
 
 
 def test_a_journal_closes_behind_a_write_that_is_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,8 +130,8 @@ def test_a_journal_closes_behind_a_write_that_is_under_way(tmp_path: Path, monke
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", slow)
-    writer = JournalWriter(opened, pytest.fail)
-    writer.put({"number": 0})
+    writer = JournalWriter(opened, lambda records: None, pytest.fail)
+    (putting,) = put_from_threads(writer, [0])
     assert at_work.wait(10.0)
     closing = threading.Thread(target=opened.close)
     closing.start()
@@ -129,6 +139,6 @@ def test_a_journal_closes_behind_a_write_that_is_under_way(tmp_path: Path, monke
     assert closing.is_alive()
     disk.set()
     closing.join(10.0)
-    writer.close()
+    putting.join(10.0)
     with Journal(path, {}) as again:
         assert again.records == [{"number": 0}]

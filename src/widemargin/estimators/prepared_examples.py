@@ -28,23 +28,52 @@ class Share:
     processes: int = 1
     threads: int = 1
 
+    @property
+    def allowed_bytes(self) -> float:
+        """What the kernels of one process may take.
+
+        Examples
+        --------
+        >>> Share(memory=16, processes=2).allowed_bytes == 8 * 2**20
+        True
+        """
+        whole = SHARE_OF_MEMORY * free_memory() if self.memory == "auto" else float(self.memory) * 2**20
+        return whole / self.processes
+
 
 class PreparedExamples:
-    """One set of examples and its kernels: as matrices if these fit into memory, else as rows computed when needed."""
+    """One set of examples and its kernels: as matrices if these fit into memory, else as rows computed when needed.
 
-    def __init__(self, X: Any, machine: Any, weights: Vector, share: Share, pipeline: Any = None) -> None:
+    Parameters
+    ----------
+    X : array, sparse matrix or sequence of n examples
+    machine : machine
+        One of those that are to be trained.
+    weights : ndarray of shape (n,)
+    allowed : float
+        Bytes that the kernels may take.
+    n_threads : int
+        To compute them with.
+    pipeline : Pipeline, optional
+        The fitted steps that the examples have gone through.
+    """
+
+    def __init__(
+        self, X: Any, machine: Any, weights: Vector, allowed: float, n_threads: int, pipeline: Any = None
+    ) -> None:
         self.X, self.pipeline = X, pipeline
         machine._row_source(X, machine._checked_kernel(X, weights, tell=False))  # refuses what is no kernel
-        whole = SHARE_OF_MEMORY * free_memory() if share.memory == "auto" else float(share.memory) * 2**20
-        allowed = whole / share.processes
-        family = family_of(machine)
-        assert family is not None
-        self._source = family.kernel_examples(machine, X, weights)
-        own = 4 * count(X) ** 2 * family.own_matrices(machine)
-        fits = SharedKernel.bytes_needed(X, machine.kernel) + own <= allowed
-        self.shared = SharedKernel(self._source, machine.kernel, n_threads=share.threads) if fits else None
+        self._source = _family(machine).kernel_examples(machine, X, weights)
+        fits = self.bytes_needed(X, machine) <= allowed
+        self.shared = SharedKernel(self._source, machine.kernel, n_threads=n_threads) if fits else None
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))
+
+    @staticmethod
+    def bytes_needed(X: Any, machine: Any) -> int:
+        """Bytes that kernels of these examples take as matrices."""
+        own = 4 * count(X) ** 2 * _family(machine).own_matrices(machine)
+        return SharedKernel.bytes_needed(X, machine.kernel) + own
 
     def kernel_of(self, machine: Any, split: SplitMachines) -> KernelParameters:
         """Resolve the kernel of a machine; gamma may depend on the rows of the split."""
@@ -67,3 +96,9 @@ class PreparedExamples:
             rows = kernel.rows_of(self._source)
             self._last = kernel, rows
         return ChainKernel(rows, matrix, options, signal), computed
+
+
+def _family(machine: Any) -> type[SplitMachines]:
+    family = family_of(machine)
+    assert family is not None
+    return family

@@ -13,16 +13,13 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin._runtime import free_memory
-from widemargin.estimators.prepared_examples import SHARE_OF_MEMORY, PreparedExamples, Share
+from widemargin.estimators.prepared_examples import PreparedExamples, Share
+from widemargin.estimators.search_candidates import Candidates
 from widemargin.estimators.search_data import Parameters, SearchData, machine_of
 from widemargin.estimators.search_metadata import behind_steps
 from widemargin.estimators.splits import Rows, SplitMachines
 from widemargin.kernels.rows import count
 from widemargin.machines.chain import KEPT_BYTES
-
-#: Kernels held at once: those of a pipeline's splits differ.
-SHARED_KERNELS = 2
 
 
 def kept_bytes(share: Share) -> int:
@@ -33,8 +30,26 @@ def kept_bytes(share: Share) -> int:
     >>> kept_bytes(Share(memory=16, processes=2, threads=4)) == 2 * 2**20
     True
     """
-    whole = SHARE_OF_MEMORY * free_memory() if share.memory == "auto" else float(share.memory) * 2**20
-    return min(KEPT_BYTES, int(whole / (share.processes * share.threads)))
+    return min(KEPT_BYTES, int(share.allowed_bytes / share.threads))
+
+
+def sets_at_once(share: Share, sets: int, bytes_of_one: float) -> tuple[int, float]:
+    """Say how many of some sets of examples a search keeps at once, and the bytes that each may take.
+
+    As many as fit are kept. If these are not all, each thread may still be at one that is let go of.
+
+    Examples
+    --------
+    >>> share = Share(memory=100, threads=2)
+    >>> [sets_at_once(share, 5, megabytes * 2**20)[0] for megabytes in (20, 21, 50, 51)]
+    [5, 3, 1, 1]
+    """
+    allowed = share.allowed_bytes
+    fitting = int(allowed // bytes_of_one) if bytes_of_one > 0 else sets
+    if fitting >= sets:
+        return sets, allowed / max(1, sets)
+    kept = max(1, fitting - (share.threads - 1))
+    return kept, allowed / min(sets, kept + share.threads - 1)
 
 
 class SearchExamples:
@@ -43,13 +58,25 @@ class SearchExamples:
     Parameters
     ----------
     data : SearchData
-    family : type of SplitMachines
-        What trains the machines of the search.
+    candidates : Candidates
+
+    Attributes
+    ----------
+    all_splits_at_once : bool
+        Whether the examples of all splits are kept at the same time, those of a pipeline in particular, which differ.
     """
 
-    def __init__(self, data: SearchData, family: type[SplitMachines]) -> None:
+    def __init__(self, data: SearchData, candidates: Candidates) -> None:
         self.data = data
-        self._family = family
+        self._family = candidates.family
+        self._pipeline = isinstance(data.estimator, Pipeline)
+        copies = len(data.splits) if self._pipeline else 1
+        first = [line[0] for line in candidates.lines]
+        machines = [candidates.machines[one] for one in first]
+        kinds = {(candidates.steps[one][0], machine.kernel) for one, machine in zip(first, machines, strict=True)}
+        needed = max((PreparedExamples.bytes_needed(data.rows, machine) for machine in machines), default=0)
+        self._kept, self._allowed = sets_at_once(data.share, copies * len(kinds), needed)
+        self.all_splits_at_once = self._kept >= copies
         self._lock = threading.Lock()
         self._shared: OrderedDict[Any, PreparedExamples] = OrderedDict()
         self._splits: dict[int, SplitMachines] = {}
@@ -86,14 +113,14 @@ class SearchExamples:
         `steps` are the parameters of what comes before the machine, after a key for them.
         """
         key, own = steps
-        pipeline = isinstance(self.data.estimator, Pipeline)
-        name = (key, machine.kernel, split if pipeline else None)
+        name = (key, machine.kernel, split if self._pipeline else None)
         with self._lock:
             if name not in self._shared:
-                while len(self._shared) >= SHARED_KERNELS:
+                while len(self._shared) >= self._kept:
                     self._shared.popitem(last=False)
-                X, fitted = self._transformed(own, split, machine) if pipeline else (self.data.X, None)
-                self._shared[name] = PreparedExamples(X, machine, self.data.weights, self.data.share, fitted)
+                X, fitted = self._transformed(own, split, machine) if self._pipeline else (self.data.X, None)
+                threads = self.data.share.threads
+                self._shared[name] = PreparedExamples(X, machine, self.data.weights, self._allowed, threads, fitted)
             self._shared.move_to_end(name)
             return self._shared[name]
 

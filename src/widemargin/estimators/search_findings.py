@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numbers
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from statistics import fmean
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from widemargin.estimators.search_data import Evaluation, Found
 from widemargin.study import Journal, JournalWriter, Progress, SilentProgress
@@ -73,7 +73,7 @@ class Findings:
     ----------
     standing : Standing
     journal : Journal or None
-        Gets what is new, from a thread of its own; all of it is on the disk when this is left.
+        Gets what is new; nothing counts before it is on the disk.
     progress : Progress
     told : callable or None
         Gets every evaluation; returns whether the search is to stop.
@@ -83,7 +83,7 @@ class Findings:
     Attributes
     ----------
     found : dict
-        Evaluations by candidate and split.
+        Evaluations that count, by candidate and split.
     stopped : bool
         Whether somebody who was told asked for the end.
     """
@@ -102,7 +102,8 @@ class Findings:
         self._progress = progress
         self._told = told
         self._stop = stop
-        self._writer = None if journal is None else JournalWriter(journal, self.fail)
+        self._taken: set[tuple[int, int]] = set()
+        self._writer = None if journal is None else JournalWriter(journal, self._count_records, self.fail)
         self._silent = isinstance(progress, SilentProgress)
         self._lock = threading.Lock()
         self._error: BaseException | None = None
@@ -116,27 +117,43 @@ class Findings:
     def know(self, evaluations: Iterable[Evaluation]) -> None:
         """Begin with what needs no work: a journal holds it, or it is known to fail."""
         for one in evaluations:
-            if (one.candidate, one.split) not in self.found:
+            if not self.has(one.candidate, one.split):
+                self._taken.add((one.candidate, one.split))
                 self.found[one.candidate, one.split] = one
                 self._standing.add(one)
         self._progress.advance(len(self.found), 0.0, None, self._standing.best)
         for one in self.found.values():
             self._tell(one)
 
+    def has(self, candidate: int, split: int) -> bool:
+        """Tell whether an evaluation was taken, even if it does not count yet."""
+        return (candidate, split) in self._taken
+
     def take(self, one: Evaluation) -> None:
         """Take an evaluation; what goes wrong with it, :meth:`check` raises."""
         with self._lock:
-            if self._closed or (one.candidate, one.split) in self.found:
+            if self._closed or self.has(one.candidate, one.split):
                 return
+            self._taken.add((one.candidate, one.split))
+        if self._writer is None:
+            self._count([one])
+        else:
+            self._writer.put(vars(one))
+
+    def _count_records(self, records: Sequence[Mapping[str, Any]]) -> None:
+        self._count([Evaluation(**record) for record in records])
+
+    def _count(self, evaluations: Iterable[Evaluation]) -> None:
+        """Let evaluations count, show them, tell of them."""
+        with self._lock:
             try:
-                if self._writer is not None:
-                    self._writer.put(vars(one))
-                self.found[one.candidate, one.split] = one
-                cost = one.fit_time + one.score_time
-                self._standing.add(one, cost)
-                if not self._silent:
-                    self._progress.advance(1, cost, self._standing.expected_cost(), self._standing.best)
-                self._tell(one)
+                for one in evaluations:
+                    self.found[one.candidate, one.split] = one
+                    cost = one.fit_time + one.score_time
+                    self._standing.add(one, cost)
+                    if not self._silent:
+                        self._progress.advance(1, cost, self._standing.expected_cost(), self._standing.best)
+                    self._tell(one)
             except BaseException as error:
                 self.fail(error)
 
@@ -167,7 +184,5 @@ class Findings:
     ) -> None:
         with self._lock:
             self._closed = True  # a worker that was not heard of in time changes nothing any more
-        if self._writer is not None:
-            self._writer.close()
         if error is None or isinstance(error, KeyboardInterrupt):
             self.check()

@@ -92,7 +92,7 @@ class SearchRun:
                     for done in results:
                         for one in done.evaluations:
                             findings.take(one)
-                        complete = all((c, done.unit.split) in findings.found for c in done.unit.candidates)
+                        complete = all(findings.has(c, done.unit.split) for c in done.unit.candidates)
                         turns.done(done.unit, done.seconds, complete=complete)
                         findings.check()
                         if findings.stopped:

@@ -12,7 +12,6 @@ from itertools import chain as concatenated
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
@@ -65,18 +64,21 @@ class SharedSearch:
         self._only_predicts = data.scoring.only_predicts()
         family = family_of(machine_of(data.estimator))
         assert family is not None
-        self._examples = SearchExamples(data, family)
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
+        self._examples = SearchExamples(data, self.candidates)
         self.machines, self.failures = self.candidates.machines, self.candidates.failures
         self._walk = walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
 
     def units(self) -> list[Unit]:
-        """List the units, those that share a kernel side by side."""
+        """List the units, those that share examples or a kernel side by side.
+
+        Candidates are finished on all splits one after the other, if all of these can be kept in memory.
+        """
         splits = range(len(self.data.splits))
-        if isinstance(self.data.estimator, Pipeline):
-            return [Unit(split, chain) for split in splits for chain in self._chains]
-        return [Unit(split, chain) for chain in self._chains for split in splits]
+        if self._examples.all_splits_at_once:
+            return [Unit(split, chain) for chain in self._chains for split in splits]
+        return [Unit(split, chain) for split in splits for chain in self._chains]
 
     def evaluate(
         self, unit: Unit, max_seconds: float | None = None, finished: Callable[[Evaluation], None] | None = None
@@ -120,8 +122,8 @@ class SharedSearch:
         """Train the candidates of a unit, which are some of a chain's."""
         if not unit.candidates:
             return
-        setting = self._setting(unit)
         begun = self._begun(Unit(unit.split, chain), _left(began, max_seconds))
+        setting = self._setting(unit)  # not before: what others start from may need the examples of another split
         known = [links for stretch in begun.stretches for links in stretch.links]
         found: Iterator[list[LinkSolution]] = iter(())
         rest = tuple(candidate for candidate in unit.candidates if candidate not in begun.candidates)

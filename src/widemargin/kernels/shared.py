@@ -6,7 +6,6 @@ matrix is then one pass over it.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -117,9 +116,7 @@ class SharedKernel:
             return made, made.size
 
     def _room(self) -> Matrix:
-        """Return memory for another matrix: that of the oldest one if nobody holds it any more."""
+        """Return memory for another matrix: that of the oldest one, which the core hands on if nobody holds it."""
         while len(self._kept) >= KEPT:
-            _, oldest = self._kept.popitem(last=False)
-            if sys.getrefcount(oldest) <= 2:  # this name and the argument
-                return oldest
+            self._kept.popitem(last=False)
         return np.asarray(_core.empty_matrix_float32(*self.base.shape))

@@ -1,27 +1,28 @@
-"""A journal that is written beside the search: nobody who works waits for the disk."""
+"""A journal that many threads write to: those who wait for the disk at the same time share one write."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from queue import Empty, SimpleQueue
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from widemargin.study.journal import Journal
 
 
 class JournalWriter:
-    """Adds records to a journal from a thread of its own, in their order.
+    """Adds records to a journal, from any thread.
 
-    Waiting for the disk takes longer than many machines do. Records that come in meanwhile are added together, by one
-    write, as soon as the disk is there again; a record so reaches the disk within the time of two writes.
+    Whoever finds the disk idle writes what has come in so far, his own record among it; the others wait for the write
+    under way, and one of them takes along what all of them brought.
 
     Parameters
     ----------
     journal : Journal
+    written : callable
+        Gets the records of a write as soon as they are on the disk; calls never overlap.
     failed : callable
-        Gets the error, in the thread of the writer, if records cannot be written. What the journal held before is kept;
-        nothing is added after that.
+        Gets the error if records cannot be written, or `written` fails. What the journal held before is kept; nothing
+        is added after that.
 
     Examples
     --------
@@ -29,51 +30,48 @@ class JournalWriter:
     >>> from pathlib import Path
     >>> from widemargin.study import Journal, JournalWriter
     >>> folder = tempfile.TemporaryDirectory()
+    >>> on_disk = []
     >>> with Journal(Path(folder.name) / "study.jsonl", {"data": "5f0c"}) as journal:
-    ...     writer = JournalWriter(journal, failed=print)
+    ...     writer = JournalWriter(journal, written=on_disk.extend, failed=print)
     ...     writer.put({"score": 0.5})
-    ...     writer.put({"score": 0.75})
-    ...     writer.close()
-    ...     journal.records
-    [{'score': 0.5}, {'score': 0.75}]
+    ...     journal.records == on_disk == [{"score": 0.5}]
+    True
     >>> folder.cleanup()
     """
 
-    def __init__(self, journal: Journal, failed: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        written: Callable[[Sequence[Mapping[str, Any]]], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
         self._journal = journal
-        self._failed = failed
-        self._records: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._written, self._failed = written, failed
+        self._changed = threading.Condition()
+        self._waiting: list[Mapping[str, Any]] = []
+        self._busy = self._broken = False
+        self._brought = self._settled = 0
 
     def put(self, record: Mapping[str, Any]) -> None:
-        """Add a record soon, without waiting for that."""
-        with self._starting:
-            if self._thread is None:  # not before there is something to write: processes may be forked until then
-                self._thread = threading.Thread(target=self._write, name="widemargin-journal", daemon=True)
-                self._thread.start()
-        self._records.put(record)
-
-    def close(self) -> None:
-        """Wait until all records are on the disk, or cannot get there."""
-        with self._starting:
-            if self._thread is not None:
-                self._records.put(None)
-                self._thread.join()
-                self._thread = None
-
-    def _write(self) -> None:
-        while True:
-            records = [self._records.get()]
-            try:
-                while True:
-                    records.append(self._records.get_nowait())
-            except Empty:
-                pass
-            try:
-                self._journal.extend(record for record in records if record is not None)
-            except BaseException as error:
-                self._failed(error)
+        """Add a record; it is on the disk when this returns, unless it cannot get there."""
+        with self._changed:
+            self._waiting.append(record)
+            self._brought += 1
+            number = self._brought
+            self._changed.wait_for(lambda: not self._busy or self._settled >= number)
+            if self._settled >= number:
                 return
-            if records[-1] is None:
-                return
+            records, self._waiting = self._waiting, []
+            self._busy = True
+        try:
+            if not self._broken:
+                self._journal.extend(records)
+                self._written(records)
+        except BaseException as error:
+            self._broken = True
+            self._failed(error)
+        finally:
+            with self._changed:
+                self._busy = False
+                self._settled += len(records)
+                self._changed.notify_all()
