@@ -25,6 +25,16 @@ inline std::function<bool()> end_wanted(const StopSignal* signal) {
   return [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); };
 }
 
+// What Python sees of a computation that its time or a signal ended before it had a result; Ctrl-C is an error of its own.
+struct StoppedError : std::runtime_error {
+  StoppedError() : std::runtime_error("The computation was stopped before it had a result.") {}
+};
+
+[[noreturn]] inline void raise_stopped() {
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  throw StoppedError();
+}
+
 struct SolvedLink : Solved {
   bool repeated;
 };
@@ -154,14 +164,21 @@ inline bool same_solution(const Task& before, const Task& link, Vector<double> a
 
 // Kernel values from squared distances or dot products, written to `out`.
 inline void apply_kernel(Matrix<float> base, const std::string& kernel, double gamma, double coef0, int degree,
-                  nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, std::size_t n_threads) {
+                  nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, std::size_t n_threads, double max_seconds, const StopSignal* signal) {
   if (base.shape(0) != out.shape(0) || base.shape(1) != out.shape(1)) throw std::invalid_argument("the result has another shape than the matrix");
   if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
   const KernelFunction function{kernel_kind(kernel), gamma, coef0, degree};
-  nb::gil_scoped_release release;
-  ThreadTeam team(n_threads);
-  const std::size_t m = base.shape(1);
-  team.share(base.shape(0), [&](std::size_t r, std::size_t) { function.from_base(base.data() + r * m, out.data() + r * m, m); });
+  Watch watch(max_seconds, end_wanted(signal));
+  {
+    nb::gil_scoped_release release;
+    ThreadTeam team(n_threads);
+    const std::size_t m = base.shape(1);
+    const auto apply = [&](std::size_t r, std::size_t member) {
+      if (!watch.poll(member == 0)) function.from_base(base.data() + r * m, out.data() + r * m, m);
+    };
+    team.share(base.shape(0), apply, [&] { watch.poll(); });
+  }
+  if (watch.stopped()) raise_stopped();
 }
 
 }  // namespace widemargin::bindings

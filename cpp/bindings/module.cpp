@@ -93,7 +93,7 @@ nb::ndarray<nb::numpy, T> empty_matrix(std::size_t n, std::size_t m) {
 }
 
 template <class T>
-nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads) {
+nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads, double max_seconds, const StopSignal* signal) {
   if (rows.kernel == nullptr) throw std::invalid_argument("only a kernel of examples has a kernel matrix to compute");
   if (columns != nullptr && columns->examples->dimension() != rows.examples.examples->dimension())
     throw std::invalid_argument("rows and columns differ in their number of features");
@@ -101,11 +101,18 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
   const std::size_t n = rows.rows->size(), m = right.size();
   nb::ndarray<nb::numpy, T> matrix = empty_matrix<T>(n, m);
   T* const values = matrix.data();
+  bool stopped = false;
   {
     nb::gil_scoped_release release;
+    Watch watch(max_seconds, end_wanted(signal));
     ThreadTeam team(n_threads);
-    kernel_matrix(beside(rows, right), *rows.examples.examples, right, columns == nullptr, values, team);
+    try {
+      kernel_matrix(beside(rows, right), *rows.examples.examples, right, columns == nullptr, values, team, watch);
+    } catch (const Stopped&) {
+      stopped = true;
+    }
   }
+  if (stopped) raise_stopped();
   return matrix;
 }
 
@@ -247,7 +254,7 @@ NB_MODULE(_core, m) {
            "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 16>())
       .def("advance", &HeldRowChain::advance, "links"_a);
   m.def("same_solution", &same_solution, "before"_a, "link"_a, "alpha"_a);
-  m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a);
+  m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
 
   nb::class_<HeldStore>(m, "KernelStore")
       .def(nb::init<nb::object, std::size_t>(), "source"_a, "bytes"_a)
@@ -276,8 +283,9 @@ NB_MODULE(_core, m) {
         "signal"_a.none() = nb::none());
 
   m.def("empty_matrix_float32", &empty_matrix<float>, "n"_a, "m"_a);
-  m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a);
-  m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a);
+  nb::exception<StoppedError>(m, "StoppedError", PyExc_TimeoutError);
+  m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+  m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a, "double_precision"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
   m.def("release_memory", &release_memory);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/outcome.hpp"
 #include "core/rows/kernel_rows.hpp"
 
 namespace widemargin {
@@ -18,8 +19,9 @@ void transpose(const T* from, std::size_t from_stride, std::size_t n_rows, std::
         for (std::size_t r = r0; r < std::min(r0 + tile, n_rows); ++r) to[c * to_stride + r] = from[r * from_stride + c];
 }
 
+// Throws Stopped if the watch ends it.
 template <class T>
-void kernel_matrix(const KernelRows& source, const Examples& left, const Examples& right, bool symmetric, T* out, ThreadTeam& team) {
+void kernel_matrix(const KernelRows& source, const Examples& left, const Examples& right, bool symmetric, T* out, ThreadTeam& team, Watch& watch) {
   constexpr std::size_t strip = 256;
   const std::size_t n = left.size(), m = right.size();
   std::vector<Id> ids(std::max(n, m));
@@ -27,26 +29,24 @@ void kernel_matrix(const KernelRows& source, const Examples& left, const Example
   const std::unique_ptr<Columns<T>> columns = source.pack<T>(right, {ids.data(), m}, true, team);
   // A member computes whole strips alone: rows of the strip against all columns from its diagonal on.
   const std::size_t strips = (n + strip - 1) / strip;
-  team.share(strips, [&](std::size_t s, std::size_t) {
+  const auto compute = [&](std::size_t s, std::size_t member) {
     ThreadTeam alone(1);
     const std::size_t r0 = s * strip, r1 = std::min(n, r0 + strip);
     std::vector<T*> rows(r1 - r0);
-    for (std::size_t r = r0; r < r1; ++r) rows[r - r0] = out + r * m + (symmetric ? r0 : 0);
     const PackedRows<T> packed(left, {ids.data() + r0, r1 - r0}, source.geometry());
     const KernelBlock<T> block(source.kernel(), packed, static_cast<const Panels<T>&>(*columns));
-    if (!symmetric) {
-      block.compute(0, m, rows.data(), alone);
-      return;
-    }
-    for (std::size_t c0 = r0; c0 < m; c0 += strip) {
+    for (std::size_t c0 = symmetric ? r0 : 0; c0 < m; c0 += strip) {
+      if (watch.poll(member == 0)) return;
       const std::size_t c1 = std::min(m, c0 + strip);
       for (std::size_t r = r0; r < r1; ++r) rows[r - r0] = out + r * m + c0;
       block.compute(c0, c1, rows.data(), alone);
-      if (c0 > r0) transpose(out + r0 * m + c0, m, r1 - r0, c1 - c0, out + c0 * m + r0, m);
+      if (symmetric && c0 > r0) transpose(out + r0 * m + c0, m, r1 - r0, c1 - c0, out + c0 * m + r0, m);
     }
-    for (std::size_t r = r0; r < r1; ++r)  // the diagonal tile, symmetric to the last bit
+    for (std::size_t r = r0; symmetric && r < r1; ++r)  // the diagonal tile, symmetric to the last bit
       for (std::size_t c = r0; c < r; ++c) out[r * m + c] = out[c * m + r];
-  });
+  };
+  team.share(strips, compute, [&] { watch.poll(); });
+  if (watch.stopped()) throw Stopped{watch.reason()};
 }
 
 }  // namespace widemargin

@@ -30,6 +30,11 @@ struct Outcome {
   bool double_precision = false;  // kernel values in float did not do
 };
 
+// Thrown where a computation meets its deadline or an interruption halfway.
+struct Stopped {
+  Reason reason;
+};
+
 // Deadline and interruption, shared by all parts of one computation. Any thread may look; only the thread that made the watch asks
 // `interrupted`, and not more often than every few milliseconds.
 class Watch {

@@ -91,6 +91,8 @@ def solve_all(
     n_threads: int,
 ) -> list[Solved]: ...
 
+class StoppedError(TimeoutError): ...
+
 class StopSignal:
     def __init__(self) -> None: ...
     def request(self) -> None: ...
@@ -146,6 +148,8 @@ def apply_kernel(
     degree: int,
     out: NDArray[np.float32],
     n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
 ) -> None: ...
 
 class KernelStore:
@@ -187,8 +191,20 @@ def max_min_over(
     signal: StopSignal | None = None,
 ) -> MaxMinOverResult: ...
 def empty_matrix_float32(n: int, m: int) -> NDArray[np.float32]: ...
-def kernel_matrix_float32(rows: RowSource, columns: Examples | None, n_threads: int) -> NDArray[np.float32]: ...
-def kernel_matrix_float64(rows: RowSource, columns: Examples | None, n_threads: int) -> NDArray[np.float64]: ...
+def kernel_matrix_float32(
+    rows: RowSource,
+    columns: Examples | None,
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> NDArray[np.float32]: ...
+def kernel_matrix_float64(
+    rows: RowSource,
+    columns: Examples | None,
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> NDArray[np.float64]: ...
 def decision_values(
     support: RowSource,
     examples: Examples,

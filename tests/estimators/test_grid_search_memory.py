@@ -38,11 +38,11 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Held:
     counts = Held()
 
     class CountedKernel(SharedKernel):
-        def __init__(self, X: Any, kernel: Any, *, n_threads: int) -> None:
+        def __init__(self, X: Any, kernel: Any, **how: Any) -> None:
             self.needed = self.bytes_needed(X, kernel)
             counts.count(self.needed)
             counts.made += 1
-            super().__init__(X, kernel, n_threads=n_threads)
+            super().__init__(X, kernel, **how)
 
         def __del__(self) -> None:
             counts.count(-self.needed)

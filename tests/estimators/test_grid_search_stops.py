@@ -99,3 +99,20 @@ def test_others_end_when_one_says_that_it_is_enough() -> None:
     assert time.perf_counter() - progress.at < PROMPTLY
     assert progress.reason == "interrupted"
     assert np.isfinite(search.cv_results_["mean_test_score"]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("end", ["max_time", "ctrl-c"])
+def test_a_kernel_matrix_that_takes_long(end: str, n_jobs: int) -> None:
+    """It is shared by all machines, and may be what the time runs out at."""
+    wide = np.random.default_rng(0).random(size=(4000, 3000), dtype=np.float32)
+    search = GridSearchCV(SVC(gamma=1e-3), {"C": [1.0, 10.0]}, cv=[(np.arange(2000), np.arange(2000, 4000))])
+    search.set_params(n_jobs=n_jobs, refit=False)
+    y = np.arange(4000) % 2
+    if end == "ctrl-c":
+        assert seconds_to_end(lambda: search.fit(wide, y), _thread.interrupt_main, 0.25) < PROMPTLY
+        return
+    began = time.perf_counter()
+    with pytest.raises(TimeoutError, match="max_time"):
+        search.set_params(max_time=0.25).fit(wide, y)
+    assert time.perf_counter() - began < 0.25 + PROMPTLY

@@ -27,11 +27,6 @@
 
 namespace widemargin {
 
-// Thrown where a computation meets its deadline or an interruption halfway.
-struct Stopped {
-  Reason reason;
-};
-
 template <class T>
 class CachedRows {
  public:

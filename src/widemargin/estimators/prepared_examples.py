@@ -11,7 +11,7 @@ from widemargin import _core
 from widemargin._runtime import cache_bytes, free_memory
 from widemargin.estimators.scale import resolve_kernel
 from widemargin.estimators.splits import SplitMachines, family_of
-from widemargin.kernels import KernelParameters, RowSource, SharedKernel
+from widemargin.kernels import KernelParameters, RowSource, SharedKernel, Until
 from widemargin.kernels.rows import count, take
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import SolverOptions, Vector
@@ -54,18 +54,27 @@ class PreparedExamples:
         Bytes that the kernels may take.
     n_threads : int
         To compute them with.
+    until : Until
+        When to give up on that.
     pipeline : Pipeline, optional
         The fitted steps that the examples have gone through.
     """
 
     def __init__(
-        self, X: Any, machine: Any, weights: Vector, allowed: float, n_threads: int, pipeline: Any = None
+        self,
+        X: Any,
+        machine: Any,
+        weights: Vector,
+        allowed: float,
+        n_threads: int,
+        until: Until,
+        pipeline: Any = None,
     ) -> None:
         self.X, self.pipeline = X, pipeline
         machine._row_source(X, machine._checked_kernel(X, weights, tell=False))  # refuses what is no kernel
         self._source = _family(machine).kernel_examples(machine, X, weights)
         fits = self.bytes_needed(X, machine) <= allowed
-        self.shared = SharedKernel(self._source, machine.kernel, n_threads=n_threads) if fits else None
+        self.shared = SharedKernel(self._source, machine.kernel, n_threads=n_threads, until=until) if fits else None
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))
 

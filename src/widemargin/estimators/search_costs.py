@@ -85,6 +85,7 @@ class _Measurement:
 
     def __init__(self, data: SearchData, deadline: Deadline, progress: Progress, machines: int) -> None:
         self._search = SharedSearch(replace(data, plan="cold", raises=True))
+        self._search.end_at(deadline.moment)
         self._deadline, self._progress = deadline, progress
         self.machines, self.done, self.ended_early = machines, 0, 0
         self._seconds = 0.0

@@ -18,6 +18,7 @@ from widemargin.estimators.search_candidates import Candidates
 from widemargin.estimators.search_data import Parameters, SearchData, machine_of
 from widemargin.estimators.search_metadata import behind_steps
 from widemargin.estimators.splits import Rows, SplitMachines
+from widemargin.kernels import Until
 from widemargin.kernels.rows import count
 from widemargin.machines.chain import KEPT_BYTES
 
@@ -59,15 +60,20 @@ class SearchExamples:
     ----------
     data : SearchData
     candidates : Candidates
+    until : Until
+        When to give up on what is computed for all units.
 
     Attributes
     ----------
+    until
+        May be changed.
     all_splits_at_once : bool
         Whether the examples of all splits are kept at the same time, those of a pipeline in particular, which differ.
     """
 
-    def __init__(self, data: SearchData, candidates: Candidates) -> None:
+    def __init__(self, data: SearchData, candidates: Candidates, until: Until) -> None:
         self.data = data
+        self.until = until
         self._family = candidates.family
         self._pipeline = isinstance(data.estimator, Pipeline)
         copies = len(data.splits) if self._pipeline else 1
@@ -119,8 +125,9 @@ class SearchExamples:
                 while len(self._shared) >= self._kept:
                     self._shared.popitem(last=False)
                 X, fitted = self._transformed(own, split, machine) if self._pipeline else (self.data.X, None)
-                threads = self.data.share.threads
-                self._shared[name] = PreparedExamples(X, machine, self.data.weights, self._allowed, threads, fitted)
+                self._shared[name] = PreparedExamples(
+                    X, machine, self.data.weights, self._allowed, self.data.share.threads, self.until, fitted
+                )
             self._shared.move_to_end(name)
             return self._shared[name]
 

@@ -47,11 +47,12 @@ class Deadline:
     """
 
     def __init__(self, moment: float | None, fraction: float = 1.0, least: float = 0.0) -> None:
-        self._moment, self._fraction, self._least = moment, fraction, least
+        self.moment = moment
+        self._fraction, self._least = fraction, least
 
     def left(self) -> float | None:
         """Seconds until then."""
-        return None if self._moment is None else self._moment - time.perf_counter()
+        return None if self.moment is None else self.moment - time.perf_counter()
 
     def share(self) -> float | None:
         """Seconds that a unit may take that begins now."""
@@ -99,6 +100,7 @@ def evaluate(
 
 def _in_time(search: SharedSearch, unit: Unit, deadline: Deadline, finished: Finished | None) -> list[Evaluation]:
     """Evaluate as many candidates of a unit as its share of time suffices for; one at least, if the deadline admits."""
+    search.end_at(deadline.moment)
     share = deadline.share()
     found = search.evaluate(unit, share, finished)
     while share is not None and not found and not search.stopping:

@@ -22,7 +22,7 @@ from widemargin.estimators.search_examples import SearchExamples, kept_bytes
 from widemargin.estimators.search_plans import walk_of
 from widemargin.estimators.search_starts import Beginning, Start, Stretch
 from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
-from widemargin.kernels import KernelParameters
+from widemargin.kernels import KernelParameters, Until
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import LinkSolution, ended_early
 from widemargin.machines.dual import Solution, StopRule
@@ -65,10 +65,14 @@ class SharedSearch:
         family = family_of(machine_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
-        self._examples = SearchExamples(data, self.candidates)
+        self._examples = SearchExamples(data, self.candidates, Until(signal=self._signal))
         self.machines, self.failures = self.candidates.machines, self.candidates.failures
         self._walk = walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
+
+    def end_at(self, moment: float | None) -> None:
+        """Let what is computed for all units, whatever the share of each, end at a moment, if it is not done then."""
+        self._examples.until = Until(moment, self._signal)
 
     def units(self) -> list[Unit]:
         """List the units, those that share examples or a kernel side by side.
@@ -108,6 +112,8 @@ class SharedSearch:
             while left and not self._signal.requested:
                 try:
                     one = next(trained, None)
+                except _core.StoppedError:
+                    break
                 except Exception:
                     add(self._failed(Unit(unit.split, tuple(left))))
                     break

@@ -7,7 +7,9 @@ matrix is then one pass over it.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,25 @@ Matrix = NDArray[np.float32]
 KEPT = 2
 
 
+@dataclass(frozen=True)
+class Until:
+    """How long to work on a kernel: until a moment, in the time of :func:`time.perf_counter`, or until asked to stop.
+
+    Examples
+    --------
+    >>> Until().limits()["max_seconds"] > 1e9, Until(time.perf_counter() - 1.0).limits()["max_seconds"]
+    (True, 0.0)
+    """
+
+    moment: float | None = None
+    signal: _core.StopSignal | None = None
+
+    def limits(self) -> dict[str, Any]:
+        """Say it in the words of the core."""
+        left = 1e10 if self.moment is None else max(0.0, self.moment - time.perf_counter())
+        return {"max_seconds": left, "signal": self.signal}
+
+
 class SharedKernel:
     """Kernel matrices of one family over one set of examples.
 
@@ -33,6 +54,8 @@ class SharedKernel:
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
     n_threads : int, default=1
         For the computation of what is shared, n^2 d / 2 multiplications, and of the matrices.
+    until : Until, optional
+        When to give up: both then end with a TimeoutError.
 
     Examples
     --------
@@ -43,8 +66,9 @@ class SharedKernel:
     [[1.0, 0.1353], [0.1353, 1.0]]
     """
 
-    def __init__(self, X: Any, kernel: Any = "rbf", *, n_threads: int = 1) -> None:
+    def __init__(self, X: Any, kernel: Any = "rbf", *, n_threads: int = 1, until: Until | None = None) -> None:
         self.kernel = kernel
+        self._until = until or Until()
         self._n_threads = n_threads
         self._lock = threading.Lock()
         self._kept: OrderedDict[KernelParameters, Matrix] = OrderedDict()
@@ -58,7 +82,7 @@ class SharedKernel:
             function = "squared-distance" if kernel == "rbf" else "linear"
             with single_threaded_blas():
                 source = _core.kernel_source(examples(X), function, 1.0, 0.0, 1)
-                self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads))
+                self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads, **self._until.limits()))
             if kernel == "rbf":
                 np.fill_diagonal(self.base, 0.0)
 
@@ -111,6 +135,7 @@ class SharedKernel:
                 int(parameters.degree),
                 made,
                 self._n_threads,
+                **self._until.limits(),
             )
             self._kept[parameters] = made
             return made, made.size
