@@ -69,12 +69,42 @@ def test_a_fallback_leaves_no_report_of_other_work() -> None:
     assert report is None or (report.machines, report.solved) == (12, 12)
 
 
-def test_a_fallback_keeps_its_time() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, size=400)
-    search = GridSearchCV(SVC(solver="smo"), {"C": np.linspace(1, 5, 40)}, cv=5, max_time=0.1, refit=False)
-    with pytest.raises(ValueError, match=r"max_time=0\.1 needs a search that shares work"):
+@pytest.mark.parametrize(
+    "given", [{"max_time": 0.1}, {"memory": 10.0}, {"plan": "learn"}, {"journal": "a", "progress": "log"}], ids=str
+)
+def test_a_fallback_accepts_nothing_that_it_would_ignore(given: dict[str, Any]) -> None:
+    X, y = data("two")
+    search = GridSearchCV(SVC(solver="smo"), {"C": [1.0, 2.0]}, cv=5, refit=False, **given)
+    with pytest.raises(ValueError, match=f"^A solver .*, where {', '.join(given)} cannot be kept to; [^.]*\\.$"):
         search.fit(X, y)
+
+
+def test_no_splits() -> None:
+    with pytest.raises(ValueError, match=r"cv=\[\] yields no splits"):
+        GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=[]).fit(*data("two"))
+
+
+def test_progress_hears_of_a_failure() -> None:
+    class Seen:
+        reason = None
+
+        def start(self, machines: int) -> None:
+            pass
+
+        def advance(self, *what: Any) -> None:
+            pass
+
+        def finish(self, reason: str) -> None:
+            self.reason = reason
+
+    def no_score(machine: Any, X: Any, y: Any) -> float:
+        raise OSError("no score today")
+
+    seen = Seen()
+    search = GridSearchCV(SVC(), {"C": [1.0, 2.0]}, scoring=no_score, error_score="raise", progress=seen)
+    with pytest.raises(OSError, match="no score today"):
+        search.fit(*data("two"))
+    assert seen.reason == "failed"
 
 
 # Memory and threads.

@@ -283,5 +283,5 @@ def test_machines_that_take_no_starts_take_no_plan(machine: Any, grid: Any) -> N
 
 @pytest.mark.parametrize("machine", [svm.SVC(), SVC(solver="smo")], ids=str)
 def test_searches_that_share_nothing_take_no_plan(machine: Any) -> None:
-    with pytest.raises(ValueError, match="A plan needs a search that shares work"):
+    with pytest.raises(ValueError, match="train every machine alone, where plan cannot be kept to"):
         searched(machine, "two", heuristic_plan(graph_of(GRID)))

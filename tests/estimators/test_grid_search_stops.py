@@ -105,10 +105,10 @@ def test_others_end_when_one_says_that_it_is_enough() -> None:
 @pytest.mark.parametrize("end", ["max_time", "ctrl-c"])
 def test_a_kernel_matrix_that_takes_long(end: str, n_jobs: int) -> None:
     """It is shared by all machines, and may be what the time runs out at."""
-    wide = np.random.default_rng(0).random(size=(4000, 3000), dtype=np.float32)
-    search = GridSearchCV(SVC(gamma=1e-3), {"C": [1.0, 10.0]}, cv=[(np.arange(2000), np.arange(2000, 4000))])
+    wide = np.random.default_rng(0).random(size=(6000, 3000), dtype=np.float32)
+    search = GridSearchCV(SVC(gamma=1e-3), {"C": [1.0, 10.0]}, cv=[(np.arange(3000), np.arange(3000, 6000))])
     search.set_params(n_jobs=n_jobs, refit=False)
-    y = np.arange(4000) % 2
+    y = np.arange(6000) % 2
     if end == "ctrl-c":
         assert seconds_to_end(lambda: search.fit(wide, y), _thread.interrupt_main, 0.25) < PROMPTLY
         return

@@ -24,13 +24,14 @@ from widemargin.estimators.search_data import Found, SearchData, machine_of
 from widemargin.estimators.search_plans import require_plan, require_suitable_plan
 from widemargin.estimators.search_report import WorkReport, edges, smoothest, tied
 from widemargin.estimators.search_results import Mask, as_results, leave_blank, missing_from, remarks, scored
-from widemargin.estimators.search_run import INTERRUPTED, STOPPED, SearchRun, identity, listener
+from widemargin.estimators.search_run import SearchRun, identity, listener
 from widemargin.estimators.search_setup import search_data, why_plain
 from widemargin.estimators.search_units import Deadline
 from widemargin.estimators.shared_search import SharedSearch
 from widemargin.estimators.validation import require_number
 from widemargin.search import CostMatrix, Plan, Work
 from widemargin.study import EvaluationTasks, Journal, SearchTasks, progress_for, with_callbacks
+from widemargin.study.progress import INTERRUPTED, STOPPED
 
 
 class PlainSearchWarning(UserWarning):
@@ -218,7 +219,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self._check_options()
         reason = self._why_plain(params)
         if reason is not None:
-            raise ValueError(f"measure_costs needs a search that shares work. {reason}.")
+            raise ValueError(f"{reason}, and what machines cost when they start from others cannot be measured then.")
         X, y = indexable(X, y)
         data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
@@ -238,11 +239,13 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> Self:
         """Search as scikit-learn does, for a reason."""
-        for name in ("max_time", "journal", "progress"):
-            if getattr(self, name) is not None:
-                raise ValueError(f"{name}={getattr(self, name)!r} needs a search that shares work. {reason}.")
-        if isinstance(self.plan, Plan):
-            raise ValueError(f"A plan needs a search that shares work. {reason}.")
+        given = [name for name in ("max_time", "journal", "progress") if getattr(self, name) is not None]
+        given += ["memory"] * (self.memory != "auto") + ["plan"] * (self.plan not in ("heuristic", "cold"))
+        if given:
+            raise ValueError(
+                f"{reason}, so this search would train every machine alone, where {', '.join(given)} cannot be kept "
+                "to; leave that out, or search machines that share work."
+            )
         warnings.warn(
             f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
             PlainSearchWarning,
@@ -300,6 +303,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         routed = self._get_routed_params_for_fit(params)
         self._checked_cv_orig = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(self._checked_cv_orig.split(X, y, **routed.splitter.split))
+        if not splits:
+            raise ValueError(f"cv={self.cv!r} yields no splits; one at least is needed.")
         return search_data(self, X, y, splits, scorers, routed), routed.estimator.fit, refit_metric
 
     def _evaluate(

@@ -19,7 +19,7 @@ from widemargin.estimators.shared_search import SharedSearch
 from widemargin.machines.dual import Solution
 from widemargin.search import CostMatrix, GridGraph, Work, measure_costs, operations, seconds
 from widemargin.study import Progress
-from widemargin.study.progress import FINISHED
+from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP
 
 #: Costs that have a name.
 COSTS: dict[str, Callable[[Work], float]] = {"operations": operations, "seconds": seconds}
@@ -49,17 +49,17 @@ def measure_search(data: SearchData, cost: Any, deadline: Deadline, progress: Pr
     graph = GridGraph.from_candidates(data.candidates)
     measurement = _Measurement(data, deadline, progress, len(graph) + len(graph.edges()))
     counted = COSTS[cost] if isinstance(cost, str) else cost
-    reason = "failed"
+    reason = FAILED
     try:
         with single_threaded_blas():
             progress.start(measurement.machines)
             costs = measure_costs(graph, measurement.solve, counted, measurement.order)
             reason = FINISHED
     except KeyboardInterrupt:
-        reason = "interrupted"
+        reason = INTERRUPTED
         raise KeyboardInterrupt(f"Interrupted when {measurement} were measured; a plan needs all of them.") from None
     except TimeoutError:
-        reason = "time is up"
+        reason = TIME_IS_UP
         raise TimeoutError(
             f"max_time ended when {measurement} were measured, and a plan needs all of them; allow more."
         ) from None

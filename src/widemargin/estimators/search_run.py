@@ -17,9 +17,7 @@ from widemargin.estimators.search_turns import Turns
 from widemargin.estimators.search_workers import Workers
 from widemargin.estimators.shared_search import SharedSearch
 from widemargin.study import EvaluationTasks, Journal, Progress, fingerprint
-
-#: How a search may end.
-FINISHED, TIME_IS_UP, INTERRUPTED, STOPPED = "finished", "time is up", "interrupted", "stopped by a callback"
+from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, STOPPED, TIME_IS_UP
 
 
 @dataclass
@@ -55,7 +53,7 @@ class SearchRun:
     journal: Journal | None
     progress: Progress
     told: Callable[[Evaluation], bool] | None = None
-    ended: str = INTERRUPTED
+    ended: str = FAILED
 
     def run(self) -> Found:
         """Run what the journal does not hold; return all evaluations that are finished when it ends."""

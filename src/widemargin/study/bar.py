@@ -51,8 +51,8 @@ class RichProgress:
     >>> from rich.console import Console
     >>> from widemargin.study.bar import RichProgress
     >>> progress = RichProgress(console=Console(file=sys.stdout, width=80))      # not a terminal: shows the end only
-    >>> progress.start(20); progress.advance(15, 3.0, 1.0, 0.95); progress.finish("time budget")
-    ━━━━━━━━━━━━━━━      15/20 machines, best 0.9500, <1 s (time budget)
+    >>> progress.start(20); progress.advance(15, 3.0, 1.0, 0.95); progress.finish("time is up")
+    ━━━━━━━━━━━━━━━      15/20 machines, best 0.9500, <1 s (time is up)
     """
 
     def __init__(self, *, console: Console | None = None, clock: Clock = time.monotonic) -> None:

@@ -11,8 +11,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-#: The reason of a search that has evaluated everything; any other is shown.
-FINISHED = "finished"
+#: How a search may end: with everything evaluated, or for a reason that is shown.
+FINISHED, TIME_IS_UP, INTERRUPTED, STOPPED, FAILED = (
+    "finished",
+    "time is up",
+    "interrupted",
+    "stopped by a callback",
+    "failed",
+)
 
 Clock = Callable[[], float]
 
@@ -47,7 +53,10 @@ class Progress(Protocol):
         """
 
     def finish(self, reason: str) -> None:
-        """End: ``"finished"``, or the reason to end before that (``"time budget"``, ``"interrupted"``)."""
+        """End: ``"finished"``, or what came before that.
+
+        ``"time is up"``, ``"interrupted"``, ``"stopped by a callback"``, ``"failed"``.
+        """
 
 
 class Pace:
@@ -144,8 +153,8 @@ class LogProgress:
     >>> logger = logging.getLogger("widemargin")
     >>> logger.addHandler(logging.StreamHandler(sys.stdout)); logger.setLevel(logging.INFO)
     >>> progress = LogProgress()
-    >>> progress.start(20); progress.advance(15, 3.0, 1.0, 0.95); progress.finish("time budget")
-    15 of 20 machines after <1 s (time budget), best score 0.9500
+    >>> progress.start(20); progress.advance(15, 3.0, 1.0, 0.95); progress.finish("time is up")
+    15 of 20 machines after <1 s (time is up), best score 0.9500
     >>> logger.handlers.clear(); logger.setLevel(logging.NOTSET)
     """
 
