@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import Pipeline
 
-from widemargin import SVC, datasets, select
+from widemargin import SVC, SVR, datasets, select
 from widemargin.estimators import WorkReport, selection
 
 X, Y = datasets.twonorm(150, random_state=0)
@@ -92,6 +94,16 @@ class Grid:
         self.work_report_ = WorkReport(1, 1, 0, unfinished, steps, 0, 0, 0.0)
 
 
+def never(parameters: Any) -> bool:
+    """No C is saturated."""
+    return False
+
+
+def rising(C: float) -> float:
+    """Score better for every larger C."""
+    return float(1.0 - 1.0 / C)
+
+
 @pytest.mark.parametrize(
     ("gain", "steps", "tried", "edges"),
     [
@@ -111,7 +123,7 @@ def test_a_grid_grows_for_as_long_as_that_pays(
         grids.append(grid["C"].tolist())
         return Grid(grid["C"], lambda value: 0.5 + gain * np.log2(value), steps[number])
 
-    found, left = selection._grown(search, {"C": np.array([1.0, 2.0, 4.0])})
+    found, left = selection._grown(search, never, {"C": np.array([1.0, 2.0, 4.0])})
     assert grids == [[1.0, 2.0, 4.0], *([value] for value in tried)]
     assert len(found) == len(steps)
     assert left == edges
@@ -119,17 +131,79 @@ def test_a_grid_grows_for_as_long_as_that_pays(
 
 def test_a_step_beyond_that_brings_nothing_leaves_the_best_inside() -> None:
     axes = {"C": np.array([1.0, 2.0, 4.0])}
-    found, left = selection._grown(lambda grid, number: Grid(grid["C"], lambda value: -abs(value - 4.0), 10), axes)
+
+    def search(grid: Any, number: int) -> Any:
+        return Grid(grid["C"], lambda value: -abs(value - 4.0), 10)
+
+    found, left = selection._grown(search, never, axes)
     assert (len(found), left) == (2, {})
     assert axes["C"].tolist() == [1.0, 2.0, 4.0, 8.0]
 
 
 def test_a_step_that_is_not_finished_is_the_last() -> None:
     def search(grid: Any, number: int) -> Any:
-        return Grid(grid["C"], np.log2, 10, unfinished=number)
+        return Grid(grid["C"], rising, 10, unfinished=number)
 
-    found, left = selection._grown(search, {"C": np.array([1.0, 2.0])})
+    found, left = selection._grown(search, never, {"C": np.array([1.0, 2.0])})
     assert (len(found), left) == (2, {"C": "largest"})
+
+
+def test_a_grid_does_not_grow_beyond_a_c_that_is_saturated() -> None:
+    grids: list[list[float]] = []
+    asked: list[float] = []
+
+    def search(grid: Any, number: int) -> Any:
+        grids.append(grid["C"].tolist())
+        return Grid(grid["C"], rising, 10)
+
+    def saturated(parameters: Any) -> bool:
+        asked.append(parameters["C"])
+        return bool(parameters["C"] >= 8.0)
+
+    _, left = selection._grown(search, saturated, {"C": np.array([2.0, 4.0])})
+    assert (grids, asked, left) == ([[2.0, 4.0], [8.0]], [4.0, 8.0], {})
+
+
+def test_nothing_lies_beyond_a_perfect_score() -> None:
+    axes = {"C": np.array([1.0, 2.0])}
+    found, left = selection._grown(lambda grid, number: Grid(grid["C"], lambda value: value / 2.0, 10), never, axes)
+    assert (len(found), left) == (1, {})
+
+
+def test_time_that_is_up_while_saturation_is_looked_at_keeps_what_was_found() -> None:
+    def saturated(parameters: Any) -> bool:
+        raise TimeoutError
+
+    axes = {"C": np.array([1.0, 2.0])}
+    found, left = selection._grown(lambda grid, number: Grid(grid["C"], rising, 10), saturated, axes)
+    assert (len(found), left) == (1, {"C": "largest"})
+
+
+def test_saturation_is_that_of_the_machines_on_the_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The best C is the largest of the grid, and the first that no coefficient meets.
+    rows, labels = datasets.chess_board(200, size=2, random_state=0)
+    chosen = select(rows, labels)
+    machine = chosen.model[-1]
+    assert machine.C == 4096.0
+    assert 1024.0 < np.abs(machine.dual_coef_).max() < 4096.0
+    assert len(chosen.reports) == 1
+    assert chosen.edges == {}
+    monkeypatch.setattr(selection, "_is_unbounded", lambda *_: False)
+    needless = select(rows, labels)
+    assert len(needless.reports) == 2
+    assert (needless.parameters, needless.score) == (chosen.parameters, chosen.score)
+
+
+@pytest.mark.parametrize("C", [0.5, 2.0])
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_matrix])
+def test_a_machine_is_unbounded_if_no_coefficient_meets_c(C: float, regression: bool, as_rows: Any) -> None:
+    machine: Any = SVR(C=C, epsilon=0.0, gamma=1e6) if regression else SVC(C=C, gamma=1e6)
+    model = Pipeline([("machine", machine)])
+    targets = np.where(np.equal(Y, Y[0]), 1.0, -1.0)
+    assert selection._is_unbounded(model, as_rows(X), targets) == (C == 2.0)  # coefficients are about 1
+    model.set_params(machine__max_iter=1)
+    assert not selection._is_unbounded(model, as_rows(X), targets)
 
 
 def test_edges_that_remain_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
-IDENTITY = {"schema": 1, "data": "d" * 64, "grid": "a" * 64, "splits": "5" * 64}
+IDENTITY = {"schema": 1, "data": "d" * 64, "candidates": "a" * 64, "splits": "5" * 64}
 
 # Forks a process for every line that it reads, so that only one process has to import the package.
 NURSERY = """

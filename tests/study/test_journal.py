@@ -177,12 +177,12 @@ def test_another_version_of_the_format(path: Path) -> None:
     ("changes", "words"),
     [
         ({"data": "e" * 64}, "a search with other data;"),
-        ({"grid": "e" * 64}, "a search with another grid;"),
+        ({"candidates": "e" * 64}, "a search with another grid;"),
         ({"splits": "e" * 64}, "a search with other splits;"),
         ({"data": "e" * 64, "splits": "e" * 64}, "a search with other data and other splits;"),
         ({"schema": 2}, "a search with another version of its records (1 there, 2 here);"),
         (
-            {"schema": 2, "data": "", "grid": ["e"] * 9},
+            {"schema": 2, "data": "", "candidates": ["e"] * 9},
             "another version of its records (1 there, 2 here), other data and another grid;",
         ),
         ({"tol": 0.001}, "a search with another 'tol' (none there, 0.001 here);"),

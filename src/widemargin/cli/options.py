@@ -1,6 +1,7 @@
 """Values that several subcommands take: how they are read, and what is said of bad ones."""
 
 import argparse
+from math import isfinite
 
 #: scikit-learn's splits take seeds of 32 bits.
 LARGEST_SEED = 2**32 - 1
@@ -18,6 +19,24 @@ def whole_number(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
     return int(text)
+
+
+def split_count(text: str) -> int:
+    """Read into how many parts to split."""
+    if not text.isdecimal() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 2, got {text!r}")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Read how long something may take."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not (isfinite(number) and number > 0.0):
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text!r}")
+    return number
 
 
 def character(text: str) -> str:

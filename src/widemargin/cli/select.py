@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.cli.checks import require_place, require_splits, require_target
 from widemargin.cli.data import add_table_options, add_training_options, training_table
 from widemargin.cli.facts import Facts, print_facts
 from widemargin.cli.messages import CommandError, progress_bar
-from widemargin.cli.options import n_jobs
+from widemargin.cli.options import n_jobs, seconds, split_count
 from widemargin.estimators.model_file import save_model
 from widemargin.estimators.search_report import WorkReport
 from widemargin.estimators.search_results import UnfinishedSearchWarning
@@ -28,13 +29,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_training_options(parser)
     parser.add_argument("--model", type=Path, metavar="FILE", help="write the chosen model to this file")
     parser.add_argument("--journal", type=Path, metavar="FILE", help="keep what is finished, and go on from there")
-    parser.add_argument("--max-time", type=float, metavar="SECONDS", help="end with the best found until then")
+    parser.add_argument("--max-time", type=seconds, metavar="SECONDS", help="end with the best found until then")
     parser.add_argument(
         "--task",
         choices=("classes", "numbers"),
         help=f"what the target is (default: classes if text or up to {MOST_CLASSES} different whole numbers)",
     )
-    parser.add_argument("--splits", type=int, default=5, metavar="K", help="of the cross-validation (%(default)s)")
+    parser.add_argument(
+        "--splits", type=split_count, default=5, metavar="K", help="of the cross-validation (default: %(default)s)"
+    )
     parser.add_argument(
         "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 takes all cores (default: %(default)s)"
     )
@@ -44,11 +47,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose, print what was chosen, and write the model."""
+    require_place("--model", arguments.model, arguments.table, arguments.journal)
+    # Where the grid grows, a journal gets further files in its folder.
+    require_place("--journal", arguments.journal, arguments.table)
     table = training_table(arguments)
     assert table.y is not None
+    require_target(table, arguments.task)
     regression = arguments.task == "numbers" if arguments.task else not _are_classes(table.y)
-    _require_splits(table.y, arguments.splits, regression)
-    _require_folder(arguments.model)
+    require_splits(table.y, arguments.splits, regression)
     warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the work that was left is told
     try:
         chosen = select(
@@ -61,7 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
             n_jobs=arguments.n_jobs,
             progress=progress_bar(arguments.quiet),
         )
-    except (JournalError, ValueError, TimeoutError) as problem:
+    except TimeoutError:
+        given = f"{arguments.max_time:g}"
+        raise CommandError(f"--max-time {given} ended before any candidate was finished; allow more") from None
+    except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
     print_facts(described(chosen, table.X.shape, table.y, regression=regression, splits=arguments.splits))
     if arguments.model is not None:
@@ -129,18 +138,3 @@ def _are_classes(y: Any) -> bool:
     if values.dtype.kind not in "iuf":
         return True
     return len(values) <= MOST_CLASSES and bool(np.all(values == np.round(values)))
-
-
-def _require_splits(y: Any, splits: int, regression: bool) -> None:
-    least = len(y) if regression else int(np.unique(y, return_counts=True)[1].min())
-    if not 2 <= splits <= least:
-        what = "rows" if regression else "rows of the smallest class"
-        raise CommandError(f"--splits must be from 2 to {least}, the number of {what}; got {splits}")
-    if not regression and len(np.unique(y)) < 2:
-        raise CommandError("the target holds one class only; two are needed")
-
-
-def _require_folder(model: Path | None) -> None:
-    """Refuse a model file that could not be written, before it takes a search to find out."""
-    if model is not None and not model.resolve().parent.is_dir():
-        raise CommandError(f"--model must name a file in a folder that exists, got {model}")

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from widemargin.estimators.search_data import Evaluation, Found, SearchData
 from widemargin.estimators.search_findings import Findings, Standing
+from widemargin.estimators.search_records import RECORD_SCHEMA, evaluations
 from widemargin.estimators.search_turns import Turns
 from widemargin.estimators.search_workers import Workers
 from widemargin.estimators.shared_search import SharedSearch
@@ -62,8 +63,7 @@ class SearchRun:
         findings = Findings(standing, self.journal, self.progress, self.told, self.search.stop)
         self.progress.start(n_candidates * n_splits)
         try:
-            records = [] if self.journal is None else self.journal.records
-            findings.know([*self.search.failed(), *(Evaluation(**record) for record in records)])
+            findings.know([*self.search.failed(), *evaluations(self.journal, n_candidates, n_splits)])
             with findings:
                 self._run_units(findings)
             if findings.stopped:
@@ -116,6 +116,7 @@ def identity(search: SharedSearch, scoring: Any, return_train_score: bool) -> di
     """Say what a journal must have in common with a search to be continued by it."""
     data = search.data
     return {
+        "schema": RECORD_SCHEMA,
         "data": fingerprint(data.rows),
         "target": fingerprint(data.y),
         "weights": fingerprint(data.weights, dict(data.fit_params)) if data.fit_params else fingerprint(data.weights),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -12,9 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
 
 from widemargin.estimators.grid_search import GridSearchCV
 from widemargin.estimators.regression import SVR
@@ -28,6 +32,9 @@ MOST_ROUNDS = 4
 
 #: What names of the machine's parameters begin with in its pipeline.
 PREFIX = "machine__"
+
+#: The best score that there is, of accuracy and of R^2.
+PERFECT = 1.0
 
 #: Width of a regression's tube, in standard deviations of the targets.
 TUBE = 0.1
@@ -49,7 +56,8 @@ class Selection:
         Parameters that score as well.
     candidates : int
     edges : dict
-        Parameters that ended on an edge of the grid all the same, other than one whose last step brought nothing.
+        Parameters that ended on an edge of the grid all the same, unless nothing better can lie beyond: the last step
+        brought nothing, no coefficient meets its bound C, or the score is perfect.
     reports : tuple of WorkReport
         Of the grid and of each time that it grew.
     """
@@ -84,7 +92,8 @@ def select(
 
     Features are standardised inside the model. The grid comes from :mod:`widemargin.search.ranges`; where the best
     candidate lies on an edge, the grid grows a step beyond it, and on for as long as a step gains more than the
-    standard error of the score and is not harder than all before it together; four steps at most.
+    standard error of the score and is not harder than all before it together; four steps at most. It does not grow
+    beyond a C that no coefficient meets on any split, since every larger one gives the same machines.
 
     Parameters
     ----------
@@ -130,18 +139,29 @@ def select(
     }
     folds = (KFold if regression else StratifiedKFold)(n_splits, shuffle=True, random_state=0)
 
-    def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
+    def time_left() -> float | None:
         left = None if deadline is None else deadline - time.perf_counter()
         if left is not None and left <= 0:
             raise TimeoutError
+        return left
+
+    def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
+        left = time_left()
         name = None if journal is None else _numbered(Path(journal), number)
         search = GridSearchCV(
             pipeline, grid, cv=folds, n_jobs=n_jobs, refit=False, max_time=left, journal=name, progress=progress
         )
         return search.fit(X, y)
 
+    def saturated(parameters: Mapping[str, Any]) -> bool:
+        model = clone(pipeline).set_params(**parameters)
+        return all(
+            _is_unbounded(model.set_params(machine__max_time=time_left()), _safe_indexing(X, train), y[train])
+            for train, _ in folds.split(X, y)
+        )
+
     try:
-        searches, edges_left = _grown(searched, axes)
+        searches, edges_left = _grown(searched, saturated, axes)
     except TimeoutError:
         raise TimeoutError(f"max_time={max_time!r} ended before any candidate was finished; allow more.") from None
     search = _best(searches)
@@ -159,30 +179,44 @@ def select(
 
 
 def _grown(
-    search: Callable[[Mapping[str, Any], int], GridSearchCV], axes: dict[str, NDArray[np.float64]]
+    search: Callable[[Mapping[str, Any], int], GridSearchCV],
+    saturated: Callable[[Mapping[str, Any]], bool],
+    axes: dict[str, NDArray[np.float64]],
 ) -> tuple[list[GridSearchCV], dict[str, str]]:
     """Search a grid, then a step beyond its edges for as long as the best candidate is on one and that pays.
 
     A step does not pay if the score gains no more than its standard error, or if the step is harder than all before it
-    together. A search that leaves something undone, because of the clock or of Ctrl-C, is the last one.
+    together. None is taken where nothing better can lie: beyond a perfect score, and beyond a C that is `saturated`. A
+    search that leaves something undone, because of the clock or of Ctrl-C, is the last one.
+
+    Parameters
+    ----------
+    search : callable (grid, number) -> GridSearchCV
+    saturated : callable (parameters) -> bool
+        Tells whether every larger C gives the same machines.
+    axes : dict
+        Values of each parameter. They grow along.
 
     Returns
     -------
     searches : list of GridSearchCV
     edges : dict
-        Those of the best candidate, but for one where the last step brought nothing. `axes` have grown along.
+        Those of the best candidate beyond which something better may lie.
     """
     searches: list[GridSearchCV] = []
     grid, reached, axis = dict(axes), dict[str, str](), None
     for number in range(MOST_ROUNDS + 1):
         try:
             searches.append(search(grid, number))
+            reached = _edges(searches)
+            if searches[-1].work_report_.unfinished:
+                break
+            for name, edge in list(reached.items()):
+                if edge == "largest" and _is_price(name) and saturated(_best(searches).best_params_):
+                    del reached[name]
         except (TimeoutError, KeyboardInterrupt):
             if not searches:
                 raise
-            break
-        reached = _edges(searches)
-        if searches[-1].work_report_.unfinished:
             break
         if axis is not None and not _gained(searches):
             reached.pop(axis, None)
@@ -194,6 +228,21 @@ def _grown(
         grid = {**axes, axis: more}
         axes[axis] = np.unique(np.concatenate([axes[axis], more]))
     return searches, reached
+
+
+def _is_price(name: str) -> bool:
+    return name.rpartition("__")[2] == "C"
+
+
+def _is_unbounded(model: Pipeline, X: Any, y: NDArray[Any]) -> bool:
+    """Train a model; tell whether it is the same for every larger C, since no coefficient meets that bound."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of time that is up, which the search tells of
+        machine = model.fit(X, y)[-1]
+    if any(report.reason != "converged" for report in machine.fit_report_):
+        return False
+    coefficients = machine.dual_coef_.data if sp.issparse(machine.dual_coef_) else machine.dual_coef_
+    return bool(np.max(np.abs(coefficients), initial=0.0) < machine.C)
 
 
 def _gained(searches: list[GridSearchCV]) -> bool:
@@ -222,7 +271,10 @@ def _best(searches: list[GridSearchCV]) -> GridSearchCV:
 
 
 def _edges(searches: list[GridSearchCV]) -> dict[str, str]:
-    """Name the parameters of the best candidate that are at an edge of all that have a score."""
+    """Name the parameters of the best candidate that are at an edge of all that have a score; none if it is perfect."""
+    best = _best(searches)
+    if best.best_score_ >= PERFECT - ROUNDING:
+        return {}
     results = [one.cv_results_ for one in searches]
     scored = [
         params
@@ -230,7 +282,7 @@ def _edges(searches: list[GridSearchCV]) -> dict[str, str]:
         for params, score in zip(one["params"], one["mean_test_score"], strict=True)
         if np.isfinite(score)
     ]
-    return edges(scored, _best(searches).best_params_)
+    return edges(scored, best.best_params_)
 
 
 def _numbered(journal: Path, number: int) -> Path:

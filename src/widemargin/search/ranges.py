@@ -1,7 +1,31 @@
-"""Where to look for a width and a price: ranges that follow the data.
+r"""Where to look for the width of a Gaussian kernel and for C.
 
-The Gaussian kernel compares distances with its width, so ranges of gamma come from distances in the data: their
-quantiles, and Jaakkola's heuristic, the median distance of a row to the nearest row of another class.
+The kernel compares distances with its width, so ranges of gamma come from distances in the data: their quantiles, and
+Jaakkola's heuristic, the median distance of a row to the nearest row of another class.
+
+C bounds the coefficients, and what matters is how it compares with theirs. Take the dual of a classifier for n rows,
+with signed coefficients a,
+
+.. math:: \max_a \; y^T a - a^T K a / 2, \qquad \sum_i a_i = 0, \quad 0 \le y_i a_i \le C.
+
+Rows enter through K alone, and a Gaussian kernel has k(x, x) = 1 and 0 < k <= 1 whatever the units of the features. So
+the range is one of numbers without a unit, the same for all data:
+
+- **Small C.** Coefficients of either sign add up to nC/2 at most, so that :math:`|\sum_j a_j K_{ij}| \le nC/2`, and
+  no two rows of different classes reach their margins while nC < 2: all coefficients of the smaller class are C, and
+  a smaller C only scales all of them. That is the worst case, a kernel so wide that all rows look alike; of a narrow
+  one, K = I, it is so up to C = 1, and if a row sees m others of n, up to about 2/m.
+- **Large C: saturation.** A solution in which no coefficient meets C solves the problem of every larger C too. For K
+  = I coefficients are :math:`y_i - b`, and nothing changes from C = 2 on; the wider the kernel, the nearer K is to
+  singular and the larger they grow: they add up to :math:`1/\rho^2` for rows that a margin :math:`\rho` separates.
+
+:func:`c_values` reaches from 2^-4, the first limit where a row sees 32 others, to 2^12, which is beyond the second
+but for wide kernels and small margins. A width that saturates earlier ends there: its further machines are known to
+be equal and are not trained. What lies outside is left to the search, which goes on where the best machine is on an
+edge (:func:`beyond`), though not beyond a C that is saturated (:func:`widemargin.select`).
+
+Numbers s times as large, with a tube s times as wide and a C s times as large, have the solution s a: for regression
+the range of C is in units of the targets' standard deviation.
 """
 
 from __future__ import annotations
@@ -17,7 +41,7 @@ Vector = NDArray[np.float64]
 #: Rows that heuristics look at, evenly spread over the data.
 SAMPLE = 800
 
-#: Values of C, at a factor of 4, if the data do not call for more: from machines of bounded coefficients to hard ones.
+#: Powers of 2 to begin with as values of C.
 C_EXPONENTS = np.arange(-4, 13, 2)
 
 
@@ -82,7 +106,9 @@ def gamma_values(X: Any, labels: NDArray[Any] | None = None, *, count: int = 8) 
 
 
 def c_values() -> Vector:
-    """Return values of C, from small to large.
+    """Return values of C, from small to large: for targets -1 and 1, or in units of the targets' standard deviation.
+
+    The beginning of this module says why they are the same for all data, and where they matter.
 
     Examples
     --------

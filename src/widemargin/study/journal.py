@@ -28,17 +28,14 @@ SCHEMA = 1
 _HEADER_START = f'{{"schema": {SCHEMA}, "study": "widemargin", "identity": '.encode()
 _DIFFERENCES = {
     "schema": "another version of its records",
-    "version": "another version of widemargin",
     "data": "other data",
     "target": "other targets",
     "weights": "other sample weights",
-    "groups": "other groups",
     "splits": "other splits",
-    "grid": "another grid",
     "candidates": "another grid",
-    "parameters": "other parameters",
     "estimator": "another estimator",
     "scoring": "another scoring",
+    "plan": "another plan",
 }
 
 
@@ -59,9 +56,9 @@ class Journal:
         The file; it is created if there is none. Its folder must exist.
     identity : mapping
         What tells this search from others, as JSON values: versions, and a :func:`~widemargin.study.fingerprint` of
-        the data, the grid, the splits. It must be the one that the file was created with. The keys `schema`,
-        `version`, `data`, `target`, `weights`, `groups`, `splits`, `grid`, `candidates`, `parameters`, `estimator` and
-        `scoring` are put into words where it is not; others are named.
+        the data, the grid, the splits. It must be the one that the file was created with. The keys `schema`, `data`,
+        `target`, `weights`, `splits`, `candidates`, `estimator`, `scoring` and `plan` are put into words where it is
+        not; others are named.
 
     Attributes
     ----------
@@ -151,6 +148,18 @@ class Journal:
                 self._write(b"".join(lines))
                 self.records.extend(from_line(line) for line in lines)
 
+    def refuse(self, number: int, wrong: str) -> NoReturn:
+        """Raise the error that a record cannot be used.
+
+        Parameters
+        ----------
+        number : int
+            Where it is in `records`.
+        wrong : str
+            What is wrong, as it goes on after "is damaged in line 3 of 7, ".
+        """
+        self._refuse_line(number + 2, len(self.records) + 1, wrong)  # lines count from 1, and the first is the header
+
     def close(self) -> None:
         """Let go of the file and of its lock, once a write that is under way is done; closing again does nothing."""
         with self._writing:
@@ -175,6 +184,10 @@ class Journal:
 
     def _fail(self, sentence: str, cause: BaseException | None = None) -> NoReturn:
         raise JournalError(f"The journal {str(self.path)!r} {sentence}.") from cause
+
+    def _refuse_line(self, line: int, of: int, wrong: str, cause: BaseException | None = None) -> NoReturn:
+        advice = "remove that line, give another file name, or delete the file to start over"
+        self._fail(f"is damaged in line {line} of {of}, {wrong}; {advice}", cause)
 
     def _open(self) -> int:
         try:
@@ -215,11 +228,7 @@ class Journal:
             try:
                 self.records.append(from_line(line))
             except (ValueError, RecursionError) as error:
-                self._fail(
-                    f"is damaged in line {number} of {len(lines)}, which is no JSON object; remove that line, give"
-                    " another file name, or delete the file to start over",
-                    error,
-                )
+                self._refuse_line(number, len(lines), "which is no JSON object", error)
         self._end = sum(len(line) + 1 for line in lines)
         if self._end < len(content):
             self._cut_back(descriptor)
