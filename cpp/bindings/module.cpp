@@ -288,7 +288,11 @@ NB_MODULE(_core, m) {
   m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a, "double_precision"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
-  m.def("release_memory", &release_memory);
+  m.def("release_memory", [] {
+    grid::CompactKernel<float>::forget();
+    grid::CompactKernel<simd::Fraction>::forget();
+    release_memory();
+  });
   m.def("take_blas", &take_blas, "blas"_a, "lapack"_a);
   m.def("simd_name", [] { return simd::ops_name(); });
   m.def("use_simd", [](const std::string& name) { return simd::use_ops(name.c_str()); }, "name"_a);

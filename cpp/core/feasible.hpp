@@ -12,18 +12,16 @@
 
 namespace widemargin {
 
-// `alpha` is moved into the box and onto the constant sum of each group; true if it had to be moved. The state gives the box only.
-inline bool make_feasible(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
-  bool moved = false;
+// `alpha` is moved into the box and onto the constant sum of each group. The state gives the box only.
+inline void make_feasible(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
   for (std::size_t g = 0; g < state.groups(); ++g) {
     std::vector<double> point, lower, upper;
     for (std::size_t p = 0; p < alpha.size(); ++p)
       if (state.group_of(p) == g) point.push_back(alpha[p]), lower.push_back(state.whole_lower(p)), upper.push_back(state.whole_upper(p));
     if (!project(point, lower, upper, total[g])) throw std::invalid_argument("the box admits no point whose variables sum to the constant asked for");
     for (std::size_t p = 0, k = 0; p < alpha.size(); ++p)
-      if (state.group_of(p) == g) moved = moved || alpha[p] != point[k], alpha[p] = point[k++];
+      if (state.group_of(p) == g) alpha[p] = point[k++];
   }
-  return moved;
 }
 
 // Moves a point inside the box onto the constant sums: what is missing goes to the variables with the largest gradients, what is too much is

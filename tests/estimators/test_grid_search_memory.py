@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -102,3 +104,28 @@ def test_splits_come_one_after_the_other_where_not_all_of_them_fit(tmp_path: Pat
     X, _ = rows()
     one = SharedKernel.bytes_needed(X, "rbf") / 2**20
     assert {split for _, split in order(tmp_path, 1.5 * one)[:6]} == {0}
+
+
+RESIDENT = """
+import numpy as np, widemargin
+from widemargin import SVC, GridSearchCV
+
+def resident():
+    with open("/proc/self/statm") as numbers:
+        return int(numbers.read().split()[1]) * 4096
+
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(4000, 5)), rng.integers(0, 2, size=4000)
+search = GridSearchCV(SVC(gamma=50.0), {"C": [1.0]}, cv=2, refit=False)
+search.fit(X[:100], y[:100])
+before = resident()
+search.fit(X, y)
+widemargin.release_memory()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells how much memory is resident")
+def test_all_memory_can_be_given_back() -> None:
+    grown = subprocess.run([sys.executable, "-c", RESIDENT], capture_output=True, text=True, check=True)
+    assert int(grown.stdout) < 16 * 2**20  # the part of the kernel that was worked on takes twice that

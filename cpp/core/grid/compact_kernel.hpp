@@ -115,6 +115,9 @@ class CompactKernel {
     values_ = Buffer<T>();
     std::fill(gathered_.begin(), gathered_.end(), 0);
   }
+  // Lets go of what this thread keeps for the next one.
+  static void forget() { at_rest() = Buffer<T>(); }
+
   // The same kernel is at another place from now on.
   void move_to(const float* kernel) { kernel_ = kernel; }
 

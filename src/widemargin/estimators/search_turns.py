@@ -46,11 +46,6 @@ class Turns:
         self._rounds = self._begun = 0
         self._in_any_case = False
 
-    @property
-    def left(self) -> list[Unit]:
-        """Units that are not complete."""
-        return list(self._had)
-
     def next_round(self) -> list[Unit]:
         """Return the units of the next round, in order: nothing if all are complete, or time is over."""
         self._rounds += 1
