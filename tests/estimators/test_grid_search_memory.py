@@ -116,7 +116,7 @@ def resident():
 
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(4000, 5)), rng.integers(0, 2, size=4000)
-search = GridSearchCV(SVC(gamma=50.0), {"C": [1.0]}, cv=2, refit=False)
+search = GridSearchCV(SVC(gamma=50.0), {"C": [1.0]}, cv=20, refit=False)
 search.fit(X[:100], y[:100])
 before = resident()
 search.fit(X, y)
