@@ -35,9 +35,9 @@ class WorkReport:
     iterations : int or None
         Steps of the solver. None, as both that follow, if work could not be shared: then nobody counted.
     kernel_evaluations : int or None
-        Kernel values that were computed for training: every entry of each kernel matrix that was made, or what the
-        solver asked for where matrices did not fit into memory. Workers side by side may compute a
-        matrix more than once, so that the number can differ from one run to the next.
+        Kernel values that were computed for the machines that were finished: every entry of each kernel matrix that
+        was made, or what the solver asked for where matrices did not fit into memory. Workers side by side may compute
+        a matrix more than once, so that the number can differ from one run to the next.
     cold_kernel_evaluations : int or None
         Kernel values that the same machines would compute if none shared anything: of each training row with each row
         of the split, once for every machine. This is a count, not a measurement: a solver that stays away from some
