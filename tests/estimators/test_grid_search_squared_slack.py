@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import GridSearchCV, LeaveOneOutScore, OneClassSVM, RejectionScore
+from widemargin import GridSearchCV, LeaveOneOutScore, OneClassSVM, RejectionScore, UnfinishedSearchWarning
 from widemargin.machines.max_min_over import count_to_gap
 
 GRID = {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": [0.02, 0.2]}
@@ -176,3 +178,32 @@ def test_solvers_and_slacks_in_one_grid() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         alone(OneClassSVM(tol=1e-6, gamma=0.2), X, grid)
+
+
+def test_counting_whose_time_is_up_at_once_is_unfinished_not_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    X, _ = data("two")
+    machine, grid = squared(solver="maxminover", tol=1e-3), {"C": [1.0, 10.0], "gamma": [50.0, 200.0]}
+    how: dict[str, Any] = {"cv": 3, "scoring": depth, "refit": False}
+    undisturbed = GridSearchCV(machine, grid, **how).fit(X)
+    calls: list[float] = []
+
+    def hurried(state: Any, *arguments: Any, **options: Any) -> Any:
+        calls.append(float(state.counts.sum()))
+        if calls[-1] > 0.0 or len(calls) <= 6:
+            return count_to_gap(state, *arguments, **options)
+        # As if the clock had been looked at after three steps.
+        found = count_to_gap(state, *arguments, **{**options, "max_iterations": 3})
+        return replace(found, outcome=replace(found.outcome, reason="time budget"))
+
+    journal = tmp_path / "study.jsonl"
+    with monkeypatch.context() as patched, warnings.catch_warnings():
+        patched.setattr("widemargin.machines.max_min_over.count_to_gap", hurried)
+        warnings.simplefilter("error")
+        with pytest.warns(UnfinishedSearchWarning, match="2 of 4 candidates were not finished"):
+            GridSearchCV(machine, grid, max_time=0.5, journal=journal, **how).fit(X)
+    resumed = GridSearchCV(machine, grid, journal=journal, **how).fit(X)
+    assert resumed.work_report_.unfinished == 0
+    for key in ("mean_test_score", "std_test_score"):
+        np.testing.assert_array_equal(resumed.cv_results_[key], undisturbed.cv_results_[key])

@@ -2,14 +2,16 @@
 
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
 
 from widemargin import _core
 from widemargin.kernels import derived_rows, row_source
+from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import DualProblem, StopRule, solve
-from widemargin.machines.max_min_over import CountingState, count_to_gap
+from widemargin.machines.max_min_over import CountingState, count_chain, count_to_gap
 from widemargin.testing.geometric import feasibility_gap, one_class_max_min_over
 from widemargin.testing.oracles import kernel_matrix
 
@@ -121,3 +123,18 @@ def test_another_thread_ends_the_counting():
 def test_malformed_bounds_are_refused(bounds, word):
     with np.errstate(divide="ignore"), pytest.raises(ValueError, match=word):
         count_to_gap(state_of(points()), bounds, gap=1e-3)
+
+
+@pytest.mark.parametrize("stop", [StopRule(1e-4, max_seconds=0.0), StopRule(1e-4, max_iterations=3)], ids=str)
+def test_a_chain_that_ends_before_every_example_has_a_score(stop):
+    X, bounds = points(1000), [np.full(1000, 10.0), np.full(1000, 20.0)]
+    kernel = ChainKernel(row_source(X, gamma=1e4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [one.solution for one in count_chain(kernel, bounds, stop=stop)]
+    timed = stop.max_seconds is not None
+    assert [one.outcome.reason for one in found] == (["time budget"] if timed else ["iteration budget"] * 2)
+    for one in found:
+        assert np.isfinite(one.alpha).all()
+        if not timed:
+            np.testing.assert_allclose(one.gradient, 1.0 - kernel_matrix(X, kernel="rbf", gamma=1e4) @ one.alpha)
