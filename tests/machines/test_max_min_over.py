@@ -138,3 +138,21 @@ def test_a_chain_that_ends_before_every_example_has_a_score(stop):
         assert np.isfinite(one.alpha).all()
         if not timed:
             np.testing.assert_allclose(one.gradient, 1.0 - kernel_matrix(X, kernel="rbf", gamma=1e4) @ one.alpha)
+
+
+def test_a_chain_starts_from_counts_of_other_examples_and_ends_with_its_own():
+    X, bounds = points(80), np.full(80, 50.0)
+    kernel = ChainKernel(row_source(X, gamma=GAMMA))
+    (whole,) = (one.solution for one in count_chain(kernel, [bounds], stop=StopRule(1e-5)))
+    np.testing.assert_allclose(whole.counts, whole.rho * whole.alpha)
+    assert (whole.counts == np.rint(whole.counts)).all()
+    (again,) = (one.solution for one in count_chain(kernel, [bounds], start=whole.counts, stop=StopRule(1e-5)))
+    assert again.outcome.iterations == 0
+    np.testing.assert_array_equal(again.counts, whole.counts)
+    bounds[::4] = 0.0  # held out
+    cold, warm = (
+        next(count_chain(kernel, [bounds], start=start, stop=StopRule(1e-5))).solution for start in (None, whole.counts)
+    )
+    assert warm.outcome.objective == pytest.approx(cold.outcome.objective, rel=1e-4)
+    assert warm.outcome.iterations < cold.outcome.iterations
+    assert not warm.counts[::4].any()

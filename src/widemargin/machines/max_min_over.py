@@ -76,6 +76,18 @@ class CountedMachine:
     outcome: Outcome
 
 
+@dataclass(frozen=True, kw_only=True)
+class CountedSolution(Solution):
+    """A solution whose coefficients are counts divided by `rho`."""
+
+    rho: float
+
+    @property
+    def counts(self) -> Vector:
+        """What another machine may start from: the counts, whole numbers, tell how finely coefficients are known."""
+        return np.rint(self.rho * self.alpha)
+
+
 def count_to_gap(
     state: CountingState,
     bounds: Vector,
@@ -149,7 +161,9 @@ def count_to_gap(
     return CountedMachine(coefficients, rho, result.gap, np.asarray(result.gaps), outcome)
 
 
-def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule) -> Iterator[LinkSolution]:
+def count_chain(
+    kernel: ChainKernel, prices: Sequence[Vector], *, start: Vector | None = None, stop: StopRule
+) -> Iterator[LinkSolution]:
     """Run OneClassMaxMinOver for one price after the other, each from the counts of the last [Timm2009, section 2].
 
     Kernel rows stay from one run to the next: C changes nothing but the diagonal of K*, eq. 6 with one width.
@@ -160,14 +174,16 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
         Of all examples.
     prices : sequence of ndarray
         C of every example for each machine; the same ones are 0, which holds them out.
+    start : ndarray, optional
+        Counts of every example for the first machine to start from; those of examples that are held out do not count.
     stop : StopRule
         Its tolerance is the feasibility gap; `max_seconds` is for all machines together.
 
     Yields
     ------
     LinkSolution
-        Coefficients scaled to margin 1, and the gradient 1 - Ka of all examples, in which the slack has no part. Fewer
-        where time ran out.
+        Each a :class:`CountedSolution`: coefficients scaled to margin 1, and the gradient 1 - Ka of all examples, in
+        which the slack has no part. Fewer where time ran out.
 
     Examples
     --------
@@ -184,6 +200,8 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
     cache = kernel.options.cache_bytes
     store = cache_bytes("auto", len(ids), "float32") if cache is None else cache
     state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, store)
+    if start is not None:
+        state.counts = start[ids]
     for bounds in prices:
         left = remaining(stop, 0, deadline)
         counted = count_to_gap(
@@ -197,7 +215,7 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
         alpha = np.zeros(n)
         alpha[ids] = counted.coefficients
         outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
-        solution = Solution(alpha, np.zeros(n), 0.0, outcome)
+        solution = CountedSolution(alpha, np.zeros(n), 0.0, outcome, rho=counted.rho)
         if not ended_early(solution):  # or nobody asks for its scores
             solution = _with_gradient(solution, rows, kernel.signal)
         yield LinkSolution(solution)
@@ -205,7 +223,7 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
             break
 
 
-def _with_gradient(solution: Solution, rows: RowSource, signal: _core.StopSignal | None) -> Solution:
+def _with_gradient(solution: CountedSolution, rows: RowSource, signal: _core.StopSignal | None) -> CountedSolution:
     """Return a solution with the gradient 1 - Ka of all examples; interrupted, if that was."""
     alpha, n = solution.alpha, len(solution.alpha)
     problem = DualProblem(np.ones(n), np.zeros(n), np.where(alpha > 0, np.inf, 0.0), (float(alpha.sum()), 0.0))
