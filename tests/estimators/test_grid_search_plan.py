@@ -11,7 +11,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, GridSearchCV
+from widemargin import SVC, GridSearchCV, NuSVC, NuSVR
 
 
 def searched(machine: Any, name: str, plan: str, grid: Any = None, **options: Any) -> GridSearchCV:
@@ -76,3 +76,15 @@ def test_what_is_learnt_does_not_depend_on_who_works_on_what_where_the_backbone_
 def test_what_is_no_plan_is_refused(plan: Any) -> None:
     with pytest.raises(ValueError, match=r"plan must be 'heuristic', 'learn', 'cold' or a widemargin.search.Plan; got"):
         GridSearchCV(SVC(), GRID, plan=plan).fit(*data("two"))
+
+
+@pytest.mark.parametrize("machine", [NuSVC(), NuSVR()], ids=str)
+def test_machines_that_take_no_starts_have_nothing_to_learn(machine: Any) -> None:
+    X, y = data("two")
+    grid = {"nu": [0.2, 0.4], "gamma": [0.1, 1.0]}
+    name = type(machine).__name__
+    with pytest.raises(
+        ValueError, match=rf"plan='learn' needs machines .*\(SVC, SVR, OneClassSVM or SVDD\).*of {name}"
+    ):
+        GridSearchCV(machine, grid, cv=3, plan="learn").fit(X, y)
+    check_cells(*(GridSearchCV(machine, grid, cv=3, plan=plan).fit(X, y) for plan in ("heuristic", "cold")))

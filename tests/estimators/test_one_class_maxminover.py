@@ -1,5 +1,7 @@
 """OneClassSVM trained by OneClassMaxMinOver [Timm2009] is the machine that the other solvers find."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -37,6 +39,22 @@ def test_a_budget_ends_with_a_warning_and_a_machine():
         model.fit(X)
     assert model.fit_report_[0].reason == "iteration budget"
     assert model.decision_function(X).shape == (150,)
+
+
+@pytest.mark.parametrize("max_iter", [1, 5])
+def test_a_budget_that_ends_before_every_row_has_a_score_leaves_no_nan(max_iter):
+    # Far apart, rows resemble none but themselves: until each had its turn, some score 0, and there is no scale.
+    model = OneClassSVM(slack="squared", gamma=1e4, solver="maxminover", max_iter=max_iter)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.warns(ConvergenceWarning):
+            model.fit(X)
+    (report,) = model.fit_report_
+    assert report.reason == "iteration budget"
+    assert np.isfinite(model.dual_coef_).all()
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite([report.objective, report.duality_gap]).all()
+    assert report.kkt_violation >= 1.0
 
 
 @pytest.mark.parametrize("solver", ["mdm", "accelerated-mdm", "maxminover"])

@@ -11,12 +11,14 @@ import pytest
 
 from widemargin.estimators.search_plans import Backbone, LearningBackbone, PlannedWalk
 from widemargin.estimators.search_starts import Start, Stretch, Walk
+from widemargin.estimators.splits import Way
 from widemargin.machines.chain import LinkSolution
 from widemargin.machines.dual import Outcome, Solution
 from widemargin.search import Chain
 
 PARAMETERS = [{"C": C, "gamma": g} for g in (0.1, 1.0, 10.0) for C in (1.0, 2.0)]
 LINES = [(0, 1), (2, 3), (4, 5)]
+UP: list[Way] = ["up"] * 3
 
 #: The first line is entered in its middle; others branch off at its ends and from each other.
 CHAINS = [Chain((1, 2, 3), None, None), Chain((0,), 1, None), Chain((4, 5), 3, None), Chain((6,), 2, None)]
@@ -143,7 +145,7 @@ def walked(walk: Walk, steps: Any) -> list[tuple[int, bool]]:
 
 
 def test_the_backbone_goes_from_width_to_width_and_from_the_first_split_to_others() -> None:
-    assert walked(Backbone(PARAMETERS, LINES), {line[0]: (100, 1000) for line in LINES}) == [
+    assert walked(Backbone(PARAMETERS, LINES, UP), {line[0]: (100, 1000) for line in LINES}) == [
         (4, False),
         (2, True),
         (0, True),
@@ -151,12 +153,42 @@ def test_the_backbone_goes_from_width_to_width_and_from_the_first_split_to_other
 
 
 def test_chains_come_in_the_order_of_the_backbone() -> None:
-    assert Backbone(PARAMETERS, LINES).chains == LINES[::-1]
+    assert Backbone(PARAMETERS, LINES, UP).chains == LINES[::-1]
+
+
+def test_lines_that_go_down_start_from_the_largest_value_of_the_next_wider_kernel() -> None:
+    walk, train = Backbone(PARAMETERS, LINES, ["down"] * 3), Trainer()
+    assert walk.chains == [(1, 0), (3, 2), (5, 4)]
+    assert begun(walk, 1, (5, 4), train) == ((), (0, 5))
+    assert train.calls == [(0, (1,), None, None), (0, (3,), (0, 1), None), (0, (5,), (0, 3), None)]
+    assert begun(walk, 0, (5, 4), train) == ((5,), (0, 5))
+
+
+def test_lines_of_several_ways_do_not_meet() -> None:
+    solvers = {"a": "up", "b": "down", "c": "cold"}
+    parameters = [{"C": C, "gamma": g, "solver": s} for s in solvers for g in (0.1, 1.0) for C in (1.0, 2.0)]
+    lines = [(number, number + 1) for number in range(0, 12, 2)]
+    ways: list[Way] = ["up", "up", "down", "down", "cold", "cold"]
+    walk, train = Backbone(parameters, lines, ways), Trainer()
+    for split in (1, 0):
+        for chain in walk.chains:
+            walk.begin(split, chain, train)
+    assert sorted(train.calls) == [
+        (0, (0,), (0, 2), None),
+        (0, (2,), None, None),
+        (0, (5,), None, None),
+        (0, (7,), (0, 5), None),
+    ]
+    for split in (0, 1):
+        assert [begun(walk, split, line, train) for line in ((8, 9), (10, 11))] == [((), None)] * 2
+    learning, train = LearningBackbone(parameters, lines, ways), Trainer()
+    assert begun(learning, 1, (8, 9), train) == ((), (0, 8))
+    assert train.calls == [(0, (10,), None, None), (0, (8,), (0, 10), None)]
 
 
 def test_experience_says_where_starting_from_nothing_is_cheaper() -> None:
     for steps, starts in (((100, 1000), False), ((100, 10), True)):
-        walk = LearningBackbone(PARAMETERS, LINES)
+        walk = LearningBackbone(PARAMETERS, LINES, UP)
         assert walked(walk, {line[0]: steps for line in LINES}) == [(4, False), (2, True), (0, starts)]
 
 
@@ -166,7 +198,7 @@ def test_only_the_way_to_a_width_counts_as_experience() -> None:
     steps = {number: (100, 1000) for number in range(6)}
     ways = []
     for order in (lines, lines[::-1], lines[3:] + lines[:3]):
-        train, walk = Trainer(steps), LearningBackbone(parameters, lines)
+        train, walk = Trainer(steps), LearningBackbone(parameters, lines, ["up"] * 6)
         for line in order:
             walk.begin(0, line, train)
         ways.append(sorted((candidates, start) for _, candidates, start, _ in train.calls))
@@ -175,6 +207,6 @@ def test_only_the_way_to_a_width_counts_as_experience() -> None:
 
 @pytest.mark.parametrize("kind", [Backbone, LearningBackbone])
 def test_a_machine_that_ended_early_is_no_start(kind: type[Backbone]) -> None:
-    walk = kind(PARAMETERS, LINES)
+    walk = kind(PARAMETERS, LINES, UP)
     assert begun(walk, 0, LINES[1], Trainer(failing=frozenset(range(6)))) == ((), None)
     assert begun(walk, 0, LINES[0], Trainer()) == ((0,), (0, 0))

@@ -2,14 +2,16 @@
 
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
 
 from widemargin import _core
 from widemargin.kernels import derived_rows, row_source
+from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import DualProblem, StopRule, solve
-from widemargin.machines.max_min_over import CountingState, count_to_gap
+from widemargin.machines.max_min_over import CountingState, count_chain, count_to_gap
 from widemargin.testing.geometric import feasibility_gap, one_class_max_min_over
 from widemargin.testing.oracles import kernel_matrix
 
@@ -121,3 +123,36 @@ def test_another_thread_ends_the_counting():
 def test_malformed_bounds_are_refused(bounds, word):
     with np.errstate(divide="ignore"), pytest.raises(ValueError, match=word):
         count_to_gap(state_of(points()), bounds, gap=1e-3)
+
+
+@pytest.mark.parametrize("stop", [StopRule(1e-4, max_seconds=0.0), StopRule(1e-4, max_iterations=3)], ids=str)
+def test_a_chain_that_ends_before_every_example_has_a_score(stop):
+    X, bounds = points(1000), [np.full(1000, 10.0), np.full(1000, 20.0)]
+    kernel = ChainKernel(row_source(X, gamma=1e4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [one.solution for one in count_chain(kernel, bounds, stop=stop)]
+    timed = stop.max_seconds is not None
+    assert [one.outcome.reason for one in found] == (["time budget"] if timed else ["iteration budget"] * 2)
+    for one in found:
+        assert np.isfinite(one.alpha).all()
+        if not timed:
+            np.testing.assert_allclose(one.gradient, 1.0 - kernel_matrix(X, kernel="rbf", gamma=1e4) @ one.alpha)
+
+
+def test_a_chain_starts_from_counts_of_other_examples_and_ends_with_its_own():
+    X, bounds = points(80), np.full(80, 50.0)
+    kernel = ChainKernel(row_source(X, gamma=GAMMA))
+    (whole,) = (one.solution for one in count_chain(kernel, [bounds], stop=StopRule(1e-5)))
+    np.testing.assert_allclose(whole.counts, whole.rho * whole.alpha)
+    assert (whole.counts == np.rint(whole.counts)).all()
+    (again,) = (one.solution for one in count_chain(kernel, [bounds], start=whole.counts, stop=StopRule(1e-5)))
+    assert again.outcome.iterations == 0
+    np.testing.assert_array_equal(again.counts, whole.counts)
+    bounds[::4] = 0.0  # held out
+    cold, warm = (
+        next(count_chain(kernel, [bounds], start=start, stop=StopRule(1e-5))).solution for start in (None, whole.counts)
+    )
+    assert warm.outcome.objective == pytest.approx(cold.outcome.objective, rel=1e-4)
+    assert warm.outcome.iterations < cold.outcome.iterations
+    assert not warm.counts[::4].any()

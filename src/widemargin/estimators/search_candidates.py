@@ -49,13 +49,14 @@ class Candidates:
         self.steps = [self._before(one) for one in parameters]
         self.failures: dict[int, str] = {}
         self.machines = [self._machine(number, one) for number, one in enumerate(parameters)]
+        self._along: dict[int, str] = {}
         self._value_along: dict[int, float] = {}
         self.lines = self._sorted()
         self._line_of = {number: at for at, line in enumerate(self.lines) for number in line}
 
-    def line_of(self, number: int) -> int | None:
-        """Return the line of a candidate; None if its parameters are not accepted."""
-        return self._line_of.get(number)
+    def along(self, number: int) -> str:
+        """Return the parameter that the line of a candidate goes along, as its machine knows it."""
+        return self._along[number]
 
     def kernel_of(self, number: int) -> Hashable:
         """Return what tells the kernel of a candidate from others."""
@@ -102,6 +103,7 @@ class Candidates:
             along = next((name for name in names if len(values[name]) > 1), names[0])
             others = {name: getattr(self.machines[number], name) for name in in_grid if name != along}
             lines.setdefault((self.steps[number][0], along, _key(others)), []).append(number)
+            self._along[number] = along
             self._value_along[number] = float(getattr(self.machines[number], along))
         return [tuple(sorted(line, key=self._value_along.__getitem__)) for line in lines.values()]
 

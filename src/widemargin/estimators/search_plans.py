@@ -13,7 +13,7 @@ from typing import Any
 from widemargin.estimators.search_candidates import Candidates
 from widemargin.estimators.search_data import prefix_of
 from widemargin.estimators.search_starts import Place, Stretch, Trains, Walk
-from widemargin.estimators.splits import StartableMachines, family_of
+from widemargin.estimators.splits import FAMILIES, StartableMachines, Way, family_of
 from widemargin.search import Chain, GridGraph, LearningPlan, Plan, heuristic_plan
 
 #: Names of plans.
@@ -24,28 +24,41 @@ class Backbone(Walk):
     """From the smallest C of each width to that of the next smaller gamma, on the first split; from there to others.
 
     Chains come in this order too. Steps are about the same in either direction, but narrow kernels take longest: where
-    they come first, workers end at the same time.
+    they come first, workers end at the same time. Lines whose way is "down" are walked the other way in both: from the
+    largest C of each width to that of the next larger gamma. Those whose way is "cold" start from nothing.
 
     Parameters
     ----------
     parameters : sequence of mappings
         Those of all candidates.
     lines : sequence of tuples of int
-        Candidates of each chain, in its order.
+        Candidates of each chain, C rising.
+    ways : sequence of {"up", "down", "cold"}
+        For each line.
     """
 
-    def __init__(self, parameters: Sequence[Mapping[str, Any]], lines: Sequence[tuple[int, ...]]) -> None:
+    def __init__(
+        self, parameters: Sequence[Mapping[str, Any]], lines: Sequence[tuple[int, ...]], ways: Sequence[Way]
+    ) -> None:
+        lines = [line[::-1] if way == "down" else line for line, way in zip(lines, ways, strict=True)]
         self._firsts = [line[0] for line in lines]
+        self._cold = {first for first, way in zip(self._firsts, ways, strict=True) if way == "cold"}
         graph = GridGraph.from_candidates([parameters[first] for first in self._firsts])
         # In a pipeline, names of parameters end in those that the machine knows.
         widths = next((name for name in graph.axes if name.rpartition("__")[2] == "gamma"), "gamma")
-        self._plan = heuristic_plan(graph, along="", across=widths, root="largest")
+        starts: dict[Way, tuple[int | None, ...]] = {
+            "up": heuristic_plan(graph, along="", across=widths, root="largest").parents,
+            "down": heuristic_plan(graph, along="", across=widths, root="smallest").parents,
+            "cold": (None,) * len(lines),
+        }
+        # Neighbours have the same way: it depends on the solver, and on whether there is a target at all.
+        self._plan = Plan(graph, tuple(starts[way][number] for number, way in enumerate(ways)))
         parents = [None if parent is None else self._firsts[parent] for parent in self._plan.parents]
         super().__init__([Chain(lines[number], parents[number], None) for number in self._plan.order])
 
     def before(self, split: int, chain: Chain) -> Place | None:
         """Return the machine of the last width, or that of the first split."""
-        start = chain.start if split == 0 else chain.nodes[0]
+        start = chain.start if split == 0 or chain.nodes[0] in self._cold else chain.nodes[0]
         return None if start is None else (0, start)
 
     def joint(self, chain: Chain) -> int | None:
@@ -54,18 +67,20 @@ class Backbone(Walk):
 
     def wanted(self, split: int, candidate: int) -> bool:
         """Want the first machines of all chains, on the first split."""
-        return split == 0 and self._of_node[candidate].nodes[0] == candidate
+        return split == 0 and self._of_node[candidate].nodes[0] == candidate and candidate not in self._cold
 
 
 class LearningBackbone(Backbone):
-    """The same, but from nothing where the steps of the machines before say that this is cheaper.
+    """The same for all lines, but from nothing where the steps of the machines before say that this is cheaper.
 
     Only the machines on the way to a width count, not those that happen to be finished: the same is learnt whoever
     works on what.
     """
 
-    def __init__(self, parameters: Sequence[Mapping[str, Any]], lines: Sequence[tuple[int, ...]]) -> None:
-        super().__init__(parameters, lines)
+    def __init__(
+        self, parameters: Sequence[Mapping[str, Any]], lines: Sequence[tuple[int, ...]], ways: Sequence[Way]
+    ) -> None:
+        super().__init__(parameters, lines, ["up" if way == "cold" else way for way in ways])
         self._numbers = {first: number for number, first in enumerate(self._firsts)}
         self._steps: dict[int, tuple[int | None, int]] = {}
 
@@ -128,27 +143,31 @@ def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:
     """Return the walk of a plan; None if all chains start from nothing."""
     if isinstance(plan, Plan):
         return PlannedWalk(_chains(plan, candidates), candidates.may_follow)
-    if plan == "cold" or not issubclass(candidates.family, StartableMachines):
+    family = candidates.family
+    if plan == "cold" or not issubclass(family, StartableMachines):
         return None
-    return (LearningBackbone if plan == "learn" else Backbone)(candidates.parameters, candidates.lines)
+    ways = [family.way(candidates.machines[line[0]]) for line in candidates.lines]
+    return (LearningBackbone if plan == "learn" else Backbone)(candidates.parameters, candidates.lines, ways)
 
 
 def _chains(plan: Plan, candidates: Candidates) -> list[Chain]:
     """Split a plan into chains that can be solved in one go."""
-    (along,) = candidates.family.chained(candidates.machines[0])
+    prefix = prefix_of(candidates.estimator)
+    able = {node for line in candidates.lines for node in line}  # the parameters of others are not accepted
     found: list[Chain] = []
-    for chain in plan.chains(prefix_of(candidates.estimator) + along):
-        start = chain.start
-        while start is not None and candidates.line_of(start) is None:  # its parameters are not accepted
-            start = plan.parents[start]
-        part: list[int] = []
-        for node in (node for node in chain.nodes if candidates.line_of(node) is not None):
-            if part and not candidates.may_follow(part[-1], node):
+    for along in sorted({candidates.along(line[0]) for line in candidates.lines}):
+        for chain in plan.chains(prefix + along):
+            start = chain.start
+            while start is not None and start not in able:
+                start = plan.parents[start]
+            part: list[int] = []
+            for node in (node for node in chain.nodes if node in able and candidates.along(node) == along):
+                if part and not candidates.may_follow(part[-1], node):
+                    found.append(Chain(tuple(part), start, chain.step))
+                    start, part = part[-1], []
+                part.append(node)
+            if part:
                 found.append(Chain(tuple(part), start, chain.step))
-                start, part = part[-1], []
-            part.append(node)
-        if part:
-            found.append(Chain(tuple(part), start, chain.step))
     return _side_by_side(found, [candidates.kernel_of(chain.nodes[0]) for chain in found])
 
 
@@ -199,6 +218,8 @@ def require_plan(plan: Any) -> None:
 def require_suitable_plan(plan: str | Plan, machine: Any, parameters: Sequence[Mapping[str, Any]]) -> None:
     """Refuse a plan that was made for other candidates, or for machines that cannot follow it."""
     if isinstance(plan, str):
+        if plan == "learn":
+            require_starts("plan='learn'", machine)
         return
     require_starts("A plan", machine)
     graph = GridGraph.from_candidates(parameters)
@@ -210,12 +231,22 @@ def require_suitable_plan(plan: str | Plan, machine: Any, parameters: Sequence[M
 
 
 def require_starts(what: str, machine: Any) -> None:
-    """Refuse machines whose chains all start from nothing."""
+    """Refuse machines whose chains all start from nothing.
+
+    Examples
+    --------
+    >>> from widemargin import NuSVC
+    >>> require_starts("plan='learn'", NuSVC())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: plan='learn' needs machines that start from each other across kernels (SVC, SVR, OneClassSVM or SVDD)...
+    """
     family = family_of(machine)
     if family is None or not issubclass(family, StartableMachines):
+        *others, last = (kind.__name__ for kind, own in FAMILIES.items() if issubclass(own, StartableMachines))
         raise ValueError(
-            f"{what} needs machines that start from each other across kernels, such as SVC and SVR; chains of "
-            f"{type(machine).__name__} all start from nothing."
+            f"{what} needs machines that start from each other across kernels ({', '.join(others)} or {last}); chains "
+            f"of {type(machine).__name__} all start from nothing, which plan='heuristic' and plan='cold' accept."
         )
 
 

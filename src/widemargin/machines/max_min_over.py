@@ -61,16 +61,31 @@ class CountingState:
 
 @dataclass(frozen=True)
 class CountedMachine:
-    """Coefficients, scaled so that the smallest score is 1, and how they were reached.
+    """Coefficients, counts divided by the smallest score `rho`, so that this is 1 then, and how they were reached.
 
-    `gap` is the feasibility gap, (primal - dual) / (primal + 1); `gaps` are those seen on the way. In `outcome` the
-    violation is the largest excess of a supporting example's score over 1, the duality gap that of the machine.
+    A run that had to end while some example still scored 0 or less has no such scale: `rho` is 1 then, coefficients are
+    the counts themselves. `gap` is the feasibility gap, (primal - dual) / (primal + 1), infinite for these; `gaps` are
+    those seen on the way. In `outcome` the violation is the largest distance of a supporting example's score from 1, or
+    of any that is below, the duality gap that of the machine.
     """
 
     coefficients: Vector
+    rho: float
     gap: float
     gaps: Vector
     outcome: Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedSolution(Solution):
+    """A solution whose coefficients are counts divided by `rho`."""
+
+    rho: float
+
+    @property
+    def counts(self) -> Vector:
+        """What another machine may start from: the counts, whole numbers, tell how finely coefficients are known."""
+        return np.rint(self.rho * self.alpha)
 
 
 def count_to_gap(
@@ -127,14 +142,15 @@ def count_to_gap(
         signal,
     )
     state.counts = np.asarray(result.alpha)
-    coefficients, scores = state.counts / result.rho, np.asarray(result.s) / result.rho
+    rho = result.rho if result.rho > 0 else 1.0
+    coefficients, scores = state.counts / rho, np.asarray(result.s) / rho
     # dual = e'a - a'K*a / 2, primal = a'Ka / 2 + sum C xi^2 / 2, with s = K*a
     slack = np.maximum(0.0, 1.0 - scores + ridge * coefficients)
     dual = float(coefficients.sum() - coefficients @ scores / 2)
     primal = float((coefficients @ scores - coefficients @ (ridge * coefficients)) / 2 + (slack @ (slack / ridge)) / 2)
     outcome = Outcome(
         reason=result.reason,
-        kkt_violation=float(np.max(scores[coefficients > 0] - 1.0, initial=0.0)),
+        kkt_violation=float(np.max(scores[coefficients > 0] - 1.0, initial=max(0.0, 1.0 - float(scores.min())))),
         duality_gap=primal - dual,
         objective=dual,
         iterations=result.iterations,
@@ -142,10 +158,12 @@ def count_to_gap(
         seconds=time.perf_counter() - began,
         precision="float32",
     )
-    return CountedMachine(coefficients, result.gap, np.asarray(result.gaps), outcome)
+    return CountedMachine(coefficients, rho, result.gap, np.asarray(result.gaps), outcome)
 
 
-def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule) -> Iterator[LinkSolution]:
+def count_chain(
+    kernel: ChainKernel, prices: Sequence[Vector], *, start: Vector | None = None, stop: StopRule
+) -> Iterator[LinkSolution]:
     """Run OneClassMaxMinOver for one price after the other, each from the counts of the last [Timm2009, section 2].
 
     Kernel rows stay from one run to the next: C changes nothing but the diagonal of K*, eq. 6 with one width.
@@ -156,14 +174,16 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
         Of all examples.
     prices : sequence of ndarray
         C of every example for each machine; the same ones are 0, which holds them out.
+    start : ndarray, optional
+        Counts of every example for the first machine to start from; those of examples that are held out do not count.
     stop : StopRule
         Its tolerance is the feasibility gap; `max_seconds` is for all machines together.
 
     Yields
     ------
     LinkSolution
-        Coefficients scaled to margin 1, and the gradient 1 - Ka of all examples, in which the slack has no part. Fewer
-        where time ran out.
+        Each a :class:`CountedSolution`: coefficients scaled to margin 1, and the gradient 1 - Ka of all examples, in
+        which the slack has no part. Fewer where time ran out.
 
     Examples
     --------
@@ -180,6 +200,8 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
     cache = kernel.options.cache_bytes
     store = cache_bytes("auto", len(ids), "float32") if cache is None else cache
     state = CountingState.fresh(derived_rows(rows, base=ids), 1.0, store)
+    if start is not None:
+        state.counts = start[ids]
     for bounds in prices:
         left = remaining(stop, 0, deadline)
         counted = count_to_gap(
@@ -192,17 +214,26 @@ def count_chain(kernel: ChainKernel, prices: Sequence[Vector], *, stop: StopRule
         )
         alpha = np.zeros(n)
         alpha[ids] = counted.coefficients
-        problem = DualProblem(np.ones(n), np.zeros(n), np.where(bounds > 0, np.inf, 0.0), (float(alpha.sum()), 0.0))
-        # No step is taken: what is asked for is the gradient.
-        (there,) = walk_chain_on_rows(
-            rows,
-            Chain((Link(problem),), start=alpha),
-            stop=StopRule(max_iterations=0),
-            options=SolverOptions("smo"),
-            signal=kernel.signal,
-        )
         outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
-        solution = Solution(alpha, there.solution.gradient, 0.0, outcome)
+        solution = CountedSolution(alpha, np.zeros(n), 0.0, outcome, rho=counted.rho)
+        if not ended_early(solution):  # or nobody asks for its scores
+            solution = _with_gradient(solution, rows, kernel.signal)
         yield LinkSolution(solution)
         if ended_early(solution):
             break
+
+
+def _with_gradient(solution: CountedSolution, rows: RowSource, signal: _core.StopSignal | None) -> CountedSolution:
+    """Return a solution with the gradient 1 - Ka of all examples; interrupted, if that was."""
+    alpha, n = solution.alpha, len(solution.alpha)
+    problem = DualProblem(np.ones(n), np.zeros(n), np.where(alpha > 0, np.inf, 0.0), (float(alpha.sum()), 0.0))
+    # No step is taken: what is asked for is the gradient.
+    (there,) = walk_chain_on_rows(
+        rows,
+        Chain((Link(problem),), start=alpha),
+        stop=StopRule(max_iterations=0),
+        options=SolverOptions("smo"),
+        signal=signal,
+    )
+    reason = there.solution.outcome.reason if ended_early(there.solution) else solution.outcome.reason
+    return replace(solution, gradient=there.solution.gradient, outcome=replace(solution.outcome, reason=reason))

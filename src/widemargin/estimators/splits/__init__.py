@@ -13,15 +13,16 @@ from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.splits.ball import BallSplit
-from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines
+from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, Way
 from widemargin.estimators.splits.classifier import ClassifierSplit, NuClassifierSplit
 from widemargin.estimators.splits.one_class import OneClassSplit
 from widemargin.estimators.splits.regressor import NuRegressorSplit, RegressorSplit
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 
-__all__ = ["KnownValues", "Rows", "SplitMachines", "StartableMachines", "family_of"]
+__all__ = ["FAMILIES", "KnownValues", "Rows", "SplitMachines", "StartableMachines", "Way", "family_of"]
 
+#: What trains the candidates of each kind of machine together.
 FAMILIES: dict[type[Any], type[SplitMachines]] = {
     SVC: ClassifierSplit,
     NuSVC: NuClassifierSplit,

@@ -43,7 +43,7 @@ class BallSplit(NoveltySplit):
         machines: Sequence[SVDD],
         kernel: ChainKernel,
         weights: Vector,
-        start: Solution | None,
+        start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
         diagonal = kernel.diagonal()
@@ -55,7 +55,7 @@ class BallSplit(NoveltySplit):
             exact = replace(kernel, matrix=None, options=replace(kernel.options, dtype="float64"))
             yield from self._chain(machines, exact, weights, start, stop)
             return
-        begin = None if start is None else np.where(weights > 0, start.alpha, 0.0)
+        begin = None if start is None else np.where(weights > 0, start, 0.0)
         for machine, (ball, distances, one) in zip(
             machines, ball_chain(kernel, balls, diagonal, unit, start=begin, stop=stop), strict=False
         ):

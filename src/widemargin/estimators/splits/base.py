@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from widemargin.machines.dual import Solution, StopRule, Vector
 
 Rows = NDArray[np.intp]
 Machine = TypeVar("Machine")
+
+#: From the smallest value of each chain, the narrowest kernel first; from the largest, the widest first; from nothing.
+Way = Literal["up", "down", "cold"]
 
 
 class SplitMachines(ABC):
@@ -113,6 +116,11 @@ class SplitMachines(ABC):
 
 class StartableMachines(SplitMachines):
     """Candidates of a family whose chains may start at another split's solution, or another kernel's."""
+
+    @classmethod
+    def way(cls, machine: Any) -> Way:
+        """Return the way that is cheapest for such machines as a rule."""
+        return "up"
 
     def solve(
         self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule

@@ -17,27 +17,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.novelty import NoveltyMachine, parts_to_hold_out
-from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, twin_of
+from widemargin.estimators.search_starts import Start
+from widemargin.estimators.splits.base import KnownValues, Rows, StartableMachines, Way, twin_of
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.classifier import remaining, summed
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.one_class import rejecting_threshold
 
+#: What starts call the one function.
+FUNCTION = "f"
 
-class NoveltySplit(SplitMachines):
+
+class NoveltySplit(StartableMachines):
     """What machines of one class share."""
+
+    @classmethod
+    def way(cls, machine: NoveltyMachine) -> Way:
+        """Start from nothing where rows are held out: most of the work is theirs, and a start is none of their own."""
+        return "up" if machine.target_rejection is None else "cold"
 
     def require_trainable(self, machine: NoveltyMachine) -> None:
         """Let the machine check the weights of the split."""
         machine._check_weights(self.weights, len(self.weights))
 
-    def solve(
-        self, machines: Sequence[NoveltyMachine], X: Any, kernel: ChainKernel, stop: StopRule
+    def solve_from(
+        self, machines: Sequence[NoveltyMachine], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
     ) -> Iterator[list[LinkSolution]]:
-        """Solve the one chain; set the thresholds by rows held out if asked to."""
+        """Solve the one chain from a given start; set the thresholds by rows held out if asked to."""
+        begin = None if start is None else start.coefficients(FUNCTION)
         if machines[0].target_rejection is None:
-            for one in self._chain(machines, kernel, self.weights, None, stop):
+            for one in self._chain(machines, kernel, self.weights, begin, stop):
                 yield [one]
             return
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
@@ -46,20 +56,25 @@ class NoveltySplit(SplitMachines):
         folds = parts_to_hold_out(take(X, rows), pairwise=machines[0].kernel == "precomputed")
         others = [self._without(rows[held_out]) for held_out in folds]
         kernel = kernel.side_by_side([len(self.weights)] * (1 + len(folds)))
-        whole = self._chain(machines, kernel, self.weights, None, stop)
+        whole = self._chain(machines, kernel, self.weights, begin, stop)
         first = next(whole)
 
         def trained_on(weights: Vector) -> Iterator[LinkSolution]:
             # Scores are compared per unit of the sum of coefficients, and so is what a violation means.
             share = self._unit(machines[0], weights) / self._unit(machines[0], self.weights)
             left = remaining(replace(stop, tolerance=share * stop.tolerance), 0, deadline)
-            yield from self._chain(machines, kernel, weights, first.solution, left)
+            yield from self._chain(machines, kernel, weights, first.solution.alpha, left)
 
         for machine, *found in zip(machines, chain([first], whole), *map(trained_on, others), strict=False):
             scores = np.zeros(len(rows))
             for held_out, weights, one in zip(folds, others, found[1:], strict=True):
                 scores[held_out] = -one.solution.gradient[rows[held_out]] / self._unit(machine, weights)
             yield [self._rejecting(machine, scores, self.weights[rows], found)]
+
+    def start_of(self, solutions: Sequence[Solution]) -> Start:
+        """Return the coefficients of the machine that was trained on all rows of the split."""
+        (solution,) = solutions
+        return Start.of({FUNCTION: solution.alpha})
 
     def _without(self, rows: Rows) -> Vector:
         """Return the weights if some rows are held out."""
@@ -88,10 +103,10 @@ class NoveltySplit(SplitMachines):
         machines: Sequence[Any],
         kernel: ChainKernel,
         weights: Vector,
-        start: Solution | None,
+        start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
-        """Solve the chain for some weights; the first machine may start from a solution for others."""
+        """Solve the chain for some weights; the first machine may start from the coefficients of another one."""
 
     def _unit(self, machine: Any, weights: Vector) -> float:
         """Return the sum of the coefficients that scores are proportional to."""

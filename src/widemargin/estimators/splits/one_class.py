@@ -11,12 +11,14 @@ from sklearn.base import clone
 
 from widemargin.estimators.novelty import BORDER
 from widemargin.estimators.one_class import OneClassSVM
-from widemargin.estimators.splits.novelty import NoveltySplit
+from widemargin.estimators.search_starts import Start
+from widemargin.estimators.splits.base import Way
+from widemargin.estimators.splits.novelty import FUNCTION, NoveltySplit
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector
-from widemargin.machines.max_min_over import count_chain
-from widemargin.machines.one_class import settled, solve_sums
+from widemargin.machines.max_min_over import CountedSolution, count_chain
+from widemargin.machines.one_class import solve_sums
 
 
 class OneClassSplit(NoveltySplit):
@@ -36,12 +38,23 @@ class OneClassSplit(NoveltySplit):
         """Machines with squared slack copy the kernel: to add a variable, or to count with it."""
         return int(machine.slack == "squared")
 
+    @classmethod
+    def way(cls, machine: OneClassSVM) -> Way:
+        """Go down where machines are counted: counts fine enough for a large C are so for a small one.
+
+        Other machines with squared slack start from nothing: at a small C almost all rows are support vectors, and to
+        sum them up takes as long as the steps that a start saves.
+        """
+        if machine.solver == "maxminover":
+            return "down"
+        return "cold" if machine.slack == "squared" else super().way(machine)
+
     def _chain(
         self,
         machines: Sequence[OneClassSVM],
         kernel: ChainKernel,
         weights: Vector,
-        start: Solution | None,
+        start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
         if machines[0].slack == "squared":
@@ -49,10 +62,7 @@ class OneClassSplit(NoveltySplit):
             return
         nothing = np.zeros(len(weights))
         problems = [DualProblem(nothing, nothing, weights, (self._unit(one, weights), 0.0)) for one in machines]
-        begin = None
-        if start is not None:
-            begin = settled(start.alpha, start.gradient, weights, problems[0].total[0])
-        found = solve_sums(kernel, problems, begin, stop)
+        found = solve_sums(kernel, problems, start, stop)
         largest = float(np.abs(kernel.diagonal()[weights > 0]).max())
         for problem, one in zip(problems, found, strict=False):
             yield _with(one, intercept=one.solution.intercept + BORDER * problem.total[0] * largest)
@@ -62,22 +72,29 @@ class OneClassSplit(NoveltySplit):
         machines: Sequence[OneClassSVM],
         kernel: ChainKernel,
         weights: Vector,
-        start: Solution | None,
+        start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
         prices = [float(machine.C) * weights for machine in machines]
         if machines[0].solver == "maxminover":
-            for one in count_chain(kernel, prices, stop=stop):
+            for one in count_chain(kernel, prices, start=start, stop=stop):
                 yield _with(one, gradient=one.solution.gradient - 1.0, intercept=-1.0)
             return
         # [Timm2009, eq. 3]: no constant sum, and what the slack adds to the diagonal.
         used = weights > 0
         problem = DualProblem(np.ones(len(weights)), np.zeros(len(weights)), np.where(used, np.inf, 0.0))
         ridges = [np.divide(1.0, own, out=np.zeros(len(own)), where=used) for own in prices]
-        begin = None if start is None else np.where(used, start.alpha, 0.0)
+        begin = None if start is None else np.where(used, start, 0.0)
         chain = Chain(tuple(Link(problem, own) for own in ridges), start=begin, any_sum=True)
         for own, one in zip(ridges, kernel.solve(chain, stop), strict=False):
             yield _with(one, gradient=one.solution.gradient + own * one.solution.alpha - 1.0, intercept=-1.0)
+
+    def start_of(self, solutions: Sequence[Solution]) -> Start:
+        """Return coefficients, or counts, which also tell how finely they are known."""
+        (solution,) = solutions
+        if isinstance(solution, CountedSolution):
+            return Start.of({FUNCTION: solution.counts})
+        return super().start_of(solutions)
 
     def _unit(self, machine: OneClassSVM, weights: Vector) -> float:
         if machine.slack == "squared":
