@@ -65,7 +65,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         Where the first machine of each chain starts. "heuristic": on the first split from the neighbouring kernel
         width, on the others from the first split. "learn": the same, unless the steps counted so far say that starting
         from nothing is cheaper. "cold": always from nothing. A plan for the graph of this search's candidates (see
-        :meth:`measure_costs`) is walked on every split. Machines meet the same tolerance in any case.
+        :meth:`measure_costs`) is walked on every split. Machines meet the same tolerance in any case. With "heuristic",
+        chains of one-class machines with squared slack (unless they count: ``solver="maxminover"``), of machines with a
+        ``target_rejection``, of NuSVC and of NuSVR start from nothing; the latter two refuse "learn" and plans.
     journal : path, default=None
         File to which every evaluation is added as soon as it is finished, written through to the disk. The same call
         with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
