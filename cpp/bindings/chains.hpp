@@ -176,7 +176,7 @@ inline void apply_kernel(Matrix<float> base, const std::string& kernel, double g
     const auto apply = [&](std::size_t r, std::size_t member) {
       if (!watch.poll(member == 0)) function.from_base(base.data() + r * m, out.data() + r * m, m);
     };
-    team.share(base.shape(0), apply, [&] { watch.poll(); });
+    team.share(base.shape(0), apply);
   }
   if (watch.stopped()) raise_stopped();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -45,7 +46,8 @@ void kernel_matrix(const KernelRows& source, const Examples& left, const Example
     for (std::size_t r = r0; symmetric && r < r1; ++r)  // the diagonal tile, symmetric to the last bit
       for (std::size_t c = r0; c < r; ++c) out[r * m + c] = out[c * m + r];
   };
-  team.share(strips, compute, [&] { watch.poll(); });
+  const auto idle = [&] { watch.poll(); };
+  team.share(strips, compute, strips > 8 ? std::function<void()>(idle) : nullptr);  // few strips are done before it would matter
   if (watch.stopped()) throw Stopped{watch.reason()};
 }
 

@@ -2,12 +2,17 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
 
 from widemargin import SVC
+from widemargin.estimators.splits import KnownValues
 from widemargin.estimators.splits.classifier import ClassifierSplit
+from widemargin.kernels import kernel_matrix, row_source
+from widemargin.machines.chain import ChainKernel
+from widemargin.machines.dual import StopRule
 
 
 @pytest.fixture
@@ -62,3 +67,32 @@ def test_large_problems_are_not_kept():
     split = ClassifierSplit(y, rows, rows[:2], np.ones(len(y)), rows[:2])
     machines = [SVC(C=1.0), SVC(C=2.0)]
     assert split._problems_of(machines) is not split._problems_of(machines)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "a class not trained on", "rows of both parts", "weights of 0"])
+def test_correct_predictions_are_counted_as_if_predicted(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, size=60)
+    train, test, weights = np.arange(40), np.arange(40, 60), np.ones(60)
+    if kind == "a class not trained on":
+        y[50:] = 7
+    if kind == "rows of both parts":
+        test = np.arange(30, 60)
+    if kind == "weights of 0":
+        weights[:10] = 0.0
+    split, machine = ClassifierSplit(y, train, test, weights, test), SVC(C=10.0)
+    kernel = ChainKernel(row_source(X, kernel="rbf", gamma=1.0), kernel_matrix(X, gamma=1.0))
+    ((link,),) = split.solve([machine], X, kernel, StopRule())
+    known = KnownValues(partial(split.values, machine, [link.solution]))
+    known.know(X, test)
+    predicted = split.twin(machine, known, [link.solution]).predict(X)
+    assert split.correct(machine, [link.solution]) == np.count_nonzero(predicted == y[test])
+    assert 0 < split.correct(machine, [link.solution]) < len(test)
+
+
+def test_nothing_is_counted_where_machines_have_to_predict():
+    y = np.arange(30) % 3
+    rows = np.arange(30)
+    assert ClassifierSplit(y, rows, rows, np.ones(30), rows).correct(SVC(), [None, None, None]) is None
+    split = ClassifierSplit(y[y < 2], rows[:20], rows[:20], np.ones(20), rows[:20])
+    assert split.correct(SVC(loss="squared_hinge"), [None]) is None

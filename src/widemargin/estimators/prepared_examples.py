@@ -88,7 +88,8 @@ class PreparedExamples:
         """Resolve the kernel of a machine; gamma may depend on the rows of the split."""
         depends = isinstance(machine.gamma, str)
         X, weights = (take(self.X, split.rows), split.weights[split.rows]) if depends else (self.X, split.weights)
-        return resolve_kernel(machine.kernel, machine.gamma, machine.coef0, machine.degree, X, weights, tell=False)
+        parameters = machine.kernel, machine.gamma, machine.coef0, machine.degree
+        return resolve_kernel(*parameters, X, weights, tell=False, checked=True)
 
     def behind_steps(self, machine: Any) -> Any:
         """Put a fitted machine behind the steps before it."""

@@ -83,14 +83,16 @@ def resolve_kernel(
     names: Any = None,
     *,
     tell: bool = True,
+    checked: bool = False,
 ) -> KernelParameters:
     """Replace gamma="scale" and gamma="auto" by numbers, and refuse or warn where the data do not suit the kernel.
 
-    Without `tell` nobody is warned: for those who ask again about data that were told of.
+    Without `tell` nobody is warned, and `checked` data are not looked at again: for those who ask a second time.
     """
     number = 1.0
     if kernel in ("rbf", "poly", "sigmoid"):
-        require_magnitude(X)
+        if not checked:
+            require_magnitude(X)
         wanted = gamma == "scale" or (tell and kernel == "rbf")
         moments = column_moments(X, weights) if wanted and not sp.issparse(X) else None
         if moments is not None and tell:

@@ -62,6 +62,7 @@ class SharedSearch:
         self.data = data
         self._signal = _core.StopSignal()
         self._only_predicts = data.scoring.only_predicts()
+        self._only_counts = data.scoring.is_accuracy and not data.scoring.params and not data.return_train_score
         family = family_of(machine_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
@@ -235,9 +236,30 @@ class SharedSearch:
         return _without_first(found) if known else found
 
     def _scored(self, candidate: int, number: int, trained: Trained) -> Evaluation:
+        test_scores, train_scores, seconds = self._scores(self.machines[candidate], number, trained)
+        solutions = trained.solutions
+        return Evaluation(
+            candidate,
+            number,
+            test_scores,
+            train_scores,
+            len(trained.setting.split.test),
+            trained.overhead + sum(one.outcome.seconds for one in solutions),
+            seconds,
+            None,
+            sum(one.outcome.iterations for one in solutions),
+            all(link.repeated for link in trained.links),
+            all(one.outcome.reason == "converged" for one in solutions),
+            sum(one.outcome.kernel_evaluations for one in solutions),
+        )
+
+    def _scores(self, machine: Any, number: int, trained: Trained) -> tuple[Any, Any, float]:
+        """Score a machine on the rows held out, and on those it was trained on if they count; time the former."""
         began = time.perf_counter()
         (split, prepared, kernel), solutions = trained.setting, trained.solutions
-        machine = self.machines[candidate]
+        correct = split.correct(machine, solutions) if self._only_counts else None
+        if correct is not None:
+            return correct / len(split.test), None, time.perf_counter() - began
         X_test, X_train = self._examples.to_score_on(number)
         if self._only_predicts:
             known = KnownValues(partial(split.values, machine, solutions))
@@ -249,22 +271,9 @@ class SharedSearch:
             X = self._examples.given(own, own) if prepared.pipeline is None else take(prepared.X, own)
             judged = prepared.behind_steps(split.fitted(machine, X, kernel, solutions))
         test_scores = self._score(judged, X_test, split.test)
-        score_time = time.perf_counter() - began
+        seconds = time.perf_counter() - began
         train_scores = self._score(judged, X_train, split.train) if self.data.return_train_score else None
-        return Evaluation(
-            candidate,
-            number,
-            test_scores,
-            train_scores,
-            len(split.test),
-            trained.overhead + sum(one.outcome.seconds for one in solutions),
-            score_time,
-            None,
-            sum(one.outcome.iterations for one in solutions),
-            all(link.repeated for link in trained.links),
-            all(one.outcome.reason == "converged" for one in solutions),
-            sum(one.outcome.kernel_evaluations for one in solutions),
-        )
+        return test_scores, train_scores, seconds
 
     def _score(self, judged: Any, rows: Any, numbers: Rows) -> Any:
         data = self.data

@@ -100,6 +100,10 @@ class SplitMachines(ABC):
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Decision values of some of the rows asked for, a column for each of a machine's functions."""
 
+    def correct(self, machine: Any, solutions: Sequence[Solution]) -> int | None:
+        """Count the test rows that a machine predicts correctly, if there is a quick way to; else return None."""
+        return None
+
     @abstractmethod
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return `machine` as if it had been fitted on the split, for scorers that only predict the split's rows."""

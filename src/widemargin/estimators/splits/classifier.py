@@ -45,8 +45,21 @@ class PairwiseSplit(SplitMachines):
         self.pairs = pairs_of_classes(self.labels, len(self.classes), self.weights)
         self._all = np.arange(len(y), dtype=np.int32)
         self._used = np.flatnonzero(self.weights > 0)
+        columns = {pair: column for column, pair in enumerate(combinations(range(len(self.classes)), 2))}
+        present = {c for pair in self.pairs for c in pair.pair}
+        self._columns = [columns[pair.pair] for pair in self.pairs]
+        # A class that is absent loses against any that is there.
+        self._won = {
+            at: 1.0 if a in present else -1.0 for (a, b), at in columns.items() if (a in present) != (b in present)
+        }
+        self._n_columns = len(columns)
         self._weighted: dict[str, Vector] = {}
         self._of_pairs: dict[Pair, tuple[NDArray[np.int32], Vector]] = {}
+        self._sides: tuple[Vector, NDArray[np.int8]] | None = None
+        if len(self.classes) == 2 and len(self.pairs) == 1:
+            _, signs = self._examples(self.pairs[0])
+            others = 2 * ~np.isin(y[test], self.classes)  # classes that the training part does not know
+            self._sides = signs[test], ((y[test] == self.classes[1]) + others).astype(np.int8)
 
     def require_trainable(self, machine: PairwiseClassifier) -> None:
         """Let the machine check its prices against the classes of the split."""
@@ -97,21 +110,27 @@ class PairwiseSplit(SplitMachines):
 
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Decision values of the pairs, in the sign of the fitted attributes."""
-        k = len(self.classes)
-        numbers = {pair: column for column, pair in enumerate(combinations(range(k), 2))}
-        values = np.zeros((len(rows), len(numbers)))
-        for pair, solution in zip(self.pairs, solutions, strict=True):
+        values = np.zeros((len(rows), self._n_columns))
+        for column, pair, solution in zip(self._columns, self.pairs, solutions, strict=True):
             ids, signs = self._examples(pair)
             at = rows if ids is self._all else _places(ids, len(self.labels))[rows]
             own = signs[at] - solution.gradient[at] + solution.intercept
             if getattr(machine, "loss", "hinge") != "hinge":  # the slack is no part of the function
                 own -= ridge(self._bounds_of_pair(pair, self._bounds(machine)))[at] * solution.alpha[at]
-            values[:, numbers[pair.pair]] = own
-        present = {c for pair in self.pairs for c in pair.pair}
-        for (first, second), column in numbers.items():
-            if (first in present) != (second in present):  # nobody to lose against
-                values[:, column] = 1.0 if first in present else -1.0
-        return -values if k == 2 else values  # the attributes of binary machines point the other way
+            values[:, column] = own
+        for column, value in self._won.items():
+            values[:, column] = value
+        return -values if len(self.classes) == 2 else values  # the attributes of binary machines point the other way
+
+    def correct(self, machine: Any, solutions: Sequence[Solution]) -> int | None:
+        """Count the test rows on the side of their class, where there is but one function and no slack in it."""
+        own_way = type(machine) not in (SVC, NuSVC)  # a subclass may predict as it likes
+        if self._sides is None or own_way or getattr(machine, "loss", "hinge") != "hinge":
+            return None
+        (solution,) = solutions
+        signs, sides = self._sides
+        on_second = signs - solution.gradient[self.test] + solution.intercept < 0
+        return int(np.count_nonzero(on_second == sides))
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a classifier that knows the classes of the training part."""
@@ -169,7 +188,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         problems = self._problems_of(machines)
         hard = any(len(own.links) < len(machines) for own in problems)
-        diagonal = kernel.diagonal() if hard else np.ones(len(self.labels))
+        diagonal = kernel.diagonal() if hard else None
         kernel = self._side_by_side(kernel)
 
         def chain_of(pair: PairExamples, own: PairProblems) -> Iterator[LinkSolution]:
@@ -186,7 +205,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
                 chain,
                 own.bounds,
                 partial(_hinge_link, signs),
-                1.0 / typical(diagonal[pair.ids]),
+                1.0 if diagonal is None else 1.0 / typical(diagonal[pair.ids]),
                 remaining(stop, 0, deadline),
             )
 
