@@ -64,7 +64,8 @@ class MatrixSolver {
       if (iterations >= stop.max_iterations) return Reason::iteration_budget;
       if (patience_.now()) return patience_.reason();
       choose(state, violation);
-      StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
+      // A tenth of the tolerance is left for what the members do not know of.
+      StopRule inner_stop{std::max(0.9 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
       const bool narrow = fractions_do_ && ridge_.empty() && wanted_.size() >= tuning_.narrow_from;
       // Rounding may leave a kernel matrix with directions of negative curvature, along which there is no end.
       if (narrow) inner_stop.max_iterations = std::min(inner_stop.max_iterations, static_cast<std::int64_t>(32 * wanted_.size()));
