@@ -1,0 +1,191 @@
+"""Gaussian kernels of one width, and of one width a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import Hyperparameter
+
+from widemargin.kernels.base import WIDE, CoreKernel
+from widemargin.kernels.moments import diagonal_moments
+from widemargin.kernels.rows import KernelParameters
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def scale_gamma(X: Any, weights: Vector | None = None) -> float:
+    """Return 1 / (number of features * variance of all entries), what ``gamma="scale"`` means.
+
+    Examples
+    --------
+    >>> scale_gamma(np.array([[0.0], [2.0]]))
+    1.0
+    """
+    dense = X.toarray() if sp.issparse(X) else np.asarray(X)
+    share = np.ones(dense.shape[0]) if weights is None else weights
+    each = share / (share.sum() * dense.shape[1])
+    mean = float((each @ dense).sum())
+    variance = float((each @ np.square(dense - mean)).sum())
+    return 1.0 / (dense.shape[1] * variance) if variance > 0 else 1.0
+
+
+class Gaussian(CoreKernel):
+    r"""The Gaussian kernel of one width, :math:`k(x, z) = \exp(-\gamma \|x - z\|^2)` [Glasmachers2008, eq. 2.1].
+
+    Its parameter is searched as :math:`\theta = \log\gamma`. A block of n x m values costs n m d multiplications and
+    n m exponentials; its derivative as many multiplications again.
+
+    Parameters
+    ----------
+    gamma : float, default=None
+        Coefficient of the squared distance. None takes it from the data: a search begins with Jaakkola's heuristic, a
+        machine without a search takes 1 / (n_features * X.var()).
+    gamma_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
+        Range to search in.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Gaussian
+    >>> k = Gaussian(gamma=0.5)
+    >>> k, k.theta.round(4).tolist()
+    (Gaussian(gamma=0.5), [-0.6931])
+    >>> k([[0.0], [2.0]]).round(4).tolist()
+    [[1.0, 0.1353], [0.1353, 1.0]]
+    """
+
+    _from_data: ClassVar[tuple[str, ...]] = ("gamma",)
+
+    def __init__(self, gamma: float | None = None, gamma_bounds: tuple[float, float] | str = WIDE) -> None:
+        self.gamma = gamma
+        self.gamma_bounds = gamma_bounds
+
+    @property
+    def hyperparameter_gamma(self) -> Any:
+        """The free parameter, as scikit-learn's kernels declare theirs."""
+        return Hyperparameter("gamma", "numeric", self.gamma_bounds)
+
+    @property
+    def core_kernel(self) -> KernelParameters:
+        """The kernel that the core computes."""
+        self._require_numbers()
+        return KernelParameters("rbf", float(cast(float, self.gamma)))
+
+    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
+        """Return this kernel with a number for gamma; see :meth:`Kernel.fitted`."""
+        found = cast(Self, clone(self))
+        if self.gamma is None:
+            found.gamma = scale_gamma(X, weights) if gamma is None else float(gamma)
+        return found
+
+    def diagonal(self, X: Any) -> Vector:
+        """Return 1 for every row."""
+        return np.ones(X.shape[0])
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """-gamma ||x - z||^2 k(x, z), which is k log k."""
+        if self.n_dims:
+            yield K * np.log(np.maximum(K, np.finfo(np.float64).tiny))
+
+    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
+        """<W, dK/dtheta> of a block, by one product of W * K with the examples."""
+        if not self.n_dims:
+            return np.empty(0)
+        return np.array([-cast(float, self.gamma) * diagonal_moments(W * K, X, Y).sum()])
+
+    def is_stationary(self) -> bool:
+        """Values depend on differences only."""
+        return True
+
+
+class DiagonalGaussian(CoreKernel):
+    r"""The Gaussian kernel with one width a feature, :math:`k(x, z) = \exp(-\sum_k \gamma_k (x_k - z_k)^2)`.
+
+    It scales every feature by itself, and so ranks them: a small :math:`\gamma_k` leaves feature k out
+    [Glasmachers2008, section 2.1.3]. Parameters are searched as :math:`\theta_k = \log\gamma_k`. A block of n x m
+    values costs n m d multiplications and n m exponentials; all d derivatives together as many multiplications again.
+
+    Parameters
+    ----------
+    gammas : sequence of floats or float, default=None
+        Coefficient of each squared difference; one number stands for all of them. None takes it from the data, the
+        same for all features: a search begins with Jaakkola's heuristic, a machine without a search takes
+        1 / (n_features * X.var()).
+    gammas_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
+        Range to search in.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import DiagonalGaussian
+    >>> k = DiagonalGaussian(gammas=[1.0, 0.25])
+    >>> k([[0.0, 0.0]], [[1.0, 2.0]]).round(4).tolist()
+    [[0.1353]]
+    >>> DiagonalGaussian()
+    DiagonalGaussian()
+    """
+
+    _from_data: ClassVar[tuple[str, ...]] = ("gammas",)
+
+    def __init__(self, gammas: Any = None, gammas_bounds: tuple[float, float] | str = WIDE) -> None:
+        self.gammas = gammas
+        self.gammas_bounds = gammas_bounds
+
+    @property
+    def hyperparameter_gammas(self) -> Any:
+        """The free parameters, as scikit-learn's kernels declare theirs."""
+        return Hyperparameter("gammas", "numeric", self.gammas_bounds, np.size(self.gammas))
+
+    @property
+    def core_kernel(self) -> KernelParameters:
+        """The kernel that the core computes on scaled features."""
+        return KernelParameters("rbf", 1.0)
+
+    def mapped(self, X: Any) -> Any:
+        """Scale every feature by the root of its coefficient."""
+        self._require_numbers()
+        roots = np.sqrt(np.broadcast_to(np.asarray(self.gammas, dtype=np.float64), (X.shape[1],)))
+        return sp.csr_array(X.multiply(roots)) if sp.issparse(X) else X * roots
+
+    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
+        """Return this kernel with one number a feature; see :meth:`Kernel.fitted`."""
+        found = cast(Self, clone(self))
+        given = self.gammas
+        if given is None:
+            given = scale_gamma(X, weights) if gamma is None else gamma
+        if np.size(given) not in (1, X.shape[1]):
+            raise ValueError(
+                f"gammas holds {np.size(given)} numbers where X has {X.shape[1]} columns; one each is needed."
+            )
+        found.gammas = np.broadcast_to(np.asarray(given, dtype=np.float64), (X.shape[1],)).copy()
+        return found
+
+    def diagonal(self, X: Any) -> Vector:
+        """Return 1 for every row."""
+        return np.ones(X.shape[0])
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """-gamma_k (x_k - z_k)^2 k(x, z), one feature after the other; their sum if all share one coefficient."""
+        if not self.n_dims:
+            return
+        left, right = (part.toarray() if sp.issparse(part) else part for part in (X, Y))
+        if np.size(self.gammas) == 1:
+            yield K * np.log(np.maximum(K, np.finfo(np.float64).tiny))
+            return
+        for k, gamma in enumerate(np.asarray(self.gammas, dtype=np.float64)):
+            yield -gamma * np.square(left[:, k, np.newaxis] - right[np.newaxis, :, k]) * K
+
+    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
+        """<W, dK/dtheta> of a block, all features by one product of W * K with the examples."""
+        if not self.n_dims:
+            return np.empty(0)
+        each = -np.asarray(self.gammas, dtype=np.float64) * diagonal_moments(W * K, X, Y)
+        return np.array([each.sum()]) if np.size(self.gammas) == 1 else each
+
+    def is_stationary(self) -> bool:
+        """Values depend on differences only."""
+        return True

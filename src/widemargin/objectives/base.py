@@ -1,0 +1,208 @@
+"""What an objective is: a number that says how good a machine's parameters are, with its derivative if there is one.
+
+An objective is bound to a task (the examples, and what is trained on them) and is then a function: of the kernel, of C
+(where it can choose C), of random numbers (where it is not deterministic), and of where its machines start. It knows
+nothing of kernels but their values, and hands back how much each of these matters; kernels know nothing of objectives.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.kernels import Kernel
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Ids = NDArray[np.intp]
+
+
+def _never() -> None:
+    """Let a computation go on."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Examples, and the machine that is to be chosen for them.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        float64 (or anything that the kernel takes).
+    y : ndarray of shape (n,)
+        Class numbers 0 .. n_classes - 1; for regression the targets.
+    n_classes : int
+        0 for regression.
+    weights : ndarray of shape (n,)
+        What C is multiplied by for each example: weight of the example times weight of its class.
+    loss : str
+        "hinge" or "squared_hinge"; "epsilon_insensitive" or "squared_epsilon_insensitive" for regression.
+    fit_intercept : bool
+    epsilon : float
+        Width of the tube, for regression.
+    tolerance : float
+        Largest violation of the optimality conditions of machines.
+    n_threads : int
+    poll : callable
+        Called now and then; raises when time is up, or when somebody asks to stop.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    n_classes: int
+    weights: Vector
+    loss: str = "hinge"
+    fit_intercept: bool = True
+    epsilon: float = 0.1
+    tolerance: float = 1e-6
+    n_threads: int = 1
+    poll: Callable[[], None] = _never
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples there are."""
+        return len(self.y)
+
+    @property
+    def squared(self) -> bool:
+        """Whether slack counts by its square."""
+        return self.loss.startswith("squared")
+
+    def pairs(self) -> list[tuple[Ids, Vector]]:
+        """List the pairs of classes: examples of weight above 0, in order, and their signs, +1 for the second class.
+
+        Examples
+        --------
+        >>> task = Task(np.zeros((4, 1)), np.array([0, 1, 2, 1]), 3, np.ones(4))
+        >>> [(ids.tolist(), signs.tolist()) for ids, signs in task.pairs()][0]
+        ([0, 1, 3], [-1.0, 1.0, 1.0])
+        """
+        found = []
+        for first in range(self.n_classes):
+            for second in range(first + 1, self.n_classes):
+                ids = np.flatnonzero(((self.y == first) | (self.y == second)) & (self.weights > 0))
+                if len(np.unique(self.y[ids])) == 2:
+                    found.append((ids, np.where(self.y[ids] == second, 1.0, -1.0)))
+        return found
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What an evaluation took: machines trained, their steps, kernel values, factorisations of free systems."""
+
+    machines: int = 0
+    iterations: int = 0
+    kernel_evaluations: int = 0
+    factorisations: int = 0
+
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(
+            self.machines + other.machines,
+            self.iterations + other.iterations,
+            self.kernel_evaluations + other.kernel_evaluations,
+            self.factorisations + other.factorisations,
+        )
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What an objective found at a point.
+
+    Parameters
+    ----------
+    value : float
+    gradient : ndarray of shape (n_dims,), optional
+        With respect to the kernel's `theta`.
+    c_slope : float, optional
+        Derivative with respect to log C.
+    higher : tuple of floats
+        Second and third derivative with respect to the scale of the kernel, for line searches that use them.
+    effort : Effort
+    state : object
+        Where the machines of the next evaluation may start; None if there are none.
+    notes : tuple of str
+        What a reader should know: sets that were regularised, machines that did not converge.
+    """
+
+    value: float
+    gradient: Vector | None = None
+    c_slope: float | None = None
+    higher: tuple[float, ...] = ()
+    effort: Effort = field(default_factory=Effort)
+    state: Any = None
+    notes: tuple[str, ...] = ()
+
+
+class Objective(ABC):
+    """A measure of how good parameters are.
+
+    Attributes
+    ----------
+    name : str
+        What a search calls it.
+    deterministic : bool
+        Whether the same point always has the same value.
+    differentiable : bool
+        Whether it has a gradient (almost everywhere).
+    needs_machine : bool
+        Whether machines are trained for a value.
+    chooses_c : bool
+        Whether its value depends on C in a way that makes for a choice.
+    greater_is_better : bool
+    """
+
+    name: ClassVar[str]
+    deterministic: bool = True
+    differentiable: bool = True
+    needs_machine: bool = True
+    chooses_c: bool = True
+    greater_is_better: bool = False
+
+    def why_not(self, task: Task, C: float) -> str | None:
+        """Say why this objective does not suit a task, in a sentence, or None if it does."""
+        return None
+
+    @abstractmethod
+    def bind(self, task: Task) -> BoundObjective:
+        """Prepare for a task: what depends on the examples alone is computed here, once."""
+
+
+class BoundObjective(ABC):
+    """An objective of a task: a function of the parameters."""
+
+    #: Problems that can be evaluated by themselves (pairs of classes, say); 1 if there is but one.
+    n_parts: int = 1
+
+    @abstractmethod
+    def evaluate(
+        self,
+        kernel: Kernel,
+        C: float,
+        *,
+        gradient: bool = True,
+        generator: np.random.Generator | None = None,
+        state: Any = None,
+        part: int | None = None,
+    ) -> Evaluated:
+        """Evaluate at a kernel and a C.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            With numbers for all its parameters.
+        C : float
+            Price of errors; objectives without a machine do not look at it.
+        gradient : bool, default=True
+            Whether derivatives are wanted, if there are any.
+        generator : numpy.random.Generator, optional
+            Source of random numbers, for objectives that are not deterministic.
+        state : object, optional
+            `state` of an earlier evaluation at a point nearby: where machines start.
+        part : int, optional
+            Evaluate one of the `n_parts` problems only; all of them, averaged, if not given.
+        """
