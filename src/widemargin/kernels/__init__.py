@@ -3,6 +3,7 @@
 from widemargin.kernels.base import Kernel
 from widemargin.kernels.contraction import contract
 from widemargin.kernels.gaussian import DiagonalGaussian, Gaussian
+from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.matrix import kernel_matrix
 from widemargin.kernels.rows import KernelParameters, RowSource, derived_rows, examples, row_source
 from widemargin.kernels.shared import SharedKernel, Until
@@ -18,6 +19,7 @@ __all__ = [
     "contract",
     "derived_rows",
     "examples",
+    "jaakkola_gamma",
     "kernel_matrix",
     "row_source",
 ]
