@@ -107,5 +107,5 @@ class FreeSystem:
         if not len(self.kept):
             return np.empty((0, 0))
         half = dpotri(self._lower, lower=1)[0]
-        whole = np.tril(half) + np.tril(half, -1).T
+        whole: Matrix = np.tril(half) + np.tril(half, -1).T
         return whole if self._ones is None else whole - np.outer(self._ones, self._ones) / self._ones.sum()
