@@ -4,10 +4,12 @@ from widemargin.objectives.base import BoundObjective, CutShortError, Effort, Ev
 from widemargin.objectives.bootstrap import Bootstrap
 from widemargin.objectives.cross_validation import CrossValidation
 from widemargin.objectives.hold_out import HoldOut
+from widemargin.objectives.leave_one_out import LeaveOneOut
 from widemargin.objectives.likelihood import Likelihood
 from widemargin.objectives.polarization import Polarization
 from widemargin.objectives.posterior import JaakkolaPrior, Posterior
 from widemargin.objectives.radius_margin import RadiusMargin
+from widemargin.objectives.span import SpanBound
 from widemargin.objectives.support_vectors import SupportVectors
 
 __all__ = [
@@ -19,11 +21,13 @@ __all__ = [
     "Evaluated",
     "HoldOut",
     "JaakkolaPrior",
+    "LeaveOneOut",
     "Likelihood",
     "Objective",
     "Polarization",
     "Posterior",
     "RadiusMargin",
+    "SpanBound",
     "SupportVectors",
     "Task",
 ]
