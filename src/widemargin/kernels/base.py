@@ -87,6 +87,23 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         """
         return cast(Self, clone(self))
 
+    #: How far `theta` moves where the logarithm of a coefficient of squared distances moves by 1.
+    theta_per_log_gamma: ClassVar[float] = 1.0
+
+    def typical(self, X: Any, *, gamma: float, weights: Vector | None = None) -> Self:
+        """Return this kernel with what the data suggest in place of its numbers, as :meth:`fitted` does for None."""
+        return self._emptied().fitted(X, gamma=gamma, weights=weights)
+
+    def _emptied(self) -> Self:
+        """Return this kernel as if all that can be left to the data were."""
+        parameters = self.get_params(deep=False)
+        for name, value in parameters.items():
+            if isinstance(value, Kernel):
+                parameters[name] = value._emptied()
+            elif name in self._from_data:
+                parameters[name] = None
+        return type(self)(**parameters)
+
     @property
     def core_kernel(self) -> KernelParameters | None:
         """The kernel that the core computes on :meth:`mapped` examples, or None if it has no such form."""
