@@ -20,6 +20,7 @@ class Altered(Polarization):
     """Polarization whose answers pass through a function."""
 
     def __init__(self, change: Change, **flags: Any) -> None:
+        super().__init__()
         self.change = change
         for name, value in flags.items():
             setattr(self, name, value)
@@ -133,6 +134,7 @@ def test_starts_must_not_matter():
 def test_poll_is_called_and_heard():
     class Deaf(Polarization):
         def __init__(self, silent: bool) -> None:
+            super().__init__()
             self.silent = silent
 
         def bind(self, task: Task) -> BoundObjective:
@@ -168,6 +170,7 @@ def test_parts_average_to_the_whole():
 def test_refusals_are_sentences():
     class Refuses(Polarization):
         def __init__(self, reason: str | None) -> None:
+            super().__init__()
             self.reason = reason
 
         def why_not(self, task: Task, C: float) -> str | None:

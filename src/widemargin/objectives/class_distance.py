@@ -20,7 +20,6 @@ once where memory admits; each p then costs one exponential and seven multiplica
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -80,17 +79,13 @@ def _sides(task: Task, problems: str) -> Matrix:
     totals = np.bincount(task.y, task.weights, minlength=task.n_classes)
     present = np.flatnonzero(totals)
     if problems == "pairs" or len(present) == 2:
-        found = np.zeros((len(present) * (len(present) - 1) // 2, len(totals)))
-        for row, (a, b) in zip(found, _pairs(present), strict=True):
+        found = np.zeros((len(task.pairs), len(totals)))
+        for row, (a, b) in zip(found, task.pairs, strict=True):
             row[a], row[b] = 1.0 / totals[a], -1.0 / totals[b]
         return found
     found = np.where(totals > 0, -1.0 / (totals.sum() - totals[present])[:, np.newaxis], 0.0)
     found[np.arange(len(present)), present] = 1.0 / totals[present]
     return found
-
-
-def _pairs(classes: Any) -> Iterator[tuple[int, int]]:
-    return ((int(a), int(b)) for i, a in enumerate(classes) for b in classes[i + 1 :])
 
 
 class _Bound(BoundObjective):

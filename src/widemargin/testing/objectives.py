@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from widemargin.kernels import DiagonalGaussian, Gaussian, Kernel, jaakkola_gamma
-from widemargin.objectives import Evaluated, Objective, Task
+from widemargin.objectives import CutShortError, Evaluated, Objective, Task
 from widemargin.testing.protocols import Matrix, Vector
 from widemargin.testing.tasks import small_tasks
 
@@ -17,7 +17,7 @@ from widemargin.testing.tasks import small_tasks
 Oracle = Callable[[Task, Kernel, float, np.random.Generator | None], float]
 
 
-class Interruption(Exception):  # noqa: N818 - it is a request to stop, not an error
+class _InterruptedError(CutShortError):
     """What the contract lets `poll` raise."""
 
 
@@ -31,7 +31,7 @@ class _Poll:
     def __call__(self) -> None:
         self.calls += 1
         if self.calls == self.last:
-            raise Interruption
+            raise _InterruptedError
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class ObjectiveContract:
                 poll.calls, poll.last = 0, last
                 try:
                     bound.evaluate(kernel, C, generator=np.random.default_rng(0))
-                except Interruption:
+                except _InterruptedError:
                     pass
                 else:
                     raise AssertionError(f"{what}: what poll raises must come through.")
