@@ -2,6 +2,7 @@
 
 from widemargin.objectives.base import BoundObjective, CutShortError, Effort, Evaluated, Objective, Task
 from widemargin.objectives.bootstrap import Bootstrap
+from widemargin.objectives.class_distance import ClassDistance
 from widemargin.objectives.cross_validation import CrossValidation
 from widemargin.objectives.hold_out import HoldOut
 from widemargin.objectives.leave_one_out import LeaveOneOut
@@ -11,10 +12,12 @@ from widemargin.objectives.posterior import JaakkolaPrior, Posterior
 from widemargin.objectives.radius_margin import RadiusMargin
 from widemargin.objectives.span import SpanBound
 from widemargin.objectives.support_vectors import SupportVectors
+from widemargin.objectives.target_alignment import TargetAlignment
 
 __all__ = [
     "Bootstrap",
     "BoundObjective",
+    "ClassDistance",
     "CrossValidation",
     "CutShortError",
     "Effort",
@@ -29,5 +32,6 @@ __all__ = [
     "RadiusMargin",
     "SpanBound",
     "SupportVectors",
+    "TargetAlignment",
     "Task",
 ]

@@ -12,6 +12,7 @@ from widemargin.testing.checks import (
     objective,
 )
 from widemargin.testing.contracts import kernel_contract, solver_contract
+from widemargin.testing.objectives import ObjectiveContract
 from widemargin.testing.oracles import (
     kernel_matrix,
     mirror,
@@ -30,10 +31,12 @@ from widemargin.testing.problems import (
     regression_case,
     small_cases,
 )
+from widemargin.testing.tasks import points_with_a_closest_pair, small_regression_task, small_tasks
 
 __all__ = [
     "Case",
     "Certificate",
+    "ObjectiveContract",
     "certificate",
     "check_feasible",
     "check_report",
@@ -49,10 +52,13 @@ __all__ = [
     "many_class_points",
     "mirror",
     "objective",
+    "points_with_a_closest_pair",
     "predict_one_versus_one",
     "project",
     "regression_case",
     "small_cases",
+    "small_regression_task",
+    "small_tasks",
     "solve_exactly",
     "solver_contract",
     "unmirror",
