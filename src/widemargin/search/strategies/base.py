@@ -248,7 +248,7 @@ def slopes(told: Told, n_dims: int) -> Vector:
     [0.5]
     """
     gradient = told.gradient
-    if gradient is None or gradient.shape != (n_dims,) or not np.isfinite(gradient).all():
+    if gradient is None or gradient.shape != (n_dims,) or not math.isfinite(np.add.reduce(gradient)):
         raise ValueError(f"gradient of a point with a value must be {n_dims} finite numbers; it is {gradient}.")
     return gradient
 
