@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from widemargin.kernels.base import WIDE, Bounds, Kernel, require_positive
 from widemargin.kernels.composite import Composite, bare, operand_written
@@ -46,7 +47,7 @@ def multiply(left: Any, right: Any) -> Kernel:
     for number, kernel in ((left, right), (right, left)):
         if isinstance(number, Real):
             require_positive("the multiple of a kernel", "the factor", number)
-            return Scaled(float(number), kernel)
+            return Scaled(float(number), _operand(kernel, "*"))
     return Product(_operand(left, "*"), _operand(right, "*"))
 
 
@@ -54,12 +55,9 @@ def _operand(given: Any, operator: str) -> Any:
     if isinstance(given, Real):
         require_positive("the sum", "the constant", given)
         return Constant(float(given))
-    try:
-        return bare(given)
-    except TypeError:
-        raise TypeError(
-            f"{given!r} is no operand of {operator} for a kernel; kernels and positive numbers are."
-        ) from None
+    if not isinstance(given, GaussianProcessKernel):
+        raise TypeError(f"{given!r} is no operand of {operator} for a kernel; kernels and positive numbers are.")
+    return bare(given)
 
 
 class Constant(Kernel):

@@ -307,6 +307,7 @@ class CoreKernel(Kernel):
             coef0=core.coef0,
             degree=core.degree,
             dtype="float64",
+            n_jobs=1,
         )
 
 

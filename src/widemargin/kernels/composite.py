@@ -108,6 +108,8 @@ def bare(kernel: Any) -> Any:
 
 
 def _as_kernel(kernel: Any) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
     # Sums of scikit-learn's kernels become sums of ours, so that the two modules need each other.
     from widemargin.kernels.scikit_learn import as_kernel
 

@@ -37,7 +37,7 @@ class Gaussian(CoreKernel):
     r"""The Gaussian kernel of one width, :math:`k(x, z) = \exp(-\gamma \|x - z\|^2)` [Glasmachers2008, eq. 2.1].
 
     Its parameter is searched as :math:`\theta = \log\gamma`. A block of n x m values costs n m d multiplications and
-    n m exponentials; its derivative as many multiplications again.
+    n m exponentials; its derivative n m logarithms.
 
     Parameters
     ----------
@@ -87,12 +87,6 @@ class Gaussian(CoreKernel):
         if self.n_dims:
             yield k_log_k(K)
 
-    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W, dK/dtheta> of a block, by one product of W * K with the examples."""
-        if not self.n_dims:
-            return np.empty(0)
-        return np.array([-self.gamma * diagonal_moments(W * K, X, Y).sum()])
-
     def is_stationary(self) -> bool:
         """Values depend on differences only."""
         return True
@@ -139,7 +133,7 @@ class DiagonalGaussian(CoreKernel):
     def mapped(self, X: Any) -> Any:
         """Scale every feature by the root of its coefficient."""
         self._require_given()
-        roots = np.sqrt(np.broadcast_to(np.asarray(self.gammas, dtype=np.float64), (X.shape[1],)))
+        roots = np.sqrt(np.asarray(self.gammas, dtype=np.float64))
         return sp.csr_array(X.multiply(roots)) if sp.issparse(X) else X * roots
 
     def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
