@@ -12,6 +12,7 @@ from widemargin.testing.checks import (
     objective,
 )
 from widemargin.testing.contracts import kernel_contract, solver_contract
+from widemargin.testing.kernels import kernel_object_contract, naive_values
 from widemargin.testing.objectives import ObjectiveContract
 from widemargin.testing.oracles import (
     kernel_matrix,
@@ -47,10 +48,12 @@ __all__ = [
     "intercept",
     "kernel_contract",
     "kernel_matrix",
+    "kernel_object_contract",
     "kinked_cases",
     "kkt_violation",
     "many_class_points",
     "mirror",
+    "naive_values",
     "objective",
     "points_with_a_closest_pair",
     "predict_one_versus_one",
