@@ -32,12 +32,18 @@ from widemargin.testing.problems import (
     regression_case,
     small_cases,
 )
-from widemargin.testing.tasks import points_with_a_closest_pair, small_regression_task, small_tasks
+from widemargin.testing.tasks import (
+    adaptable_kernels,
+    points_with_a_closest_pair,
+    small_regression_task,
+    small_tasks,
+)
 
 __all__ = [
     "Case",
     "Certificate",
     "ObjectiveContract",
+    "adaptable_kernels",
     "certificate",
     "check_feasible",
     "check_report",

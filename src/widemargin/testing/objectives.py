@@ -45,7 +45,8 @@ class ObjectiveContract:
         What to evaluate it on; :func:`small_tasks` if not given. Derivatives are compared with differences of values,
         so that machines need a tight `tolerance`.
     kernels : sequence of Kernel, optional
-        One Gaussian of one width and one of many, if not given. What they leave to the data is fitted.
+        One Gaussian of one width and one of many, if not given; :func:`adaptable_kernels` has more. What they leave to
+        the data is fitted.
     oracle : callable, optional
         ``oracle(task, kernel, C, generator)`` gives the value that is meant.
     refuses : sequence of (Task, float)
