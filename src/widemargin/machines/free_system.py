@@ -107,5 +107,21 @@ class FreeSystem:
         if not len(self.kept):
             return np.empty((0, 0))
         half = dpotri(self._lower, lower=1)[0]
-        whole = np.tril(half) + np.tril(half, -1).T
+        whole: Matrix = np.tril(half) + np.tril(half, -1).T
         return whole if self._ones is None else whole - np.outer(self._ones, self._ones) / self._ones.sum()
+
+    def whole_inverse(self) -> Matrix:
+        """Inverse of H for the kept variables, the border first if there is one.
+
+        Examples
+        --------
+        >>> K = np.array([[2.0, 1.0], [1.0, 3.0]])
+        >>> H = np.array([[0.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 3.0]])
+        >>> bool(np.allclose(FreeSystem.factorised(K).whole_inverse() @ H, np.eye(3)))
+        True
+        """
+        if self._ones is None:
+            return self.inverse()
+        weight = self._ones.sum()
+        border = self._ones / weight
+        return np.block([[np.array([[self._shift - 1.0 / weight]]), border[np.newaxis]], [border[:, np.newaxis], self.inverse()]])

@@ -7,7 +7,6 @@ import numpy as np
 from widemargin.objectives.base import BoundObjective, Ids, Objective, Task
 from widemargin.objectives.held_out import HeldOutObjective, loss_of, why_not_loss
 
-
 #: Draws after which each class is given an example by force.
 PATIENCE = 100
 

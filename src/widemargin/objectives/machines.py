@@ -51,8 +51,14 @@ class TaskKernel:
         self._task.poll()
         self.computed += self._task.n_examples**2
         mapped = self.kernel.mapped(self._task.X)
-        numbers = {"gamma": core.gamma, "coef0": core.coef0, "degree": core.degree}
-        return kernel_matrix(mapped, kernel=str(core.kernel), n_jobs=self._task.n_threads, **numbers)
+        return kernel_matrix(
+            mapped,
+            kernel=str(core.kernel),
+            gamma=core.gamma,
+            coef0=core.coef0,
+            degree=core.degree,
+            n_jobs=self._task.n_threads,
+        )
 
     def pull_back(self, W: Matrix, rows: Ids, columns: Ids) -> Vector:
         """<W, dK/dtheta> over some rows and columns."""
@@ -60,7 +66,7 @@ class TaskKernel:
         return self.kernel.pull_back(W, X[rows], X[columns], self.double[np.ix_(rows, columns)])
 
     def contracted(self, adjoint: Adjoint) -> Vector:
-        """Derivative of what an adjoint belongs to."""
+        """Return the derivative of what an adjoint belongs to."""
         return adjoint.contracted(self.pull_back)
 
 
