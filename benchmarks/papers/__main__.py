@@ -6,6 +6,7 @@ from typing import Protocol, cast
 
 from benchmarks.papers import (
     barbero_table_2,
+    glasmachers_section_11_4,
     glasmachers_table_6_2,
     glasmachers_table_6_3,
     glasmachers_table_7_2,
@@ -30,6 +31,7 @@ TABLES = {
     module.__name__.rpartition(".")[2]: cast(Table, module)
     for module in (
         barbero_table_2,
+        glasmachers_section_11_4,
         glasmachers_table_6_2,
         glasmachers_table_6_3,
         glasmachers_table_7_2,

@@ -7,9 +7,13 @@
 //
 // until a free variable meets a bound or a residual meets 0: then u changes by one, and so does the inverse of H, in |u|^2 operations. At
 // t = 1 the machine is the one that was never shown example p, exactly, and F_p + y_p is its value there.
+//
+// Residuals far from 0 hardly ever get there. They are left aside on the way, and looked at once, at the end: if one of them has changed
+// sides the path is followed again with all of them.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -22,8 +26,6 @@ namespace widemargin::sensitivity {
 
 // The machine that examples are left out of. `inverse` is that of H for the examples `free`, border first if there is one, row by row.
 struct TrainedMachine {
-  const double* kernel;  // n x n
-  std::size_t n;
   std::span<const double> signs, bounds, ridge, alpha, residual;
   double intercept;
   bool bordered;
@@ -31,26 +33,61 @@ struct TrainedMachine {
   std::span<const double> inverse;
 };
 
+// Kernel values of a machine with its examples in another order: first those with a residual of at most `reach`, whose rows are at hand.
+class OrderedKernel {
+ public:
+  OrderedKernel(const double* kernel, const TrainedMachine& machine, double reach) : kernel_(kernel), n_(machine.signs.size()), order_(n_), place_(n_) {
+    std::size_t front = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const bool near = std::abs(machine.residual[i]) <= reach && machine.bounds[i] > 0;
+      place_[i] = near ? front : n_ - 1 - (i - front);
+      order_[place_[i]] = i;
+      front += near;
+    }
+    near_ = front;
+    rows_.resize(near_ * n_);
+    for (std::size_t k = 0; k < near_; ++k) gather(order_[k], rows_.data() + k * n_);
+  }
+
+  std::size_t size() const { return n_; }
+  std::size_t near() const { return near_; }
+  std::size_t example(std::size_t place) const { return order_[place]; }
+  std::size_t place(std::size_t example) const { return place_[example]; }
+  const double* row(std::size_t place) const { return rows_.data() + place * n_; }
+
+  void gather(std::size_t example, double* out) const {
+    const double* row = kernel_ + example * n_;
+    for (std::size_t c = 0; c < n_; ++c) out[c] = row[order_[c]];
+  }
+
+ private:
+  const double* kernel_;
+  std::size_t n_, near_ = 0;
+  std::vector<std::size_t> order_, place_;
+  std::vector<double> rows_;
+};
+
 // The inverse of H for a set that changes by one example at a time.
 class FreeInverse {
  public:
-  void assign(const TrainedMachine& machine) {
+  void assign(const TrainedMachine& machine, const OrderedKernel& kernel) {
     border_ = machine.bordered ? 1 : 0;
-    set_.assign(machine.free.begin(), machine.free.end());
+    set_.resize(machine.free.size());
+    for (std::size_t k = 0; k < set_.size(); ++k) set_[k] = kernel.place(machine.free[k]);
     size_ = set_.size() + border_;
-    if (stride_ < size_ + 8) stride_ = size_ + size_ / 2 + 16, entries_.resize(stride_ * stride_);
+    stride_ = size_ + 16, entries_.resize(stride_ * stride_);
     for (std::size_t r = 0; r < size_; ++r)
       for (std::size_t c = 0; c < size_; ++c) at(r, c) = machine.inverse[r * size_ + c];
   }
 
-  const std::vector<std::int32_t>& set() const { return set_; }
+  const std::vector<std::size_t>& set() const { return set_; }
   std::size_t border() const { return border_; }
 
   // direction = H^-1 right, both with the border first.
   void solve(const std::vector<double>& right, std::vector<double>& direction) {
     direction.assign(size_, 0.0);
     rows_.resize(size_), minus_.resize(size_);
-    for (std::size_t r = 0; r < size_; ++r) rows_[r] = entries_.data() + r * stride_, minus_[r] = -right[r];
+    for (std::size_t r = 0; r < size_; ++r) rows_[r] = row(r), minus_[r] = -right[r];
     simd::ops<double>().subtract_rows(direction.data(), rows_.data(), minus_.data(), size_, 0, size_);
   }
 
@@ -59,12 +96,8 @@ class FreeInverse {
     const std::size_t k = position + border_, last = size_ - 1;
     const double pivot = at(k, k);
     if (!(pivot > tiny * scale())) return false;
-    for (std::size_t r = 0; r < size_; ++r) {
-      const double factor = at(r, k) / pivot;
-      if (r != k && factor != 0)
-        for (std::size_t c = 0; c < size_; ++c)
-          if (c != k) at(r, c) -= factor * at(k, c);
-    }
+    scratch_.assign(row(k), row(k) + size_);
+    for (std::size_t r = 0; r < size_; ++r) add_to_row(r, -scratch_[r] / pivot);
     for (std::size_t c = 0; c < size_; ++c) at(k, c) = at(last, c);
     for (std::size_t r = 0; r < size_; ++r) at(r, k) = at(r, last);
     set_[position] = set_.back();
@@ -74,16 +107,15 @@ class FreeInverse {
   }
 
   // Takes an example into the set, given its kernel values with it (border first) and with itself. False if it depends on the others.
-  bool add(std::int32_t example, const std::vector<double>& values, double own) {
+  bool add(std::size_t example, const std::vector<double>& values, double own) {
     solve(values, scratch_);
     double schur = own;
     for (std::size_t c = 0; c < size_; ++c) schur -= values[c] * scratch_[c];
     if (!(schur > tiny * own)) return false;
     if (size_ + 1 > stride_) grow();
     for (std::size_t r = 0; r < size_; ++r) {
-      const double factor = scratch_[r] / schur;
-      for (std::size_t c = 0; c < size_; ++c) at(r, c) += factor * scratch_[c];
-      at(r, size_) = at(size_, r) = -factor;
+      add_to_row(r, scratch_[r] / schur);
+      at(r, size_) = at(size_, r) = -scratch_[r] / schur;
     }
     at(size_, size_) = 1 / schur;
     set_.push_back(example);
@@ -93,6 +125,15 @@ class FreeInverse {
 
  private:
   static constexpr double tiny = 1e-12;
+
+  double* row(std::size_t r) { return entries_.data() + r * stride_; }
+
+  // Row r plus `factor` times `scratch_`.
+  void add_to_row(std::size_t r, double factor) {
+    const double* other = scratch_.data();
+    const double minus = -factor;
+    simd::ops<double>().subtract_rows(row(r), &other, &minus, 1, 0, size_);
+  }
 
   double& at(std::size_t r, std::size_t c) { return entries_[r * stride_ + c]; }
 
@@ -110,138 +151,167 @@ class FreeInverse {
     entries_.swap(moved), stride_ = wider;
   }
 
-  std::vector<std::int32_t> set_;
+  std::vector<std::size_t> set_;
   std::vector<double> entries_, scratch_, minus_;
   std::vector<const double*> rows_;
   std::size_t size_ = 0, stride_ = 0, border_ = 0;
 };
 
-// Leaves examples of one machine out, one at a time. One object a thread.
+// Leaves examples of one machine out, one at a time. One object a thread. Examples are known by their places in an ordered kernel.
 class LeaveOneOut {
  public:
-  explicit LeaveOneOut(const TrainedMachine& machine) : machine_(machine) {}
+  enum class End { found, changed_far, degenerate };
 
-  // Follows the path for example p. False where it meets a degenerate set: the state is then of no use.
-  bool run(std::int32_t p) {
-    begin(p);
-    if (const std::size_t position = place(p); position < inverse_.set().size()) {
-      status_[p] = out;
-      if (!inverse_.remove(position)) return false;
+  LeaveOneOut(const TrainedMachine& machine, const OrderedKernel& kernel) : machine_(machine), kernel_(kernel) {
+    const std::size_t n = kernel.size();
+    for (std::vector<double>* one : {&signs_, &bounds_, &ridge_, &start_, &residual_at_start_}) one->resize(n);
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::size_t i = kernel.example(k);
+      signs_[k] = machine.signs[i], bounds_[k] = machine.bounds[i], ridge_[k] = machine.ridge[i];
+      start_[k] = machine.alpha[i], residual_at_start_[k] = machine.residual[i];
     }
-    const double moving = machine_.alpha[p];
-    const std::size_t patience = 20 * (inverse_.set().size() + 10);
-    for (std::size_t events = 0; events < patience; ++events) {
-      if (inverse_.set().empty() && machine_.bordered) return false;
-      find_direction(p, moving);
-      const Event next = first_event(p, 1.0 - gone_);
-      advance(p, moving, next.step);
-      if (next.kind == Event::end) return true;
-      if (next.kind == Event::enters ? !enter(next.index) : !leave(next.index, next.kind == Event::meets_zero)) return false;
-    }
-    return false;
+    inverse_at_start_.assign(machine, kernel);
+    status_at_start_.assign(n, zero);
+    for (std::size_t k = 0; k < n; ++k)
+      if (bounds_[k] <= 0) status_at_start_[k] = out;
+      else if (start_[k] != 0) status_at_start_[k] = bound;
+    for (const std::size_t k : inverse_at_start_.set()) status_at_start_[k] = free_;
+    own_row_.resize(n);
   }
 
-  // Of the machine without p, after a run.
-  const std::vector<double>& alpha() const { return alpha_; }
+  // Follows the path for an example. Unless it was found, the state is of no use.
+  End run(std::size_t example) {
+    const std::size_t p = kernel_.place(example);
+    begin(p);
+    if (status_at_start_[p] == free_ && !inverse_.remove(position_of(p))) return End::degenerate;
+    const std::size_t patience = 20 * (inverse_.set().size() + 10);
+    for (std::size_t events = 0; events < patience; ++events) {
+      if (inverse_.set().empty() && machine_.bordered) return End::degenerate;
+      find_direction(p);
+      const Event next = first_event(1.0 - gone_);
+      advance(next.step);
+      if (next.kind == Event::end) return finish(p);
+      if (next.kind == Event::enters ? !enter(next.index) : !leave(next.index, next.kind == Event::meets_zero)) return End::degenerate;
+    }
+    return End::degenerate;
+  }
+
+  // Of the machine without the example, after a run.
+  double value() const { return value_; }
   double intercept() const { return intercept_; }
-  double value(std::int32_t p) const { return residual_[p] + machine_.signs[p]; }
+  void copy_alpha(double* to) const {
+    for (std::size_t k = 0; k < alpha_.size(); ++k) to[kernel_.example(k)] = alpha_[k];
+  }
 
  private:
   enum Status : std::uint8_t { zero, free_, bound, out };
   struct Event {
     enum { end, meets_zero, meets_bound, enters } kind;
-    std::size_t index;  // a position in the set, or an example
+    std::size_t index;  // a position in the set, or a place
     double step;
   };
+  static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
 
-  void begin(std::int32_t p) {
-    alpha_.assign(machine_.alpha.begin(), machine_.alpha.end());
-    residual_.assign(machine_.residual.begin(), machine_.residual.end());
-    intercept_ = machine_.intercept, gone_ = 0, left_ = -1;
-    inverse_.assign(machine_);
-    status_.assign(machine_.n, zero);
-    for (std::size_t i = 0; i < machine_.n; ++i)
-      if (machine_.bounds[i] <= 0) status_[i] = out;
-      else if (alpha_[i] != 0) status_[i] = bound;
-    for (const std::int32_t i : inverse_.set()) status_[i] = free_;
-    if (status_[p] != free_) status_[p] = out;
+  void begin(std::size_t p) {
+    alpha_ = start_, residual_ = residual_at_start_, status_ = status_at_start_;
+    inverse_ = inverse_at_start_;
+    intercept_ = machine_.intercept, gone_ = 0, left_ = nobody;
+    moving_ = start_[p], own_residual_ = residual_[p];
+    status_[p] = out;
+    if (p < kernel_.near()) std::copy_n(kernel_.row(p), kernel_.size(), own_row_.begin());
+    else kernel_.gather(kernel_.example(p), own_row_.data());
   }
 
-  std::size_t place(std::int32_t example) const {
-    std::size_t position = 0;
-    while (position < inverse_.set().size() && inverse_.set()[position] != example) ++position;
-    return position;
+  std::size_t position_of(std::size_t place) const {
+    return static_cast<std::size_t>(std::find(inverse_.set().begin(), inverse_.set().end(), place) - inverse_.set().begin());
   }
 
   bool leave(std::size_t position, bool to_zero) {
-    const std::int32_t example = inverse_.set()[position];
-    status_[example] = to_zero ? zero : bound;
-    alpha_[example] = to_zero ? 0.0 : machine_.signs[example] * machine_.bounds[example];
-    residual_[example] = 0, left_ = example;
+    const std::size_t k = inverse_.set()[position];
+    status_[k] = to_zero ? zero : bound;
+    alpha_[k] = to_zero ? 0.0 : signs_[k] * bounds_[k];
+    residual_[k] = 0, left_ = k;
     return inverse_.remove(position);
   }
 
-  bool enter(std::size_t example) {
+  bool enter(std::size_t k) {
     right_.clear();
     if (machine_.bordered) right_.push_back(1.0);
-    const double* row = machine_.kernel + example * machine_.n;
-    for (const std::int32_t j : inverse_.set()) right_.push_back(row[j]);
-    residual_[example] = 0, status_[example] = free_, left_ = -1;
-    return inverse_.add(static_cast<std::int32_t>(example), right_, row[example] + machine_.ridge[example]);
+    const double* row = kernel_.row(k);
+    for (const std::size_t j : inverse_.set()) right_.push_back(row[j]);
+    residual_[k] = 0, status_[k] = free_, left_ = nobody;
+    return inverse_.add(k, right_, row[k] + ridge_[k]);
   }
 
-  void find_direction(std::int32_t p, double moving) {
-    const std::size_t n = machine_.n;
-    const double* row = machine_.kernel + static_cast<std::size_t>(p) * n;
+  void find_direction(std::size_t p) {
     right_.clear();
-    if (machine_.bordered) right_.push_back(moving);
-    for (const std::int32_t j : inverse_.set()) right_.push_back(moving * row[j]);
+    if (machine_.bordered) right_.push_back(moving_);
+    for (const std::size_t j : inverse_.set()) right_.push_back(moving_ * own_row_[j]);
     inverse_.solve(right_, direction_);
-    slope_.assign(n, machine_.bordered ? direction_[0] : 0.0);
-    slope_[p] -= machine_.ridge[p] * moving;
-    rows_.assign(1, row), minus_.assign(1, moving);
+    own_slope_ = -moving_ * (own_row_[p] + ridge_[p]);
+    for (std::size_t k = 0; k < direction_.size(); ++k) own_slope_ += direction_[k] * right_[k] / moving_;
+    slope_.assign(kernel_.near(), machine_.bordered ? direction_[0] : 0.0);
+    rows_.assign(1, own_row_.data()), minus_.assign(1, moving_);
     for (std::size_t k = 0; k < inverse_.set().size(); ++k) {
-      rows_.push_back(machine_.kernel + static_cast<std::size_t>(inverse_.set()[k]) * n);
+      rows_.push_back(kernel_.row(inverse_.set()[k]));
       minus_.push_back(-direction_[k + inverse_.border()]);
     }
-    simd::ops<double>().subtract_rows(slope_.data(), rows_.data(), minus_.data(), rows_.size(), 0, n);
+    simd::ops<double>().subtract_rows(slope_.data(), rows_.data(), minus_.data(), rows_.size(), 0, kernel_.near());
   }
 
-  Event first_event(std::int32_t p, double limit) const {
+  Event first_event(double limit) const {
     Event next{Event::end, 0, limit};
     for (std::size_t k = 0; k < inverse_.set().size(); ++k) {
-      const std::int32_t j = inverse_.set()[k];
-      const double size = machine_.signs[j] * alpha_[j], change = machine_.signs[j] * direction_[k + inverse_.border()];
-      const double room = change < 0 ? size / -change : change > 0 ? (machine_.bounds[j] - size) / change : std::numeric_limits<double>::infinity();
+      const std::size_t j = inverse_.set()[k];
+      const double size = signs_[j] * alpha_[j], change = signs_[j] * direction_[k + inverse_.border()];
+      const double room = change < 0 ? size / -change : change > 0 ? (bounds_[j] - size) / change : std::numeric_limits<double>::infinity();
       if (room < next.step) next = {change < 0 ? Event::meets_zero : Event::meets_bound, k, std::max(0.0, room)};
     }
-    for (std::size_t i = 0; i < machine_.n; ++i) {
-      if (status_[i] != zero && status_[i] != bound) continue;
-      const double side = status_[i] == zero ? machine_.signs[i] : -machine_.signs[i];
-      const double change = side * slope_[i];
-      if (change >= 0 || static_cast<std::int32_t>(i) == p) continue;
-      const double room = std::max(0.0, side * residual_[i]) / -change;
+    for (std::size_t k = 0; k < kernel_.near(); ++k) {
+      if (status_[k] != zero && status_[k] != bound) continue;
+      const double side = status_[k] == zero ? signs_[k] : -signs_[k], change = side * slope_[k];
+      if (change >= 0) continue;
+      const double room = std::max(0.0, side * residual_[k]) / -change;
       // What has just met its bound is exactly there, and rounding must not bring it back.
-      if (room < next.step && (static_cast<std::int32_t>(i) != left_ || room > 0)) next = {Event::enters, i, room};
+      if (room < next.step && (k != left_ || room > 0)) next = {Event::enters, k, room};
     }
     return next;
   }
 
-  void advance(std::int32_t p, double moving, double step) {
+  void advance(double step) {
     for (std::size_t k = 0; k < inverse_.set().size(); ++k) alpha_[inverse_.set()[k]] += step * direction_[k + inverse_.border()];
-    for (std::size_t i = 0; i < machine_.n; ++i) residual_[i] += step * slope_[i];
+    for (std::size_t k = 0; k < kernel_.near(); ++k) residual_[k] += step * slope_[k];
     if (machine_.bordered) intercept_ += step * direction_[0];
+    own_residual_ += step * own_slope_;
     gone_ += step;
-    alpha_[p] = (1.0 - gone_) * moving;
+  }
+
+  // Looks at the residuals that were left aside.
+  End finish(std::size_t p) {
+    alpha_[p] = 0, value_ = own_residual_ + signs_[p];
+    const std::size_t n = kernel_.size(), near = kernel_.near();
+    if (near == n) return End::found;
+    rows_.assign(1, own_row_.data()), minus_.assign(1, moving_);
+    for (std::size_t k = 0; k < near; ++k)
+      if (k != p && alpha_[k] != start_[k]) rows_.push_back(kernel_.row(k)), minus_.push_back(start_[k] - alpha_[k]);
+    for (std::size_t k = near; k < n; ++k) residual_[k] += intercept_ - machine_.intercept;
+    simd::ops<double>().subtract_rows(residual_.data(), rows_.data(), minus_.data(), rows_.size(), near, n);
+    for (std::size_t k = near; k < n; ++k) {
+      const double side = status_[k] == zero ? signs_[k] : status_[k] == bound ? -signs_[k] : 0.0;
+      if (side * residual_[k] < 0) return End::changed_far;
+    }
+    return End::found;
   }
 
   const TrainedMachine& machine_;
-  FreeInverse inverse_;
-  std::vector<double> alpha_, residual_, right_, direction_, slope_, minus_;
+  const OrderedKernel& kernel_;
+  FreeInverse inverse_, inverse_at_start_;
+  std::vector<double> signs_, bounds_, ridge_, start_, residual_at_start_;
+  std::vector<double> alpha_, residual_, right_, direction_, slope_, minus_, own_row_;
   std::vector<const double*> rows_;
-  std::vector<Status> status_;
-  double intercept_ = 0, gone_ = 0;
-  std::int32_t left_ = -1;
+  std::vector<Status> status_, status_at_start_;
+  double intercept_ = 0, gone_ = 0, moving_ = 0, own_residual_ = 0, own_slope_ = 0, value_ = 0;
+  std::size_t left_ = nobody;
 };
 
 }  // namespace widemargin::sensitivity

@@ -67,7 +67,7 @@ class FreeSystem:
         """
         n = len(K)
         if n == 0:
-            return cls(np.empty(0, dtype=np.intp), 0, np.empty((0, 0)), None, 0.0)
+            return cls(np.empty(0, dtype=np.intp), 0, np.empty((0, 0)), np.empty(0) if bordered else None, 0.0)
         shift = float(np.mean(np.diagonal(K))) if bordered else 0.0
         A = np.asfortranarray(K + shift) if bordered else np.array(K, order="F")
         if ridge is not None:
@@ -122,6 +122,10 @@ class FreeSystem:
         """
         if self._ones is None:
             return self.inverse()
+        if not len(self.kept):
+            return np.zeros((1, 1))  # the border alone has no inverse
         weight = self._ones.sum()
         border = self._ones / weight
-        return np.block([[np.array([[self._shift - 1.0 / weight]]), border[np.newaxis]], [border[:, np.newaxis], self.inverse()]])
+        return np.block(
+            [[np.array([[self._shift - 1.0 / weight]]), border[np.newaxis]], [border[:, np.newaxis], self.inverse()]]
+        )

@@ -99,7 +99,8 @@ def leave_one_out(
                 alpha, b = alphas[number], float(found.intercepts[number])
                 machines.append(_without(sensitivity.K, problem, int(p), alpha, b, machine))
             continue
-        one = train(problem.held_out(np.array([p])), np.where(np.arange(len(values)) == p, 0.0, machine.alpha))
+        begun = np.where(np.arange(len(values)) == p, 0.0, machine.alpha)
+        one = Sensitivity(sensitivity.K, train(problem.held_out(np.array([p])), begun)).machine
         values[p] = one.values[p]
         trained, iterations = trained + 1, iterations + one.outcome.iterations
         if keep:

@@ -34,6 +34,13 @@ Matrix = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 
+#: How often variables that left their boxes may be put back to them.
+MOST_CORRECTIONS = 4
+
+#: Coefficients this much smaller than the largest are 0, those this close to their bounds are there.
+ROUNDING = 1e-12
+
+
 @dataclass(frozen=True)
 class PairProblem:
     """Two classes, and the machine that is to separate them.
@@ -132,7 +139,14 @@ def train(
     values = problem.signs - found.gradient + found.intercept
     if ridge is not None:
         values = values - np.where(taking_part, ridge * found.alpha, 0.0)
-    return Machine(problem, found.alpha, found.intercept, values, found.outcome)
+    return Machine(problem, _settled(found.alpha, limits), found.intercept, values, found.outcome)
+
+
+def _settled(alpha: Vector, limits: Vector) -> Vector:
+    """Move coefficients that differ from 0, or from their bounds, by rounding only."""
+    size, little = np.abs(alpha), ROUNDING * float(np.abs(alpha).max(initial=0.0))
+    at_bound = np.isfinite(limits) & (size >= limits - little)
+    return np.where(size <= little, 0.0, np.where(at_bound, np.sign(alpha) * np.where(at_bound, limits, 0.0), alpha))
 
 
 class Sensitivity:
@@ -150,26 +164,31 @@ class Sensitivity:
 
     def __init__(self, K: Matrix, machine: Machine) -> None:
         self.K = K
-        self.free, self.bounded = machine.free, machine.bounded
+        for _ in range(MOST_CORRECTIONS):
+            self._factorise(machine)
+            exact = self._exact(machine)
+            outside = self._outside(exact)
+            if not len(outside):
+                break
+            machine = _put_back(machine, exact, outside)
+        self.machine = machine if len(outside) else exact
+
+    def _factorise(self, machine: Machine) -> None:
         problem = machine.problem
+        self.free, self.bounded = machine.free, machine.bounded
         self._ridge = None if problem.ridge is None else problem.ridge[self.free]
-        among = K[np.ix_(self.free, self.free)]
+        among = self.K[np.ix_(self.free, self.free)]
         self.system = FreeSystem.factorised(among, self._ridge, bordered=problem.fit_intercept)
         self.kept = self.free[self.system.kept]
         self._limits = _limiting(machine) if problem.fit_intercept and not len(self.free) else None
-        self.machine = self._exact(machine)
 
     def _exact(self, machine: Machine) -> Machine:
-        """Solve for the free variables on the sets that were found [section 9.3.1]; keep those that left their box."""
+        """Solve for the free variables on the sets that were found [section 9.3.1]."""
         problem, alpha, b = machine.problem, machine.alpha.copy(), machine.intercept
-        held = np.setdiff1d(machine.support, self.kept)
-        right = problem.signs[self.free] - self.K[np.ix_(self.free, held)] @ alpha[held]
         if len(self.kept):
+            held = np.setdiff1d(machine.support, self.kept)
+            right = problem.signs[self.free] - self.K[np.ix_(self.free, held)] @ alpha[held]
             found, last = self.system.solve(right, -float(alpha[held].sum()))
-            signed = found[self.system.kept] * problem.signs[self.kept]
-            limit = np.inf if problem.squared else problem.bounds[self.kept]
-            if not ((signed >= 0) & (signed <= limit)).all():
-                return machine
             alpha[self.kept] = found[self.system.kept]
             b = float(last) if problem.fit_intercept else 0.0
         support = np.flatnonzero(alpha)
@@ -177,6 +196,12 @@ class Sensitivity:
         if self._limits is not None:
             b = float(np.mean(problem.signs[self._limits] - values[self._limits]))
         return Machine(problem, alpha, b, values + b, machine.outcome)
+
+    def _outside(self, exact: Machine) -> NDArray[np.intp]:
+        """Return the free variables that left their boxes: training had not told them from those at a bound."""
+        size = exact.problem.signs[self.kept] * exact.alpha[self.kept]
+        limit = np.inf if exact.problem.squared else exact.problem.bounds[self.kept]
+        return self.kept[(size < 0) | (size > limit)]
 
     def adjoint(self, of_values: Vector, of_coefficients: Vector | None = None) -> Adjoint:
         """Return what dL = of_values' df + of_coefficients' da means for the kernel and for C.
@@ -224,6 +249,14 @@ class Adjoint:
         """Hand the weights to a kernel: ``pull_back(W, rows, columns)`` for the rows and columns where W is not 0."""
         rows, columns = np.flatnonzero(self.left), np.flatnonzero(self.right)
         return pull_back(np.outer(self.left[rows], self.right[columns]), rows, columns)
+
+
+def _put_back(machine: Machine, exact: Machine, outside: NDArray[np.intp]) -> Machine:
+    """Put variables to the bounds that they have left."""
+    alpha, problem = machine.alpha.copy(), machine.problem
+    negative = problem.signs[outside] * exact.alpha[outside] < 0
+    alpha[outside] = np.where(negative, 0.0, problem.signs[outside] * problem.bounds[outside])
+    return replace(machine, alpha=alpha)
 
 
 def _limiting(machine: Machine) -> NDArray[np.intp]:

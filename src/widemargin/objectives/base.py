@@ -130,7 +130,8 @@ class Evaluated:
     c_slope : float, optional
         Derivative with respect to log C.
     higher : tuple of floats
-        Second and third derivative with respect to the scale of the kernel, for line searches that use them.
+        First, second and third derivative with respect to p itself (not its logarithm), for kernels exp(-p D) with D
+        free of parameters; empty for others. Line searches of second order use them.
     effort : Effort
     state : object
         Where the machines of the next evaluation may start; None if there are none.
