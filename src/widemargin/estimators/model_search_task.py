@@ -16,8 +16,7 @@ from widemargin.estimators.search_data import machine_of
 from widemargin.estimators.search_metadata import FitParameters
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import is_numeric
-from widemargin.kernels import Gaussian, Kernel, jaakkola_gamma
-from widemargin.kernels.base import as_examples
+from widemargin.kernels import Kernel, as_kernel, jaakkola_gamma
 from widemargin.objectives import Objective, Task
 from widemargin.study.point_evaluation import Stop
 
@@ -55,14 +54,8 @@ def kernel_of(machine: Any) -> Kernel:
     >>> kernel_of(SVC(gamma=0.5)), kernel_of(SVC())
     (Gaussian(gamma=0.5), Gaussian())
     """
-    if isinstance(machine.kernel, Kernel):
-        return machine.kernel
-    if machine.kernel == "rbf":
-        return Gaussian(None if isinstance(machine.gamma, str) else float(machine.gamma))
-    raise ValueError(
-        f"ModelSearch needs a kernel with parameters and their derivatives; kernel={machine.kernel!r} is none, "
-        "'rbf' and the objects in widemargin.kernels are."
-    )
+    gamma = None if isinstance(machine.gamma, str) else float(machine.gamma)
+    return as_kernel(machine.kernel, gamma=gamma, coef0=float(machine.coef0), degree=int(machine.degree))
 
 
 def require_machine(estimator: Any, objective: Objective) -> None:
@@ -113,14 +106,15 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, stop: Stop)
         X = clone(estimator)[:-1].fit_transform(X, y, **given.of_steps)
     machine = clone(machine_of(estimator))
     X, targets, weights = machine._check_training_data(X, y, given.weights)
-    examples = X
-    if is_numeric(X):
-        require_magnitude(X)
-        examples = as_examples(X)
     is_classifier = isinstance(machine, SVC)
     n_classes = len(machine.classes_) if is_classifier else 0
-    gamma = jaakkola_gamma(examples, targets if is_classifier else None, weights)
-    kernel = kernel_of(machine).fitted(examples, gamma=gamma, weights=weights)
+    kernel = kernel_of(machine)
+    examples = kernel.examples(X)
+    gamma = None
+    if is_numeric(X):
+        require_magnitude(X)
+        gamma = jaakkola_gamma(examples, targets if is_classifier else None, weights)
+    kernel = kernel.fitted(examples, gamma=gamma, weights=weights)
     unit = 1.0 if is_classifier else float(np.std(targets)) or 1.0
     task = Task(
         examples,
