@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.datasets import make_classification, make_friedman1
 
 from widemargin import ModelSearch
+from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective, Task
 from widemargin.search.strategies import Ask, Space, Strategy, StrategyRun, Told
 
 
@@ -97,3 +98,59 @@ def same_searches(one: ModelSearch, other: ModelSearch) -> None:
     assert one.ended_ == other.ended_
     assert one.notes_ == other.notes_
     assert one.edges_ == other.edges_
+
+
+class Remembering(Objective):
+    """A bowl whose value depends on where evaluations started, more than any machine's would: resumes have to be exact.
+
+    Each evaluation is noted in `calls`, as (point, whether it started from nothing).
+    """
+
+    name = "remembering"
+
+    def __init__(self, random: bool = False, calls: list[Any] | None = None) -> None:
+        self.deterministic = not random
+        self.calls = calls
+
+    def __reduce__(self) -> Any:
+        return Remembering, (not self.deterministic,)  # calls are not part of what it is
+
+    def __deepcopy__(self, memo: Any) -> Remembering:
+        return Remembering(not self.deterministic, self.calls)
+
+    def bind(self, task: Task) -> BoundObjective:
+        return _Remembering(task, self.calls)
+
+
+class _Remembering(BoundObjective):
+    def __init__(self, task: Task, calls: list[Any] | None) -> None:
+        self._task, self._calls = task, calls
+
+    def evaluate(
+        self,
+        kernel: Any,
+        C: float,
+        *,
+        gradient: bool = True,
+        generator: np.random.Generator | None = None,
+        state: Any = None,
+        part: int | None = None,
+    ) -> Evaluated:
+        self._task.poll()
+        if self._calls is not None:
+            self._calls.append((kernel.theta.tolist(), state is None))
+        theta, price = kernel.theta, math.log(C)
+        memory = 0.0 if state is None else state
+        noise = 0.0 if generator is None else float(generator.normal())
+        value = float((theta - 1.0) @ (theta - 1.0) + (price + 1.0) ** 2 + 0.01 * memory + 0.01 * noise)
+        slopes = 2.0 * (theta - 1.0) + 0.01 * noise + 1e-3 * memory
+        notes = ("far away",) if value > 4.0 else ()
+        found = math.sin(100.0 * value) + 0.5 * memory
+        return Evaluated(
+            value,
+            slopes if gradient else None,
+            2.0 * (price + 1.0) if gradient else None,
+            effort=Effort(1, 2, 3, 4),
+            state=found,
+            notes=notes,
+        )
