@@ -17,6 +17,7 @@ from widemargin.estimators.search_metadata import FitParameters
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import is_numeric
 from widemargin.kernels import Kernel, as_kernel, jaakkola_gamma
+from widemargin.kernels.rows import count
 from widemargin.objectives import Objective, Task
 from widemargin.study.point_evaluation import Stop
 
@@ -106,6 +107,8 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, stop: Stop)
         X = clone(estimator)[:-1].fit_transform(X, y, **given.of_steps)
     machine = clone(machine_of(estimator))
     X, targets, weights = machine._check_training_data(X, y, given.weights)
+    if count(X) < 2:
+        raise ValueError("X holds n_samples=1 row; parameters can be chosen for two or more only.")
     is_classifier = isinstance(machine, SVC)
     n_classes = len(machine.classes_) if is_classifier else 0
     kernel = kernel_of(machine)
