@@ -12,6 +12,7 @@ from widemargin.testing.checks import (
     objective,
 )
 from widemargin.testing.contracts import kernel_contract, solver_contract
+from widemargin.testing.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one
 from widemargin.testing.oracles import (
     kernel_matrix,
     mirror,
@@ -41,6 +42,8 @@ __all__ = [
     "chess_board_case",
     "classification_case",
     "duality_gap",
+    "fuzzy_one_against_all",
+    "fuzzy_one_versus_one",
     "intercept",
     "kernel_contract",
     "kernel_matrix",
