@@ -13,6 +13,7 @@ from widemargin.testing.checks import (
 )
 from widemargin.testing.contracts import kernel_contract, solver_contract
 from widemargin.testing.kernels import kernel_object_contract, naive_values
+from widemargin.testing.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one
 from widemargin.testing.objectives import ObjectiveContract
 from widemargin.testing.oracles import (
     kernel_matrix,
@@ -51,6 +52,8 @@ __all__ = [
     "chess_board_case",
     "classification_case",
     "duality_gap",
+    "fuzzy_one_against_all",
+    "fuzzy_one_versus_one",
     "intercept",
     "kernel_contract",
     "kernel_matrix",
