@@ -100,15 +100,15 @@ class StrategyContract:
         Of the problems; 1 for strategies that search along one parameter.
     precision, noisy_precision : float
         How near the end of a run has to come to the minimum of a quadratic, without and with noise.
-    noise : float, default=0.5
-        Standard deviation of the noise, the quadratic's curvatures being about 1.
+    noise : float, default=0.1
+        Standard deviation of the noise of value and gradient; the quadratic's curvatures are 1 to 2.
     """
 
     strategy: ClassVar[Strategy]
     n_dims: ClassVar[int] = 2
     precision: ClassVar[float] = 0.01
-    noisy_precision: ClassVar[float] = 0.2
-    noise: ClassVar[float] = 0.5
+    noisy_precision: ClassVar[float] = 0.3
+    noise: ClassVar[float] = 0.1
 
     @classmethod
     def check(cls) -> None:

@@ -13,6 +13,8 @@ from widemargin.testing.strategies import Bowl, StrategyContract, minimise
 
 class TestContract(StrategyContract):
     strategy = NoisyRprop(evaluations=4000)
+    noise = 0.5
+    noisy_precision = 0.1
 
 
 def everywhere(start):
