@@ -149,6 +149,10 @@ def test_a_space_of_nested_names_and_vectors() -> None:
     assert found.best_params_["kernel"].k1.gamma == 0.3
     gammas = found.best_params_["kernel"].k2.gammas
     assert ((gammas > 0.0999) & (gammas < 0.4001)).all()
+    best = int(np.argmax(found.trace_["value"]))
+    assert [found.trace_[best][name] for name in found.trace_.names] == pytest.approx(gammas, rel=1e-14)
+    assert found.best_value_ == pytest.approx(polarization(found.best_params_["kernel"], X, y), rel=1e-12)
+    assert len(set(gammas)) > 1
     same_searches(search(machine, space={"kernel__k2__gammas": (0.1, 0.4)}).fit(X, y), found)
     # Bounds of the kernel as it was given are kept.
     assert found.best_params_["kernel"].k2.gammas_bounds == kernels.DiagonalGaussian().gammas_bounds
@@ -320,6 +324,17 @@ def test_a_point_that_was_never_asked_for_is_evaluated() -> None:
     assert last["value"] == found.best_value_
     assert last["gamma"] == pytest.approx(found.best_params_["gamma"], rel=1e-15)
     assert np.isnan(last["gradient_norm"])
+
+
+def test_every_evaluation_has_random_numbers_of_its_own() -> None:
+    X, y = two_classes()
+    noisy = search(objective=Remembering(random=True), random_state=7).fit(X, y)
+    gamma, price = np.log(noisy.trace_["gamma"][0]), np.log(noisy.trace_["C"][0])
+    drawn = float(np.random.default_rng([7, 0]).normal())
+    assert noisy.trace_["value"][0] == pytest.approx((gamma - 1) ** 2 + (price + 1) ** 2 + 0.01 * drawn, rel=1e-12)
+    gamma, price = np.log(noisy.trace_["gamma"][16]), np.log(noisy.trace_["C"][16])  # starts from nothing, too
+    drawn = float(np.random.default_rng([7, 16]).normal())
+    assert noisy.trace_["value"][16] == pytest.approx((gamma - 1) ** 2 + (price + 1) ** 2 + 0.01 * drawn, rel=1e-12)
 
 
 def test_random_states() -> None:
