@@ -208,15 +208,17 @@ class PointEvaluator:
         }
         try:
             while left:
-                done, left = wait(left, return_when=FIRST_COMPLETED)
-                yield from [one.result() for one in done if one.exception() is None]
+                done, _ = wait(left, return_when=FIRST_COMPLETED)
                 for one in done:
-                    one.result()
+                    yield one.result()
+                    left.remove(one)
         except BaseException as error:
             self._stop.request(INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED)
             for one in left:
                 one.cancel()
             wait(left)
+            if not isinstance(error, GeneratorExit):
+                yield from [one.result() for one in left if not one.cancelled() and one.exception() is None]
             raise
 
     def _regain(self) -> None:
@@ -248,6 +250,11 @@ class PointEvaluator:
         if not wanted.gradient:
             return None, ()
         if wanted.higher:
+            if not found.higher:
+                raise ValueError(
+                    f"objective={self._objective.name!r} has no derivatives of higher order with respect to what is "
+                    "searched here, which the strategy needs; 'class-distance' has them for kernels of one scale."
+                )
             first, *others = found.higher
             return np.array([first]), tuple(map(float, others))
         slopes, slope = found.gradient, found.c_slope

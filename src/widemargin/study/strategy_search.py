@@ -74,6 +74,8 @@ class StrategySearch:
                 if self.max_evaluations is not None and self.n_told + len(asks) > self.max_evaluations:
                     self.ended, self.cut_short = f"max_evaluations={self.max_evaluations} reached", False
                     return
+                if self.evaluator.n_parts == 1:
+                    asks = [Ask(ask.point) for ask in asks]
                 found = self._evaluated(asks, shown)
                 self.strategy.tell([self._as_told(one) for one in found])
                 self.n_told += len(found)
