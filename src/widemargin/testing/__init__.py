@@ -22,6 +22,7 @@ from widemargin.testing.oracles import (
     unmirror,
     vote_one_versus_one,
 )
+from widemargin.testing.probabilities import couple_slowly, favour_slowly, platt_likelihood, slope_likelihood
 from widemargin.testing.problems import (
     Case,
     chess_board_case,
@@ -41,7 +42,9 @@ __all__ = [
     "check_solution",
     "chess_board_case",
     "classification_case",
+    "couple_slowly",
     "duality_gap",
+    "favour_slowly",
     "fuzzy_one_against_all",
     "fuzzy_one_versus_one",
     "intercept",
@@ -52,9 +55,11 @@ __all__ = [
     "many_class_points",
     "mirror",
     "objective",
+    "platt_likelihood",
     "predict_one_versus_one",
     "project",
     "regression_case",
+    "slope_likelihood",
     "small_cases",
     "solve_exactly",
     "solver_contract",
