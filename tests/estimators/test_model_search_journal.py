@@ -128,7 +128,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
             while not heard.startswith("done"):
                 nursery.begin(f"{strategy} {journal}")
                 child = int(nursery.hear().removeprefix("pid "))
-                if len(lengths) < 6:
+                if len(lengths) < 4:
                     time.sleep(moments.uniform(0.0, 0.1))
                     with suppress(ProcessLookupError):  # it may have been faster
                         os.kill(child, signal.SIGKILL)
