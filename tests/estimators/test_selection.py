@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import Pipeline
 
 from widemargin import SVC, SVR, datasets, select
-from widemargin.estimators import WorkReport, selection
+from widemargin.estimators import WorkReport, search_growth, selection
 
 X, Y = datasets.twonorm(150, random_state=0)
 
