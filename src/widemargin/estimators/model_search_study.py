@@ -199,9 +199,10 @@ class ModelStudy:
 
     def _point(self, search: StrategySearch) -> Vector:
         """Return what the search chooses; raise an error if it has nothing to choose from."""
-        if np.isfinite(search.trace["value"]).any():
-            return search.chosen()
-        if search.trace.n_evaluations:
+        point = search.chosen()
+        if point is not None:
+            return point
+        if search.n_told:
             raise RuntimeError(
                 f"objective={self.objective.name!r} has no finite value at any of the {search.trace.n_evaluations} "
                 "points that were looked at; scale X, or begin elsewhere."
