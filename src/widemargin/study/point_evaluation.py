@@ -83,6 +83,13 @@ class Stop:
         return math.inf if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
 
 
+def why_ended(error: BaseException) -> str:
+    """Say how a search ends with an error: machines that run out of time say so before anybody has asked them to."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return TIME_IS_UP if isinstance(error, CutShortError) else FAILED
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What a strategy wants to know at a point.
@@ -215,7 +222,7 @@ class PointEvaluator:
                     yield one.result()
                     left.remove(one)
         except BaseException as error:
-            self._stop.request(INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED)
+            self._stop.request(why_ended(error))
             for one in left:
                 one.cancel()
             wait(left)

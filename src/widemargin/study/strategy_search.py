@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.objectives import CutShortError
 from widemargin.search.strategies import Ask, StrategyRun, Told
 from widemargin.study.finding_log import FindingLog
-from widemargin.study.point_evaluation import Finding, PointEvaluator, Stop, Vector
+from widemargin.study.point_evaluation import Finding, PointEvaluator, Stop, Vector, why_ended
 from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, STOPPED, Progress, SilentProgress
 from widemargin.study.trace import Trace
 
@@ -80,8 +80,9 @@ class StrategySearch:
                 if self.stop.reason is not None:
                     raise CutShortError(self.stop.reason)
             self.ended, self.cut_short = self.strategy.reason or FINISHED, False
-        except CutShortError:
-            self.ended = self.stop.reason or FAILED
+        except CutShortError as error:
+            self.stop.request(why_ended(error))
+            self.ended = str(self.stop.reason)
         except KeyboardInterrupt:
             self.stop.reason = self.ended = INTERRUPTED
         finally:
@@ -166,8 +167,8 @@ class StrategySearch:
             try:
                 found = self.evaluator.value_at(self.n_told, point)
             except (CutShortError, KeyboardInterrupt) as error:
-                self.stop.request(INTERRUPTED)
-                self.ended, self.cut_short = self.stop.reason or str(error), True
+                self.stop.request(why_ended(error))
+                self.ended, self.cut_short = str(self.stop.reason), True
                 return float("nan")
             self.log.add(found, chosen=True)
         self._keep(found)
