@@ -85,7 +85,7 @@ def test_points_outside_fail():
             inside = np.clip(first.point + 0.01, self.space.lower, self.space.upper + 0.01 * (self.space.upper < 4))
             return [Ask(inside), *others]
 
-    fails(Restless, "a parameter between equal bounds must stay")
+    fails(Restless, "parameters between equal bounds must stay")
 
 
 def test_parts_that_do_not_exist_fail():

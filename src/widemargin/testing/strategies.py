@@ -183,15 +183,17 @@ class StrategyContract:
             assert np.array_equal(run.best, space.clipped(run.best)), f"the best point must lie inside, not {run.best}."
 
     def leaves_parameters_alone_whose_bounds_are_equal(self) -> None:
-        """Require that the last of several parameters stays where its bounds hold it."""
+        """Require that parameters stay where their bounds hold them: all of them, or the last of several."""
+        space = self._space()
+        run = self._begin(space=Space(space.start, space.start, space.start), max_evaluations=60)
+        points = [ask.point for asks, _ in minimise(run, self._bowl()) for ask in asks]
+        held = all(np.array_equal(point, space.start) for point in (*points, run.best))
+        assert held, "parameters between equal bounds must stay."
         if self.n_dims == 1:
             return
-        space = self._space()
-        held = np.arange(self.n_dims) == self.n_dims - 1
-        held_space = Space(
-            np.where(held, 1.5, space.start), np.where(held, 1.5, space.lower), np.where(held, 1.5, space.upper)
-        )
-        run = self._begin(space=held_space)
+        last = np.arange(self.n_dims) == self.n_dims - 1
+        start, lower, upper = (np.where(last, 1.5, vector) for vector in (space.start, space.lower, space.upper))
+        run = self._begin(space=Space(start, lower, upper))
         points = [ask.point for asks, _ in minimise(run, self._bowl()) for ask in asks]
         assert all(point[-1] == 1.5 for point in (*points, run.best)), "a parameter between equal bounds must stay."
         away = float(np.abs(run.best - 0.7)[:-1].max())

@@ -58,7 +58,8 @@ class SecondOrder(Strategy):
     ----------
     start : float, optional
         p to begin with; that of the space if not given. On distances between class centres it matters little: in 170
-        problems of 15 data sets, scaled as in the paper, starts between 1e-4 and 1e4 took at most 10 iterations.
+        problems (up to 300 rows of 17 data sets, scaled as in the paper) starts between 1e-4 and 1e4 took at most 10
+        iterations, 5 on average.
     factor : float, default=10.0
     tolerance : float, default=1e-5
     iterations : int, default=30
