@@ -17,7 +17,6 @@ from widemargin.search.strategies.base import (
     StrategyRun,
     Told,
     Vector,
-    evaluations_allowed,
     require,
 )
 
@@ -97,8 +96,8 @@ class SecondOrder(Strategy):
         """Start a run of all parts; it draws no random numbers."""
         if space.n_dims != 1:
             raise ValueError(f"strategy={self.name!r} searches along one parameter; the space has {space.n_dims}.")
-        budget = evaluations_allowed(self.iterations * n_parts, max_evaluations, 0)
-        return _Run(self, space, n_parts, budget)
+        own = self.iterations * n_parts
+        return _Run(self, space, n_parts, own if max_evaluations is None else min(own, max_evaluations))
 
 
 class _Run(CountedRun):
