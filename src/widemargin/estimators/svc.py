@@ -16,6 +16,7 @@ from widemargin.kernels.rows import KernelCallable
 from widemargin.machines.classifier import LARGEST_RIDGE, Pair, PairSolution, solve_pairs, starting_points
 from widemargin.machines.dual import SOLVERS, SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
+from widemargin.machines.one_against_all import solve_against_all
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -270,25 +271,26 @@ class SVC(MultiClassClassifier):
     def _solve(
         self, rows: RowSource, labels: NDArray[np.intp], bounds: Vector, *, stop: StopRule, options: SolverOptions
     ) -> list[PairSolution]:
-        # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
-        n_classes, starts = len(self.classes_), self._starts(bounds, follow=self.loss == "hinge")
         problems = self._problems(labels, bounds)
+        # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
+        common: dict[str, Any] = {"starts": self._starts(bounds, follow=self.loss == "hinge")}
+        solve_problems: Any = solve_pairs
         if self.solver == "mdm":
-            named = replace(options, solver="mdm" if self.acceleration is None else "accelerated-mdm")
-            return solve_minimum_norm_pairs(
-                rows, labels, n_classes, bounds, stop=stop, options=named, starts=starts, problems=problems
+            options = replace(options, solver="mdm" if self.acceleration is None else "accelerated-mdm")
+            solve_problems = solve_minimum_norm_pairs
+        else:
+            common |= {"squared": self.loss == "squared_hinge", "fit_intercept": bool(self.fit_intercept)}
+
+        def solve(rows: RowSource, own: Any, stop: StopRule, options: SolverOptions) -> list[PairSolution]:
+            found: list[PairSolution] = solve_problems(
+                rows, labels, len(self.classes_), bounds, stop=stop, options=options, problems=own, **common
             )
-        return solve_pairs(
-            rows,
-            labels,
-            n_classes,
-            bounds,
-            stop=stop,
-            options=options,
-            starts=starts,
-            squared=self.loss == "squared_hinge",
-            fit_intercept=bool(self.fit_intercept),
-            problems=problems,
+            return found
+
+        if problems is None or self.kernel == "precomputed":
+            return solve(rows, problems, stop, options)
+        return solve_against_all(
+            solve, rows, problems, stop=stop, options=options, of_examples=not callable(self.kernel)
         )
 
     def _starting_points(self, machines: list[PairSolution], bounds: Vector) -> dict[Pair, Vector]:

@@ -195,7 +195,9 @@ class Sensitivity:
         """Solve for the free variables on the sets that were found [section 9.3.1]."""
         problem, alpha, b = machine.problem, machine.alpha.copy(), machine.intercept
         if len(self.kept):
-            held = np.setdiff1d(machine.support, self.kept)
+            rest = alpha.copy()
+            rest[self.kept] = 0.0
+            held = np.flatnonzero(rest)
             right = problem.signs[self.free] - self.K[np.ix_(self.free, held)] @ alpha[held]
             found, last = self.system.solve(right, -float(alpha[held].sum()))
             alpha[self.kept] = found[self.system.kept]

@@ -167,7 +167,7 @@ class HeldOutObjective(BoundObjective):
         judge = log_likelihood if self.loss == "likelihood" else smooth_errors
         total = _OfSplit(0.0, 0.0, begun, effort, np.zeros(values.kernel.n_dims))
         for pair, machine in zip(task.pairs, machines, strict=True):
-            rows = test[np.isin(task.y[test], pair)]
+            rows = test[(task.y[test] == pair[0]) | (task.y[test] == pair[1])]
             weights = task.weights[rows]
             if not gradient:
                 one = judge(machine.values[rows], machine.problem.signs[rows], weights)

@@ -208,15 +208,17 @@ class PointEvaluator:
         }
         try:
             while left:
-                done, left = wait(left, return_when=FIRST_COMPLETED)
-                yield from [one.result() for one in done if one.exception() is None]
+                done, _ = wait(left, return_when=FIRST_COMPLETED)
                 for one in done:
-                    one.result()
+                    yield one.result()
+                    left.remove(one)
         except BaseException as error:
             self._stop.request(INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED)
             for one in left:
                 one.cancel()
             wait(left)
+            if not isinstance(error, GeneratorExit):
+                yield from [one.result() for one in left if not one.cancelled() and one.exception() is None]
             raise
 
     def _regain(self) -> None:
