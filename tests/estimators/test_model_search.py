@@ -44,7 +44,7 @@ def test_a_kernel_by_name() -> None:
     start = kernels.jaakkola_gamma(X, y)
     assert found.trace_[0]["gamma"] == pytest.approx(start, rel=1e-15)
     assert found.best_value_ > polarization(kernels.Gaussian(start), X, y)
-    assert found.best_estimator_.gamma == found.best_params_["gamma"]
+    assert found.best_estimator_.kernel_ == kernels.Gaussian(found.best_params_["gamma"])
     alone = SVC(**found.best_params_).fit(X, y)
     np.testing.assert_array_equal(found.decision_function(X), alone.decision_function(X))
 
@@ -60,6 +60,7 @@ def test_a_kernel_object() -> None:
     best = int(np.argmax(found.trace_["value"][found.trace_["stage"] == "search"]))
     assert [found.trace_[best][f"gammas[{k}]"] for k in range(4)] == pytest.approx(kernel.gammas, rel=1e-14)
     assert found.best_value_ == polarization(kernel, X, y)
+    np.testing.assert_array_equal(found.best_estimator_.kernel_.gammas, kernel.gammas)
     np.testing.assert_array_equal(found.predict(X), found.best_estimator_.predict(X))
 
 

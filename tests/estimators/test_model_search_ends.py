@@ -23,13 +23,13 @@ PROMPTLY = 0.5
 
 
 class Pending(Objective):
-    """Takes long from some evaluation on, but for its polls; may call somebody before."""
+    """Takes long from some evaluation on, but for its polls; may call somebody before. It may have several parts."""
 
     name = "pending"
     needs_machine = False
 
-    def __init__(self, quick: int, chooses_c: bool = True, then: Any = None) -> None:
-        self.quick, self.chooses_c, self.then = quick, chooses_c, then
+    def __init__(self, quick: int, chooses_c: bool = True, then: Any = None, parts: int = 1) -> None:
+        self.quick, self.chooses_c, self.then, self.parts = quick, chooses_c, then, parts
 
     def __deepcopy__(self, memo: Any) -> Pending:
         return self
@@ -41,6 +41,7 @@ class Pending(Objective):
 class _Pending(BoundObjective):
     def __init__(self, task: Task, rule: Pending) -> None:
         self._task, self._rule, self._lock, self._count = task, rule, threading.Lock(), 0
+        self.n_parts = rule.parts
 
     def evaluate(self, kernel: Any, C: float, *, gradient: bool = True, **how: Any) -> Evaluated:
         with self._lock:
@@ -54,7 +55,8 @@ class _Pending(BoundObjective):
                 self._task.poll()
                 time.sleep(0.001)
         value = float(kernel.theta @ kernel.theta)
-        return Evaluated(value, 2 * kernel.theta if gradient else None, 0.0 if gradient else None)
+        higher = (1.0, 2.0, 3.0) if gradient else ()
+        return Evaluated(value, 2 * kernel.theta if gradient else None, 0.0 if gradient else None, higher=higher)
 
 
 def search(objective: Any, **how: Any) -> ModelSearch:
@@ -91,6 +93,12 @@ def test_no_time_for_anything() -> None:
     for limit, objective in [(1e-9, "span"), (0.05, Pending(0)), (1e-9, "class-distance")]:
         with pytest.raises(TimeoutError, match=f"max_time={limit!r} ended before any evaluation was finished"):
             search(objective, max_time=limit).fit(X, y)
+
+
+def test_parts_of_an_answer_are_no_answer() -> None:
+    limited = ModelSearch(SVC(), objective=Pending(2, False, parts=3), strategy="newton", max_time=0.1)
+    with pytest.raises(TimeoutError, match="before any evaluation was finished"):
+        limited.fit(*two_classes())
 
 
 def test_time_that_suffices_changes_nothing() -> None:
@@ -257,6 +265,19 @@ def test_progress_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "widemargin"):
         search(Remembering(), progress="log").fit(X, y)
     assert caplog.messages[-1].startswith("20 of 20 evaluations after <1 s, best value ")
+
+
+def test_a_display_that_has_enough_ends_other_threads_too() -> None:
+    class Enough(Watch):
+        def advance(self, *what: Any) -> None:
+            self.at = time.perf_counter()
+            raise KeyboardInterrupt
+
+    shown = Enough()
+    stopped = search(Pending(1), strategy=Downhill(at_once=3), n_jobs=3, random_state=0, progress=shown)
+    with pytest.warns(UnfinishedSearchWarning, match=r"\(interrupted\) after 1 evaluation of"):
+        stopped.fit(*two_classes())
+    assert time.perf_counter() - shown.at < PROMPTLY
 
 
 def test_a_display_that_fails_ends_the_search() -> None:
