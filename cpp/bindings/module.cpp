@@ -204,6 +204,7 @@ NB_MODULE(_core, m) {
 
   nb::class_<Source>(m, "RowSource")
       .def_prop_ro("size", [](const Source& s) { return s.rows->size(); })
+      .def_prop_ro("of_examples", [](const Source& s) { return s.kernel != nullptr; })
       .def("diagonal", [](const Source& s) {
         std::vector<double> values(s.rows->size());
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = s.rows->diagonal(static_cast<Id>(i));

@@ -289,9 +289,7 @@ class SVC(MultiClassClassifier):
 
         if problems is None or self.kernel == "precomputed":
             return solve(rows, problems, stop, options)
-        return solve_against_all(
-            solve, rows, problems, stop=stop, options=options, of_examples=not callable(self.kernel)
-        )
+        return solve_against_all(solve, rows, problems, stop=stop, options=options)
 
     def _starting_points(self, machines: list[PairSolution], bounds: Vector) -> dict[Pair, Vector]:
         return starting_points(machines, len(bounds))

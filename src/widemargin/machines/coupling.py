@@ -60,7 +60,7 @@ def coupled(pairs: Matrix, n_classes: int) -> Matrix:
             Q[:, i, j] = Q[:, j, i] = -wins * loses
         solved = np.linalg.solve(Q + 1.0, np.ones((len(some), n_classes, 1)))[..., 0]
         found[begin : begin + step] = np.maximum(solved, 0.0)
-    return found / found.sum(axis=1, keepdims=True)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def shared(classes: Matrix) -> Matrix:

@@ -37,7 +37,7 @@ MOST_STEPS = 100
 #: Added to the diagonal of second derivatives, so that they can be inverted [Lin2007, section 2].
 LEAST_CURVATURE = 1e-12
 
-#: What a step must gain, as a share of what its slope promises, and the shortest one that is tried [Lin2007, section 2].
+#: What a step must gain, as a share of what its slope promises, and the shortest one tried [Lin2007, section 2].
 SUFFICIENT_GAIN, SHORTEST_STEP = 1e-4, 1e-10
 
 #: A step that promises to gain less than this, relative to the cost, is the last one: the next would gain its square.

@@ -24,7 +24,7 @@ def slope_likelihood(slope: float, values: ArrayLike, signs: ArrayLike, weights:
 
 
 def platt_likelihood(slope: float, offset: float, values: ArrayLike, signs: ArrayLike, weights: ArrayLike) -> float:
-    """Expected log-likelihood under Platt's targets [Platt1999, section 2.2] of P(+1 | f) = 1 / (1 + exp(-(s f + r))).
+    """Log-likelihood that Platt's targets [Platt1999, section 2.2] let expect of P(+1 | f) = 1 / (1 + exp(-(s f + r))).
 
     Examples
     --------

@@ -17,7 +17,7 @@ from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.search_starts import Start
 from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
-from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
+from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.estimators.svc import SVC
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution

@@ -14,7 +14,7 @@ from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.regressor import KernelRegressor, warn_of_missing_tube
 from widemargin.estimators.search_starts import Start
 from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
-from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
+from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
