@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from benchmarks.papers import (
+    abe_tables,
     barbero_table_2,
+    glasmachers_section_11_4,
     glasmachers_table_6_2,
     glasmachers_table_6_3,
     glasmachers_table_7_2,
@@ -29,7 +31,9 @@ class Table(Protocol):
 TABLES = {
     module.__name__.rpartition(".")[2]: cast(Table, module)
     for module in (
+        abe_tables,
         barbero_table_2,
+        glasmachers_section_11_4,
         glasmachers_table_6_2,
         glasmachers_table_6_3,
         glasmachers_table_7_2,

@@ -15,6 +15,7 @@
 #include "bindings/chains.hpp"
 #include "bindings/problems.hpp"
 #include "bindings/row_problems.hpp"
+#include "bindings/sensitivity.hpp"
 #include "bindings/sources.hpp"
 #include "core/blas.hpp"
 #include "core/decision.hpp"
@@ -259,6 +260,13 @@ NB_MODULE(_core, m) {
            "source"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
            "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 16>())
       .def("advance", &HeldRowChain::advance, "links"_a);
+  nb::class_<LeftOut>(m, "LeftOut")
+      .def_ro("values", &LeftOut::values, nb::rv_policy::automatic)
+      .def_ro("found", &LeftOut::found, nb::rv_policy::automatic)
+      .def_ro("intercepts", &LeftOut::intercepts, nb::rv_policy::automatic)
+      .def_ro("alphas", &LeftOut::alphas, nb::rv_policy::automatic);
+  m.def("leave_one_out", &leave_one_out, "kernel"_a, "signs"_a, "bounds"_a, "ridge"_a, "alpha"_a, "residual"_a, "intercept"_a, "bordered"_a, "free"_a, "inverse"_a,
+        "examples"_a, "keep"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("same_solution", &same_solution, "before"_a, "link"_a, "alpha"_a);
   m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
 

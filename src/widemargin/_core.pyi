@@ -106,6 +106,34 @@ class SolvedLink(Solved):
     @property
     def repeated(self) -> bool: ...
 
+class LeftOut:
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def found(self) -> NDArray[np.uint8]: ...
+    @property
+    def intercepts(self) -> NDArray[np.float64]: ...
+    @property
+    def alphas(self) -> NDArray[np.float64]: ...
+
+def leave_one_out(
+    kernel: NDArray[np.float64],
+    signs: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    ridge: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    intercept: float,
+    bordered: bool,
+    free: NDArray[np.int32],
+    inverse: NDArray[np.float64],
+    examples: NDArray[np.int32],
+    keep: bool,
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> LeftOut: ...
+
 class Chain:
     def __init__(
         self,

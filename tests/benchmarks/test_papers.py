@@ -4,6 +4,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.papers import (
     barbero_table_2,
+    glasmachers_section_11_4,
     glasmachers_table_6_3,
     glasmachers_table_7_2,
     kernel_reuse,
@@ -194,3 +195,23 @@ def test_timm_transform_verdict_depends_on_both_directions():
 def test_timm_figure_1_says_what_is_missing(tmp_path, capsys):
     main(["timm_figure_1", "--data", str(tmp_path)])
     assert "banana: skipped. The data folder" in capsys.readouterr().out
+
+
+def test_section_11_4_short_and_drawn(tmp_path, capsys):
+    figure = tmp_path / "noise.png"
+    main(["glasmachers_section_11_4", "--evaluations", "2000", "--trials", "3", "--plot", str(figure)])
+    printed = capsys.readouterr().out
+    assert "2,000" in printed
+    assert "f1: pass" in printed
+    assert "f3: FAIL" in printed
+    assert figure.stat().st_size > 10_000
+
+
+def test_section_11_4_verdicts_depend_on_the_worst_trial():
+    evaluations = np.array([1, 10, 100, 1000])
+    distances = np.broadcast_to(1 / evaluations[:, None, None], (4, 4, 2)).copy()
+    course = glasmachers_section_11_4.Course(evaluations, distances, distances.copy(), np.zeros((4, 2)))
+    assert glasmachers_section_11_4.verdicts(course).count("pass") == 4
+    assert "falls about as t^-1.00" in glasmachers_section_11_4.verdicts(course)
+    course.chosen[-1, 3, 1] = 0.021
+    assert "f4: FAIL, largest distance 0.021, allowed 0.02" in glasmachers_section_11_4.verdicts(course)

@@ -13,7 +13,8 @@ from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC
-from widemargin.estimators.scale import column_moments, resolve_kernel, sparse_variance
+from widemargin.estimators.scale import resolve_kernel
+from widemargin.kernels.spread import column_moments, sparse_variance
 from widemargin.testing import many_class_points
 from widemargin.testing.estimators import resolve_gamma
 

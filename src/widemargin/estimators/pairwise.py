@@ -110,7 +110,10 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
             )
         weights = check_weights(sample_weight, count(X))
         if len(np.unique(labels[weights > 0])) < 2:
-            raise ValueError("Invalid input - all samples with positive weights belong to the same class; two needed.")
+            raise ValueError(
+                "Invalid input - all samples with positive weights belong to the same class; sample_weight must leave "
+                "two at least."
+            )
         return X, labels, weights
 
     def _class_factors(self, labels: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.kernels import KernelParameters, RowSource
+from widemargin.kernels.spread import column_moments, gamma_of_variance, pooled_variance, sparse_variance
 
 Vector = NDArray[np.float64]
 
@@ -19,58 +19,6 @@ DOMINANT_SHARE = 0.999
 
 #: Kernel values beyond this leave no room for sums of them.
 LARGEST_KERNEL_VALUE = 1e30
-
-
-def _chunks(X: NDArray[Any], weights: Vector) -> Iterator[tuple[NDArray[Any], Vector]]:
-    rows = max(1, 2**18 // max(1, X.shape[1]))
-    for begin in range(0, len(X), rows):
-        yield X[begin : begin + rows], weights[begin : begin + rows]
-
-
-def column_moments(X: NDArray[Any], weights: Vector) -> tuple[Vector, Vector]:
-    """Mean and variance of every column, rows counted by their weights.
-
-    Two passes over differences to the first row and to the mean: nothing cancels, and a constant column has variance 0
-    exactly.
-
-    Examples
-    --------
-    >>> means, variances = column_moments(np.array([[1e9, 0.1], [1e9 + 2, 0.1]]), np.ones(2))
-    >>> variances.tolist()
-    [1.0, 0.0]
-    """
-    total, first = weights.sum(), X[0].astype(np.float64)
-    means, variances = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for chunk, share in _chunks(X, weights):
-            means += share @ (chunk - first)
-        means = first + means / total
-        for chunk, share in _chunks(X, weights):
-            variances += share @ np.square(chunk - means)
-    return means, variances / total
-
-
-def sparse_variance(X: Any, weights: Vector) -> float:
-    """Variance of all entries of a sparse matrix, the zeros that are not stored included.
-
-    Examples
-    --------
-    >>> sparse_variance(sp.csr_array([[3.0, 3.0], [3.0, 3.0]]), np.ones(2))
-    0.0
-    >>> sparse_variance(sp.csr_array([[2.0, 0.0]]), np.ones(1))
-    1.0
-    """
-    if X.nnz == 0:
-        return 0.0
-    entries = X.tocsr()
-    share = np.repeat(weights, np.diff(entries.indptr))
-    values = entries.data.astype(np.float64)
-    total = float(weights.sum()) * X.shape[1]
-    unstored = max(0.0, total - float(share.sum())) if X.nnz < X.shape[0] * X.shape[1] else 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        shift = float(values[0])
-        mean = shift + (float(share @ (values - shift)) - unstored * shift) / total
-        return float((share @ np.square(values - mean) + unstored * np.square(mean)) / total)
 
 
 def resolve_kernel(
@@ -98,27 +46,11 @@ def resolve_kernel(
         if moments is not None and tell:
             warn_if_one_column_dominates(moments[1], names)
         if gamma == "scale":
-            number = _scale(sparse_variance(X, weights) if moments is None else _pooled(*moments), X.shape[1])
+            variance = sparse_variance(X, weights) if moments is None else pooled_variance(*moments)
+            number = gamma_of_variance(variance, X.shape[1])
         else:
             number = 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
     return KernelParameters(kernel, number, float(coef0), int(degree))
-
-
-def _pooled(means: Vector, variances: Vector) -> float:
-    """Variance of all entries: mean of the variances of the columns and variance of their means."""
-    return float(variances.mean() + np.var(means - means[0]))
-
-
-def _scale(variance: float, columns: int) -> float:
-    if variance == 0.0:
-        return 1.0
-    width = columns * variance
-    if not np.finfo(np.float64).tiny < width:
-        raise ValueError(
-            f"gamma='scale' needs the variance of X, which is {variance:.3g}, too small to compute with; scale X (for "
-            "example to unit variance) or pass gamma as a number."
-        )
-    return 1.0 / width
 
 
 def require_magnitude(X: Any) -> None:

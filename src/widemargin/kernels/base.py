@@ -17,28 +17,44 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from widemargin.kernels.matrix import kernel_matrix
 from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.written import same, written
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
+#: Range of a parameter to search in, or "fixed" for one that keeps its number.
+Bounds = tuple[float, float] | str
+
 #: Range of a positive parameter, unless told otherwise.
-WIDE = (1e-8, 1e8)
+WIDE: tuple[float, float] = (1e-8, 1e8)
 
 
 class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     """A kernel with parameters, their derivatives, and an algebra.
 
-    A subclass stores its parameters in ``__init__``, declares the free ones as scikit-learn's kernels do (properties
-    ``hyperparameter_...``), and writes :meth:`values`, :meth:`diagonal` and :meth:`derivatives`; :meth:`pull_back` if
-    it knows a faster way. A parameter that is None is left to the data: :meth:`fitted` gives it a number.
+    A subclass stores its parameters in ``__init__``, names the positive ones that can be searched in `_positive` (each
+    with a parameter ``<name>_bounds`` beside it, which is a pair or "fixed"), and writes :meth:`values`,
+    :meth:`diagonal` and :meth:`derivatives`; :meth:`pull_back` if it knows a faster way. A parameter named in
+    `_from_data` may be None, which leaves it to the data: :meth:`fitted` gives it a number.
     """
 
     #: Parameters that may be None.
     _from_data: ClassVar[tuple[str, ...]] = ()
+
+    #: Parameters that `theta` holds the logarithms of, in its order.
+    _positive: ClassVar[tuple[str, ...]] = ()
+
+    #: Parameters of ``__init__`` and their defaults; looking them up anew would take longer than a small kernel matrix.
+    _defaults: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls._defaults = {one.name: one.default for one in list(signature(cls.__init__).parameters.values())[1:]}
 
     @abstractmethod
     def values(self, X: Any, Y: Any) -> Matrix:
@@ -85,7 +101,26 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         weights : ndarray of shape (n,), optional
             How often each example counts.
         """
-        return cast(Self, clone(self))
+        found = cast(Self, clone(self))
+        found._require_numbers()
+        return found
+
+    #: How far `theta` moves where the logarithm of a coefficient of squared distances moves by 1.
+    theta_per_log_gamma: ClassVar[float] = 1.0
+
+    def typical(self, X: Any, *, gamma: float, weights: Vector | None = None) -> Self:
+        """Return this kernel with what the data suggest in place of its numbers, as :meth:`fitted` does for None."""
+        return self._emptied().fitted(X, gamma=gamma, weights=weights)
+
+    def _emptied(self) -> Self:
+        """Return this kernel as if all that can be left to the data were."""
+        parameters = self.get_params(deep=False)
+        for name, value in parameters.items():
+            if isinstance(value, Kernel):
+                parameters[name] = value._emptied()
+            elif name in self._from_data:
+                parameters[name] = None
+        return type(self)(**parameters)
 
     @property
     def core_kernel(self) -> KernelParameters | None:
@@ -102,7 +137,11 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     def diag(self, X: Any) -> Vector:
         """Return k(x, x) for the rows of `X`, as scikit-learn's kernels do."""
-        return self.diagonal(as_examples(X))
+        return self.diagonal(self.examples(X))
+
+    def examples(self, X: Any) -> Any:
+        """Return examples as the other methods take them: float64, C-ordered or CSR, if they have to be vectors."""
+        return as_examples(X) if self.requires_vector_input else X
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Kernel values between `X` and `Y` (itself if None), and their derivatives if asked for.
@@ -118,8 +157,8 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         ndarray of shape (n, m), or a pair of these
         """
         self._require_numbers()
-        left = as_examples(X)
-        right = left if Y is None else as_examples(Y)
+        left = self.examples(X)
+        right = left if Y is None else self.examples(Y)
         K = self.values(left, right)
         if not eval_gradient:
             return K
@@ -128,48 +167,138 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         stacked = [np.array(one) for one in self.derivatives(left, right, K)]
         return K, np.stack(stacked, axis=2) if stacked else np.empty((*K.shape, 0))
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, those of kernels inside of this one too, as ``<name>__<parameter>``."""
+        found = {name: getattr(self, name) for name in self._defaults}
+        if deep:
+            for name, value in list(found.items()):
+                if isinstance(value, GaussianProcessKernel):
+                    found |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
+        return found
+
+    @property
+    def hyperparameters(self) -> list[Any]:
+        """Searchable parameters as scikit-learn describes them, in the order of `theta`."""
+        return [
+            Hyperparameter(name, "numeric", getattr(self, f"{name}_bounds"), np.size(getattr(self, name)))
+            for name in self._positive
+        ]
+
+    @property
+    def n_dims(self) -> int:
+        """How many numbers `theta` holds."""
+        return self._n_logarithms()
+
     @property
     def theta(self) -> Vector:
         """Free parameters on an unconstrained scale."""
-        self._require_numbers()
-        return np.asarray(GaussianProcessKernel.theta.fget(self), dtype=np.float64)
+        self._require_given()
+        return self._logarithms()
 
     @theta.setter
     def theta(self, theta: Vector) -> None:
-        GaussianProcessKernel.theta.fset(self, np.asarray(theta, dtype=np.float64))
+        self._require_given()
+        self._take_logarithms(self._checked_theta(theta))
+
+    def _checked_theta(self, theta: Any) -> Vector:
+        numbers = np.asarray(theta, dtype=np.float64)
+        if numbers.shape != (self.n_dims,):
+            raise ValueError(f"theta holds {numbers.size} numbers where {self!r} takes {self.n_dims}.")
+        return numbers
+
+    def _n_logarithms(self) -> int:
+        return sum(int(np.size(getattr(self, name))) for name in self._free())
+
+    def _logarithms(self) -> Vector:
+        """Logarithms of the kernel's own free parameters."""
+        free = [getattr(self, name) for name in self._free()]
+        return np.log(np.hstack(free)) if free else np.empty(0)
+
+    def _take_logarithms(self, logarithms: Vector) -> None:
+        numbers, begin = np.exp(logarithms), 0
+        for name in self._free():
+            old = getattr(self, name)
+            end = begin + np.size(old)
+            setattr(self, name, numbers[begin:end].reshape(np.shape(old)) if np.ndim(old) else float(numbers[begin]))
+            begin = end
+
+    def clone_with_theta(self, theta: Vector) -> Self:
+        """Return this kernel with other numbers for its free parameters; what is not free is shared, not copied."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.theta = theta
+        return other
 
     @property
     def bounds(self) -> Matrix:
         """Range of `theta` to search in, shape (n_dims, 2)."""
-        self._require_numbers()
-        return np.asarray(GaussianProcessKernel.bounds.fget(self), dtype=np.float64).reshape(-1, 2)
+        self._require_given()
+        return self._own_bounds()
+
+    def _own_bounds(self) -> Matrix:
+        found = [_broadcast_bounds(self, name) for name in self._free()]
+        return np.log(np.vstack(found)) if found else np.empty((0, 2))
+
+    def _free(self) -> list[str]:
+        """Names of the parameters that `theta` holds."""
+        return [name for name in self._positive if not isinstance(getattr(self, f"{name}_bounds"), str)]
 
     def _missing(self) -> list[str]:
         """Parameters that have no number yet."""
         return [name for name in self._from_data if getattr(self, name) is None]
 
+    def _require_given(self) -> None:
+        for name in self._from_data:
+            if getattr(self, name) is None:
+                raise ValueError(
+                    f"{self!r} has no {name} yet; pass a number, or call fitted(X) to take it from the data."
+                )
+
     def _require_numbers(self) -> None:
-        missing = self._missing()
-        if missing:
-            raise ValueError(
-                f"{self!r} has no {missing[0]} yet; pass a number, or call fitted(X) to take it from the data."
-            )
+        """Refuse parameters that were left to the data, and those that are not positive where they have to be."""
+        self._require_given()
+        for name in self._positive:
+            require_positive(type(self).__name__, name, getattr(self, name))
+            bounds = getattr(self, f"{name}_bounds")
+            if isinstance(bounds, str) and bounds != "fixed":
+                raise ValueError(f"{name}_bounds is {bounds!r}; it must be a pair of positive numbers or 'fixed'.")
+
+    # Sums and products are kernels themselves, so that this module cannot import theirs before it is there.
+
+    def __add__(self, other: Any) -> Kernel:
+        from widemargin.kernels.algebra import add
+
+        return add(self, other)
+
+    def __radd__(self, other: Any) -> Kernel:
+        from widemargin.kernels.algebra import add
+
+        return add(other, self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        from widemargin.kernels.algebra import multiply
+
+        return multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Kernel:
+        from widemargin.kernels.algebra import multiply
+
+        return multiply(other, self)
+
+    def __pow__(self, exponent: int) -> Kernel:
+        from widemargin.kernels.algebra import Power
+
+        return Power(self, exponent)
 
     def __repr__(self) -> str:
         """Write the kernel as it would be written in a program."""
-        defaults = signature(type(self).__init__).parameters
-        given = [
-            f"{name}={_written(value)}"
-            for name, value in self.get_params(deep=False).items()
-            if not _same(value, defaults[name].default)
-        ]
-        return f"{type(self).__name__}({', '.join(given)})"
+        return written(self, self._defaults)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return False
         mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return all(_same(mine[name], theirs[name]) for name in mine)
+        return all(same(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -185,33 +314,62 @@ class CoreKernel(Kernel):
     def values(self, X: Any, Y: Any) -> Matrix:
         """Kernel values between the rows of `X` and those of `Y`, in float64."""
         core = self.core_kernel
-        same = X is Y
+        same_rows = X is Y
         left = self.mapped(X)
         return kernel_matrix(
             left,
-            None if same else self.mapped(Y),
+            None if same_rows else self.mapped(Y),
             kernel=cast(str, core.kernel),
             gamma=core.gamma,
             coef0=core.coef0,
             degree=core.degree,
             dtype="float64",
+            n_jobs=1,
         )
 
 
 def as_examples(X: Any) -> Any:
-    """Return numbers as the core takes them: float64, C-ordered, or CSR."""
+    """Return numbers as the core takes them: float64, C-ordered, or CSR.
+
+    Examples
+    --------
+    >>> as_examples([[1, 2]]).dtype
+    dtype('float64')
+    """
     if sp.issparse(X):
         return X.tocsr().astype(np.float64)
     return np.ascontiguousarray(np.atleast_2d(X), dtype=np.float64)
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return bool(np.array_equal(np.asarray(one, dtype=object), np.asarray(other, dtype=object)))
-    return bool(one is other or (type(one) is type(other) and one == other))
+def require_positive(kernel: str, name: str, value: Any) -> None:
+    """Refuse a parameter of a kernel that is not a positive finite number, or several of these.
+
+    Examples
+    --------
+    >>> require_positive("Gaussian", "gamma", -1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: gamma of Gaussian is -1.0; it must be positive and finite.
+    """
+    if not _all_positive(value) or isinstance(value, bool | str):
+        raise ValueError(f"{name} of {kernel} is {value!r}; it must be positive and finite.")
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return repr(value.tolist())
-    return repr(value.item() if isinstance(value, np.generic) else value)
+def _all_positive(values: Any) -> bool:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return bool(numbers.size and (numbers > 0.0).all() and np.isfinite(numbers).all())
+
+
+def _broadcast_bounds(kernel: Kernel, name: str) -> Matrix:
+    """Range of one parameter, a row for each of its numbers."""
+    given = np.asarray(getattr(kernel, f"{name}_bounds"), dtype=np.float64)
+    shape = (int(np.size(getattr(kernel, name))), 2)
+    if given.shape not in ((2,), (1, 2), shape) or not (given > 0.0).all() or (np.diff(given) < 0.0).any():
+        raise ValueError(
+            f"{name}_bounds is {getattr(kernel, f'{name}_bounds')!r}; it must be a pair of positive numbers in order, "
+            f"one such pair for each of {shape[0]} numbers, or 'fixed'."
+        )
+    return np.broadcast_to(given, shape)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels.base import Kernel, as_examples
+from widemargin._runtime import single_threaded_blas
+from widemargin.kernels.base import Kernel
+from widemargin.kernels.rows import count, take
 
 Matrix = NDArray[np.float64]
 
@@ -47,19 +49,28 @@ def contract(kernel: Kernel, weigh: Weigh, X: Any, Y: Any = None, *, poll: Calla
     >>> bool(np.isclose(contract(Gaussian(gamma=1.0), everything, X)[0, 0], (totals[1] - totals[0]) / (2 * step)))
     True
     """
-    X = as_examples(X)
+    X = kernel.examples(X)
+    other = X if Y is None else kernel.examples(Y)
     total: Matrix | None = None
-    for rows, columns in _blocks(X.shape[0], None if Y is None else Y.shape[0]):
-        if poll is not None:
-            poll()
-        left, right = X[rows], (X if Y is None else Y)[columns]
-        twice = 2.0 if Y is None and rows != columns else 1.0
-        K = kernel.values(left, left if Y is None and rows == columns else right)
-        found = np.array([kernel.pull_back(W, left, right, K) for W in weigh(rows, columns, K)])
-        total = twice * found if total is None else total + twice * found
+    with single_threaded_blas():
+        for rows, columns in _blocks(count(X), None if Y is None else count(Y)):
+            if poll is not None:
+                poll()
+            mirrored = Y is None and rows != columns
+            left = _part(X, rows)
+            right = left if Y is None and not mirrored else _part(other, columns)
+            K = kernel.values(left, right)
+            found = np.array([kernel.pull_back(W, left, right, K) for W in weigh(rows, columns, K)])
+            if mirrored:
+                found *= 2.0
+            total = found if total is None else total + found
     if total is None:
         raise ValueError("X has no rows; there must be at least one.")
     return total
+
+
+def _part(X: Any, rows: slice) -> Any:
+    return X[rows] if hasattr(X, "shape") else take(X, np.arange(rows.start, rows.stop))
 
 
 def _blocks(n: int, m: int | None) -> Iterator[tuple[slice, slice]]:

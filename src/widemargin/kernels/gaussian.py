@@ -9,37 +9,35 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import Hyperparameter
 
-from widemargin.kernels.base import WIDE, CoreKernel
+from widemargin.kernels.base import WIDE, Bounds, CoreKernel
 from widemargin.kernels.moments import diagonal_moments
 from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.spread import scale_gamma
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def scale_gamma(X: Any, weights: Vector | None = None) -> float:
-    """Return 1 / (number of features * variance of all entries), what ``gamma="scale"`` means.
+def k_log_k(K: Matrix) -> Matrix:
+    """Return K log K, the derivative of exp(-exp(theta) distance), 0 where K has vanished.
 
     Examples
     --------
-    >>> scale_gamma(np.array([[0.0], [2.0]]))
-    1.0
+    >>> k_log_k(np.array([1.0, 0.5, 0.0])).round(4).tolist()
+    [0.0, -0.3466, -0.0]
     """
-    dense = X.toarray() if sp.issparse(X) else np.asarray(X)
-    share = np.ones(dense.shape[0]) if weights is None else weights
-    each = share / (share.sum() * dense.shape[1])
-    mean = float((each @ dense).sum())
-    variance = float((each @ np.square(dense - mean)).sum())
-    return 1.0 / (dense.shape[1] * variance) if variance > 0 else 1.0
+    found = np.maximum(K, np.finfo(np.float64).tiny)
+    np.log(found, out=found)
+    found *= K
+    return found
 
 
 class Gaussian(CoreKernel):
     r"""The Gaussian kernel of one width, :math:`k(x, z) = \exp(-\gamma \|x - z\|^2)` [Glasmachers2008, eq. 2.1].
 
     Its parameter is searched as :math:`\theta = \log\gamma`. A block of n x m values costs n m d multiplications and
-    n m exponentials; its derivative as many multiplications again.
+    n m exponentials; its derivative n m logarithms.
 
     Parameters
     ----------
@@ -60,27 +58,24 @@ class Gaussian(CoreKernel):
     """
 
     _from_data: ClassVar[tuple[str, ...]] = ("gamma",)
+    _positive: ClassVar[tuple[str, ...]] = ("gamma",)
 
-    def __init__(self, gamma: float | None = None, gamma_bounds: tuple[float, float] | str = WIDE) -> None:
-        self.gamma = gamma
+    def __init__(self, gamma: float | None = None, gamma_bounds: Bounds = WIDE) -> None:
+        self.gamma: Any = gamma
         self.gamma_bounds = gamma_bounds
-
-    @property
-    def hyperparameter_gamma(self) -> Any:
-        """The free parameter, as scikit-learn's kernels declare theirs."""
-        return Hyperparameter("gamma", "numeric", self.gamma_bounds)
 
     @property
     def core_kernel(self) -> KernelParameters:
         """The kernel that the core computes."""
-        self._require_numbers()
-        return KernelParameters("rbf", float(cast(float, self.gamma)))
+        self._require_given()
+        return KernelParameters("rbf", float(self.gamma))
 
     def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
         """Return this kernel with a number for gamma; see :meth:`Kernel.fitted`."""
         found = cast(Self, clone(self))
         if self.gamma is None:
             found.gamma = scale_gamma(X, weights) if gamma is None else float(gamma)
+        found._require_numbers()
         return found
 
     def diagonal(self, X: Any) -> Vector:
@@ -90,13 +85,7 @@ class Gaussian(CoreKernel):
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """-gamma ||x - z||^2 k(x, z), which is k log k."""
         if self.n_dims:
-            yield K * np.log(np.maximum(K, np.finfo(np.float64).tiny))
-
-    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W, dK/dtheta> of a block, by one product of W * K with the examples."""
-        if not self.n_dims:
-            return np.empty(0)
-        return np.array([-cast(float, self.gamma) * diagonal_moments(W * K, X, Y).sum()])
+            yield k_log_k(K)
 
     def is_stationary(self) -> bool:
         """Values depend on differences only."""
@@ -130,15 +119,11 @@ class DiagonalGaussian(CoreKernel):
     """
 
     _from_data: ClassVar[tuple[str, ...]] = ("gammas",)
+    _positive: ClassVar[tuple[str, ...]] = ("gammas",)
 
-    def __init__(self, gammas: Any = None, gammas_bounds: tuple[float, float] | str = WIDE) -> None:
+    def __init__(self, gammas: Any = None, gammas_bounds: Bounds = WIDE) -> None:
         self.gammas = gammas
         self.gammas_bounds = gammas_bounds
-
-    @property
-    def hyperparameter_gammas(self) -> Any:
-        """The free parameters, as scikit-learn's kernels declare theirs."""
-        return Hyperparameter("gammas", "numeric", self.gammas_bounds, np.size(self.gammas))
 
     @property
     def core_kernel(self) -> KernelParameters:
@@ -147,8 +132,8 @@ class DiagonalGaussian(CoreKernel):
 
     def mapped(self, X: Any) -> Any:
         """Scale every feature by the root of its coefficient."""
-        self._require_numbers()
-        roots = np.sqrt(np.broadcast_to(np.asarray(self.gammas, dtype=np.float64), (X.shape[1],)))
+        self._require_given()
+        roots = np.sqrt(np.asarray(self.gammas, dtype=np.float64))
         return sp.csr_array(X.multiply(roots)) if sp.issparse(X) else X * roots
 
     def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
@@ -162,6 +147,7 @@ class DiagonalGaussian(CoreKernel):
                 f"gammas holds {np.size(given)} numbers where X has {X.shape[1]} columns; one each is needed."
             )
         found.gammas = np.broadcast_to(np.asarray(given, dtype=np.float64), (X.shape[1],)).copy()
+        found._require_numbers()
         return found
 
     def diagonal(self, X: Any) -> Vector:
@@ -174,7 +160,7 @@ class DiagonalGaussian(CoreKernel):
             return
         left, right = (part.toarray() if sp.issparse(part) else part for part in (X, Y))
         if np.size(self.gammas) == 1:
-            yield K * np.log(np.maximum(K, np.finfo(np.float64).tiny))
+            yield k_log_k(K)
             return
         for k, gamma in enumerate(np.asarray(self.gammas, dtype=np.float64)):
             yield -gamma * np.square(left[:, k, np.newaxis] - right[np.newaxis, :, k]) * K

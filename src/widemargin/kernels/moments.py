@@ -52,4 +52,5 @@ def _centred(X: Any, Z: Any) -> tuple[Any, Any]:
     if sp.issparse(X) or sp.issparse(Z):
         return sp.csr_array(X), sp.csr_array(Z)
     middle = Z.mean(axis=0)
-    return X - middle, X - middle if X is Z else Z - middle
+    moved = Z - middle
+    return moved if X is Z else X - middle, moved

@@ -1,6 +1,37 @@
 """Objectives: what makes parameters of a machine good ones, and how that changes with them."""
 
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
+from widemargin.objectives.base import BoundObjective, CutShortError, Effort, Evaluated, Objective, Task
+from widemargin.objectives.bootstrap import Bootstrap
+from widemargin.objectives.class_distance import ClassDistance
+from widemargin.objectives.cross_validation import CrossValidation
+from widemargin.objectives.hold_out import HoldOut
+from widemargin.objectives.leave_one_out import LeaveOneOut
+from widemargin.objectives.likelihood import Likelihood
 from widemargin.objectives.polarization import Polarization
+from widemargin.objectives.posterior import JaakkolaPrior, Posterior
+from widemargin.objectives.radius_margin import RadiusMargin
+from widemargin.objectives.span import SpanBound
+from widemargin.objectives.support_vectors import SupportVectors
+from widemargin.objectives.target_alignment import TargetAlignment
 
-__all__ = ["BoundObjective", "Effort", "Evaluated", "Objective", "Polarization", "Task"]
+__all__ = [
+    "Bootstrap",
+    "BoundObjective",
+    "ClassDistance",
+    "CrossValidation",
+    "CutShortError",
+    "Effort",
+    "Evaluated",
+    "HoldOut",
+    "JaakkolaPrior",
+    "LeaveOneOut",
+    "Likelihood",
+    "Objective",
+    "Polarization",
+    "Posterior",
+    "RadiusMargin",
+    "SpanBound",
+    "SupportVectors",
+    "TargetAlignment",
+    "Task",
+]

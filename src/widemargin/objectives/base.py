@@ -7,9 +7,11 @@ nothing of kernels but their values, and hands back how much each of these matte
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,8 +24,17 @@ Matrix = NDArray[np.float64]
 Ids = NDArray[np.intp]
 
 
+class CutShortError(Exception):
+    """An evaluation could not be finished: time is up, or somebody asked to stop."""
+
+
 def _never() -> None:
     """Let a computation go on."""
+
+
+def _endless() -> float:
+    """Say that there is no deadline."""
+    return math.inf
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,9 @@ class Task:
         Largest violation of the optimality conditions of machines.
     n_threads : int
     poll : callable
-        Called now and then; raises when time is up, or when somebody asks to stop.
+        Called now and then; raises :class:`CutShortError` when time is up, or when somebody asks to stop.
+    seconds_left : callable
+        Says how long machines may be trained; their training ends by itself then.
     """
 
     X: Any
@@ -62,6 +75,7 @@ class Task:
     tolerance: float = 1e-6
     n_threads: int = 1
     poll: Callable[[], None] = _never
+    seconds_left: Callable[[], float] = _endless
 
     @property
     def n_examples(self) -> int:
@@ -73,22 +87,17 @@ class Task:
         """Whether slack counts by its square."""
         return self.loss.startswith("squared")
 
-    def pairs(self) -> list[tuple[Ids, Vector]]:
-        """List the pairs of classes: examples of weight above 0, in order, and their signs, +1 for the second class.
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of classes that both have examples of weight above 0.
 
         Examples
         --------
-        >>> task = Task(np.zeros((4, 1)), np.array([0, 1, 2, 1]), 3, np.ones(4))
-        >>> [(ids.tolist(), signs.tolist()) for ids, signs in task.pairs()][0]
-        ([0, 1, 3], [-1.0, 1.0, 1.0])
+        >>> Task(np.zeros((4, 1)), np.array([0, 1, 2, 1]), 3, np.array([1.0, 1.0, 0.0, 1.0])).pairs
+        [(0, 1)]
         """
-        found = []
-        for first in range(self.n_classes):
-            for second in range(first + 1, self.n_classes):
-                ids = np.flatnonzero(((self.y == first) | (self.y == second)) & (self.weights > 0))
-                if len(np.unique(self.y[ids])) == 2:
-                    found.append((ids, np.where(self.y[ids] == second, 1.0, -1.0)))
-        return found
+        present = np.unique(self.y[self.weights > 0]).tolist() if self.n_classes else []
+        return list(combinations(present, 2))
 
 
 @dataclass(frozen=True)
@@ -121,7 +130,8 @@ class Evaluated:
     c_slope : float, optional
         Derivative with respect to log C.
     higher : tuple of floats
-        Second and third derivative with respect to the scale of the kernel, for line searches that use them.
+        First, second and third derivative with respect to p itself (not its logarithm), for kernels exp(-p D) with D
+        free of parameters; empty for others. Line searches of second order use them.
     effort : Effort
     state : object
         Where the machines of the next evaluation may start; None if there are none.

@@ -2,6 +2,10 @@
 
 P = <T, K> with T_ij = y_i y_j for two classes. For more of them T is the Gram matrix of the corners of a simplex, 1 for
 the same class and -1 / (c - 1) for different ones, which is the same for c = 2. Then dP/dtheta = <T, dK/dtheta>.
+
+Centred, examples are seen from their mean in feature space: K becomes H K H' with H = I - 1 p', p the shares of the
+examples. H is its own adjoint for <M, N> = sum_ij w_i w_j M_ij N_ij, so that <T, H K H'> = <H T H', K>: it is enough to
+centre the targets.
 """
 
 from __future__ import annotations
@@ -11,11 +15,17 @@ from typing import Any
 import numpy as np
 
 from widemargin.kernels import Kernel, contract
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task
 
 
-def target_vectors(task: Task) -> Matrix:
+def target_vectors(task: Task, *, centred: bool = False) -> Matrix:
     """Return one row an example whose dot products are the ideal kernel values T.
+
+    Parameters
+    ----------
+    task : Task
+    centred : bool, default=False
+        Whether the rows, each as often as its weight says, have mean 0; targets of regression always have.
 
     Examples
     --------
@@ -24,12 +34,22 @@ def target_vectors(task: Task) -> Matrix:
     [[1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]
     """
     if task.n_classes == 0:
-        return np.asarray(task.y - np.average(task.y, weights=task.weights))[:, np.newaxis]
-    if task.n_classes == 2:
-        return np.where(task.y == 1, 1.0, -1.0)[:, np.newaxis]
-    c = task.n_classes
-    corners = (np.eye(c) - 1.0 / c) * np.sqrt(c / (c - 1.0))
-    return np.asarray(corners[task.y])
+        targets, centred = np.asarray(task.y, dtype=np.float64)[:, np.newaxis], True
+    elif task.n_classes == 2:
+        targets = np.where(task.y == 1, 1.0, -1.0)[:, np.newaxis]
+    else:
+        c = task.n_classes
+        targets = ((np.eye(c) - 1.0 / c) * np.sqrt(c / (c - 1.0)))[task.y]
+    return targets - np.average(targets, axis=0, weights=task.weights) if centred else targets
+
+
+def one_target_only(name: str, task: Task) -> str | None:
+    """Say, in a sentence, that an objective cannot do with examples whose targets are all the same; None if not so."""
+    found = np.unique(task.y[task.weights > 0])
+    if len(found) > 1:
+        return None
+    kind = "class" if task.n_classes else "target"
+    return f"objective={name!r} needs examples of at least two {kind} values; all of them have {found.tolist()}."
 
 
 class Polarization(Objective):
@@ -38,6 +58,12 @@ class Polarization(Objective):
     It grows where examples of one class resemble each other more than those of others. For kernels with k(x, x) = 1
     only: it grows with the size of kernel values as well. No machine is trained, so that C is not chosen. A value
     costs one kernel matrix, n^2 d operations, and a gradient about as much again; memory does not grow with n.
+
+    Parameters
+    ----------
+    centred : bool, default=False
+        Whether examples are seen from their mean in feature space, so that a constant added to the kernel changes
+        nothing, and a class with more examples than others counts for no more than these.
     """
 
     name = "polarization"
@@ -45,12 +71,22 @@ class Polarization(Objective):
     chooses_c = False
     greater_is_better = True
 
+    def __init__(self, centred: bool = False) -> None:
+        self.centred = centred
+
+    def why_not(self, task: Task, C: float) -> str | None:
+        """Refuse examples that all have the same target."""
+        return one_target_only(self.name, task)
+
     def bind(self, task: Task) -> BoundObjective:
         """Prepare the labels."""
-        return _Bound(task, target_vectors(task) * task.weights[:, np.newaxis])
+        targets = target_vectors(task, centred=self.centred)
+        return TargetSum(task, targets * task.weights[:, np.newaxis])
 
 
-class _Bound(BoundObjective):
+class TargetSum(BoundObjective):
+    """The sum of all kernel values, each times the dot product of the two examples' `targets`."""
+
     def __init__(self, task: Task, targets: Matrix) -> None:
         self._task, self._targets = task, targets
 
@@ -65,15 +101,15 @@ class _Bound(BoundObjective):
         part: int | None = None,
     ) -> Evaluated:
         """Sum over all pairs of examples, block by block."""
-        value = 0.0
+        value, evaluations = 0.0, 0
         T = self._targets
 
         def weigh(rows: slice, columns: slice, K: Matrix) -> list[Matrix]:
-            nonlocal value
+            nonlocal value, evaluations
+            evaluations += K.size
             W = T[rows] @ T[columns].T
             value += (1.0 if rows == columns else 2.0) * float(np.vdot(W, K))
             return [W] if gradient else []
 
-        found: Vector = contract(kernel, weigh, self._task.X, poll=self._task.poll)
-        effort = Effort(kernel_evaluations=self._task.n_examples**2)
-        return Evaluated(value, found[0] if gradient else None, effort=effort)
+        found = contract(kernel, weigh, self._task.X, poll=self._task.poll)
+        return Evaluated(value, found[0] if gradient else None, effort=Effort(kernel_evaluations=evaluations))

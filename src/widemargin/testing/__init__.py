@@ -12,7 +12,9 @@ from widemargin.testing.checks import (
     objective,
 )
 from widemargin.testing.contracts import kernel_contract, solver_contract
+from widemargin.testing.kernels import kernel_object_contract, naive_values
 from widemargin.testing.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one
+from widemargin.testing.objectives import ObjectiveContract
 from widemargin.testing.oracles import (
     kernel_matrix,
     mirror,
@@ -32,10 +34,18 @@ from widemargin.testing.problems import (
     regression_case,
     small_cases,
 )
+from widemargin.testing.tasks import (
+    adaptable_kernels,
+    points_with_a_closest_pair,
+    small_regression_task,
+    small_tasks,
+)
 
 __all__ = [
     "Case",
     "Certificate",
+    "ObjectiveContract",
+    "adaptable_kernels",
     "certificate",
     "check_feasible",
     "check_report",
@@ -50,17 +60,22 @@ __all__ = [
     "intercept",
     "kernel_contract",
     "kernel_matrix",
+    "kernel_object_contract",
     "kinked_cases",
     "kkt_violation",
     "many_class_points",
     "mirror",
+    "naive_values",
     "objective",
+    "points_with_a_closest_pair",
     "platt_likelihood",
     "predict_one_versus_one",
     "project",
     "regression_case",
     "slope_likelihood",
     "small_cases",
+    "small_regression_task",
+    "small_tasks",
     "solve_exactly",
     "solver_contract",
     "unmirror",

@@ -6,6 +6,7 @@ in order, what is known: nothing else has to be kept.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,13 +26,36 @@ class Space:
     Parameters
     ----------
     start : ndarray of shape (n,)
+        Where to begin; the nearest point inside of the bounds, if it lies outside.
     lower, upper : ndarray of shape (n,)
-        Bounds; a strategy asks for no point outside of them.
+        Bounds, perhaps infinite; a strategy asks for no point outside of them. Where both are equal there is nothing
+        to search.
+
+    Examples
+    --------
+    >>> space = Space(np.array([0.0, 3.0]), np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    >>> space.n_dims, space.start.tolist()
+    (2, [0.0, 1.0])
     """
 
     start: Vector
     lower: Vector
     upper: Vector
+
+    def __post_init__(self) -> None:
+        shapes = {self.start.shape, self.lower.shape, self.upper.shape}
+        if len(shapes) > 1 or self.start.ndim != 1 or not len(self.start):
+            raise ValueError(
+                "start, lower and upper of a Space must be vectors of one length, at least 1; their shapes are "
+                f"{self.start.shape}, {self.lower.shape} and {self.upper.shape}."
+            )
+        crossed = np.flatnonzero(~(self.lower <= self.upper))
+        if len(crossed):
+            at = crossed[0]
+            raise ValueError(f"lower[{at}]={self.lower[at]} of a Space must be at most upper[{at}]={self.upper[at]}.")
+        if not np.isfinite(self.start).all():
+            raise ValueError(f"start of a Space must hold finite numbers; it is {self.start.tolist()}.")
+        object.__setattr__(self, "start", self.clipped(self.start))
 
     @property
     def n_dims(self) -> int:
@@ -53,7 +77,19 @@ class Ask:
 
 @dataclass(frozen=True)
 class Told:
-    """What was found at a point. Smaller is better; `higher` are second and third derivative along a line."""
+    """What was found at a point.
+
+    Parameters
+    ----------
+    value : float
+        Smaller is better. One that is not finite says that there is no value at this point; it counts as worse than
+        all others, and the derivatives are not looked at.
+    gradient : ndarray of shape (n,), optional
+        Derivatives, all finite. For strategies with `needs_higher` the derivative with respect to p = exp(theta), the
+        parameter itself, theta being the point of the ask.
+    higher : tuple of floats
+        Second and third derivative with respect to p, for strategies with `needs_higher`.
+    """
 
     value: float
     gradient: Vector | None = None
@@ -121,3 +157,130 @@ class StrategyRun(ABC):
     def expected_evaluations(self) -> int | None:
         """How many evaluations the whole run is expected to take; None if nobody knows."""
         return None
+
+
+class CountedRun(StrategyRun):
+    """A run that keeps count, for strategies to build on: they say what to ask for and what to make of the answer.
+
+    An ask stands until it is answered, an answer has to fit it, evaluations are counted, and the run ends once the
+    next ask would exceed the budget. The best point is the one with the lowest value told so far (the first of equal
+    ones), or the start.
+
+    Parameters
+    ----------
+    space : Space
+    budget : int
+        Most evaluations.
+
+    Attributes
+    ----------
+    space : Space
+    budget : int
+    evaluations : int
+        How many were told.
+    """
+
+    def __init__(self, space: Space, budget: int) -> None:
+        self.space, self.budget, self.evaluations = space, budget, 0
+        self._best, self._lowest = space.start, math.inf
+        self._standing: Sequence[Ask] | None = None
+        self._reason: str | None = None
+
+    @abstractmethod
+    def propose(self) -> Sequence[Ask]:
+        """Return the points to ask for next, at least one, unless the run ends here (:meth:`end`)."""
+
+    @abstractmethod
+    def learn(self, asked: Sequence[Ask], found: Sequence[Told]) -> None:
+        """Make something of what was found at the points that were asked for; perhaps :meth:`end`."""
+
+    def end(self, reason: str) -> None:
+        """Ask for nothing any more, and say why."""
+        self._reason = reason
+        self._standing = ()
+
+    def ask(self) -> Sequence[Ask]:
+        """Points to evaluate next; none if the run has come to its end."""
+        if self._standing is None:
+            proposed = self.propose()
+            if self._reason is None and self.evaluations + len(proposed) > self.budget:
+                self.end(spent(self.budget))
+            if self._standing is None:
+                self._standing = proposed
+        return self._standing
+
+    def tell(self, found: Sequence[Told]) -> None:
+        """Take what was found at the points of the last :meth:`ask`, in its order."""
+        asked = self._standing
+        if not asked or len(found) != len(asked):
+            raise ValueError(f"found must answer the last ask, of {len(asked or ())} points; it holds {len(found)}.")
+        self._standing = None
+        self.evaluations += len(found)
+        for ask, told in zip(asked, found, strict=True):
+            if -math.inf < told.value < self._lowest:
+                self._lowest, self._best = told.value, ask.point
+        try:
+            self.learn(asked, found)
+        except BaseException:
+            self.end("an answer could not be used")
+            raise
+        if self._reason is None and self.evaluations >= self.budget:
+            self.end(spent(self.budget))
+
+    @property
+    def best(self) -> Vector:
+        """The point with the lowest value told so far; the start if there is none."""
+        return self._best
+
+    @property
+    def reason(self) -> str | None:
+        """Why the run has come to its end, in words; None while it goes on."""
+        return self._reason
+
+    @property
+    def expected_evaluations(self) -> int | None:
+        """The budget."""
+        return self.budget
+
+
+def slopes(told: Told, n_dims: int) -> Vector:
+    """Return the gradient that was told; ValueError, in a sentence, if it is missing or unusable.
+
+    Examples
+    --------
+    >>> slopes(Told(1.0, np.array([0.5])), 1).tolist()
+    [0.5]
+    """
+    gradient = told.gradient
+    if gradient is None or gradient.shape != (n_dims,) or not math.isfinite(np.add.reduce(gradient)):
+        raise ValueError(f"gradient of a point with a value must be {n_dims} finite numbers; it is {gradient}.")
+    return gradient
+
+
+def evaluations_allowed(own: int | None, given: int | None, usual: int) -> int:
+    """Settle a budget: the strategy's own limit or the search's, the smaller of both, or else the usual number.
+
+    Examples
+    --------
+    >>> evaluations_allowed(None, None, 100), evaluations_allowed(None, 500, 100), evaluations_allowed(50, 500, 100)
+    (100, 500, 50)
+    """
+    limits = [limit for limit in (own, given) if limit is not None]
+    return min(limits) if limits else usual
+
+
+def require(strategy: Strategy, parameter: str, holds: bool, accepted: str) -> None:
+    """Raise ValueError, in a sentence, unless a parameter of a strategy is as it should be."""
+    if not holds:
+        raise ValueError(f"{parameter}={getattr(strategy, parameter)!r} of {strategy.name!r} must be {accepted}.")
+
+
+def spent(budget: int) -> str:
+    """Say that a budget is used up.
+
+    Examples
+    --------
+    >>> spent(1200)
+    'the 1,200 evaluations allowed are spent'
+    """
+    return f"the {budget:,} evaluations allowed are spent"

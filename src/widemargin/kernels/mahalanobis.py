@@ -1,0 +1,152 @@
+"""The Mahalanobis kernel: distances in units of the covariance of the training data [Abe2007, eq. 5 and 6]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from widemargin.kernels.base import WIDE, Bounds, CoreKernel
+from widemargin.kernels.gaussian import k_log_k
+from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.spread import column_variances, covariance
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+#: Directions whose variance, after every feature is scaled to variance 1, is below this share of the largest count as
+#: directions without any.
+NO_VARIANCE = 1e-12
+
+
+class Mahalanobis(CoreKernel):
+    r"""The kernel of Mahalanobis distances, :math:`k(x, z) = \exp(-\frac{\delta}{m} (x - z)' Q^{-1} (x - z))`.
+
+    Q is the covariance of the training data, or its diagonal, and m the number of features [Abe2007, eq. 5 and 6]: the
+    data say what is far in each direction, and one number, :math:`\delta`, how fast similarity ends. It is searched as
+    :math:`\theta = \log\delta`; values around 1 are usual.
+
+    The covariance has the divisor n. Examples count by their weights. A feature that does not vary has no scale: it is
+    left out, of new examples too, as if its entry in :math:`Q^{-1}` were 0. The same holds for directions in which
+    data do not vary where the covariance is full (more features than examples, features that are sums of others). m
+    counts all features.
+
+    A block of n x m values costs n m d multiplications and n m exponentials, and with a full covariance (n + m) d^2
+    for the map; its derivative n m logarithms. The covariance costs n d operations, n d^2 and d^3 if it is full.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Scale of the distances.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        Whether features are scaled one by one, or all directions of the data.
+    matrix : array of shape (d,) or (d, d), default=None
+        Q: the variances of the features as a vector, or the full covariance. None takes it from the data.
+    delta_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
+        Range to search in.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Mahalanobis
+    >>> X = np.array([[0.0, 0.0], [2.0, 200.0], [4.0, 100.0]])
+    >>> k = Mahalanobis(delta=0.5).fitted(X)
+    >>> k.matrix.round(4).tolist()
+    [2.6667, 6666.6667]
+    >>> k(X).round(4)[0].tolist()
+    [1.0, 0.1534, 0.1534]
+    """
+
+    _from_data: ClassVar[tuple[str, ...]] = ("matrix",)
+    _positive: ClassVar[tuple[str, ...]] = ("delta",)
+
+    def __init__(
+        self,
+        delta: float = 1.0,
+        covariance: str = "diagonal",
+        matrix: Any = None,
+        delta_bounds: Bounds = WIDE,
+    ) -> None:
+        self.delta = delta
+        self.covariance = covariance
+        self.matrix = matrix
+        self.delta_bounds = delta_bounds
+
+    @property
+    def core_kernel(self) -> KernelParameters:
+        """The kernel that the core computes on scaled examples; delta is in it, so that all deltas share these."""
+        self._require_given()
+        return KernelParameters("rbf", float(self.delta) / len(self.matrix))
+
+    def mapped(self, X: Any) -> Any:
+        """Multiply examples by a root of the inverse of Q; a full covariance makes sparse ones dense."""
+        root = self._root()
+        if root.ndim == 2:
+            return np.ascontiguousarray(X @ root)
+        return sp.csr_array(X.multiply(root)) if sp.issparse(X) else X * root
+
+    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
+        """Return this kernel with the covariance of `X`, unless it has one; see :meth:`Kernel.fitted`."""
+        found = cast(Self, clone(self))
+        if self.matrix is None:
+            self._require_kind()
+            found.matrix = (column_variances if self.covariance == "diagonal" else covariance)(X, weights)
+        elif len(self.matrix) != X.shape[1]:
+            raise ValueError(
+                f"matrix is for {len(self.matrix)} features where X has {X.shape[1]}; it must be for as many."
+            )
+        found._require_numbers()
+        return found
+
+    def diagonal(self, X: Any) -> Vector:
+        """Return 1 for every row."""
+        return np.ones(X.shape[0])
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """-delta / m (x - z)' Q^-1 (x - z) k(x, z), which is k log k."""
+        if self.n_dims:
+            yield k_log_k(K)
+
+    def is_stationary(self) -> bool:
+        """Values depend on differences only."""
+        return True
+
+    def _root(self) -> Matrix:
+        """Root of the inverse of Q: one factor a feature, or a matrix R with R R' = Q^-1."""
+        self._require_given()
+        Q = np.asarray(self.matrix, dtype=np.float64)
+        known: tuple[Matrix, Matrix] | None = self.__dict__.get("_known_root")
+        if known is None or not np.array_equal(known[0], Q):
+            known = self._known_root = Q.copy(), _inverse_root(Q)
+        return known[1]
+
+    def _require_kind(self) -> None:
+        if self.covariance not in ("diagonal", "full"):
+            raise ValueError(f"covariance is {self.covariance!r}; it must be 'diagonal' or 'full'.")
+
+    def _require_numbers(self) -> None:
+        super()._require_numbers()
+        self._require_kind()
+        Q = np.asarray(self.matrix, dtype=np.float64)
+        wanted = (len(Q),) if self.covariance == "diagonal" else (len(Q), len(Q))
+        variances = Q if Q.ndim == 1 else np.diagonal(Q) if Q.ndim == 2 else np.empty(0)
+        if Q.shape != wanted or not np.isfinite(Q).all() or (variances < 0.0).any():
+            raise ValueError(
+                f"matrix of shape {Q.shape} is no covariance for covariance={self.covariance!r}; it must be finite, of "
+                f"shape {wanted}, with variances of at least 0."
+            )
+
+
+def _inverse_root(Q: Matrix) -> Matrix:
+    scales = np.sqrt(Q if Q.ndim == 1 else np.diagonal(Q))
+    factors = np.divide(1.0, scales, out=np.zeros_like(scales), where=scales > 0.0)
+    if Q.ndim == 1:
+        return factors
+    variances, directions = np.linalg.eigh(Q * factors * factors[:, np.newaxis])
+    present = variances > NO_VARIANCE * max(variances[-1], 0.0)
+    if not present.any():
+        return np.zeros((len(Q), 1))
+    return np.asarray(factors[:, np.newaxis] * directions[:, present] / np.sqrt(variances[present]))

@@ -1,0 +1,152 @@
+"""Kernels of dot products: linear and polynomial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from widemargin.kernels.base import WIDE, Bounds, CoreKernel, require_positive
+from widemargin.kernels.matrix import kernel_matrix
+from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.spread import scale_gamma
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def squared_norms(X: Any) -> Vector:
+    """<x, x> for the rows of `X`.
+
+    Examples
+    --------
+    >>> squared_norms(np.array([[3.0, 4.0]])).tolist()
+    [25.0]
+    """
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+class Linear(CoreKernel):
+    r"""The linear kernel, :math:`k(x, z) = \langle x, z \rangle`; nothing about it can be searched.
+
+    A block of n x m values costs n m d multiplications.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[11.0]]
+    """
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def core_kernel(self) -> KernelParameters:
+        """The kernel that the core computes."""
+        return KernelParameters("linear")
+
+    def diagonal(self, X: Any) -> Vector:
+        """<x, x> for the rows of `X`."""
+        return squared_norms(X)
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """Give nothing, for lack of parameters."""
+        return iter(())
+
+
+class Polynomial(CoreKernel):
+    r"""The polynomial kernel, :math:`k(x, z) = (\gamma \langle x, z \rangle + c_0)^p`.
+
+    :math:`\gamma` and :math:`c_0` are searched by their logarithms, in this order; the degree p stays, and so does
+    :math:`c_0 = 0`, which has no logarithm. k(x, x) is not 1: objectives that need that take ``normalized(k)``.
+
+    A block of n x m values costs n m d multiplications and n m powers; its derivatives as much again.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        p, at least 1.
+    gamma : float, default=None
+        Factor of the dot product. None takes it from the data, 1 / (n_features * X.var()).
+    coef0 : float, default=1.0
+        :math:`c_0`, at least 0.
+    gamma_bounds, coef0_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
+        Ranges to search in.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Polynomial
+    >>> k = Polynomial(degree=2, gamma=1.0)
+    >>> k([[1.0, 2.0]], [[3.0, 4.0]]).tolist(), k.theta.tolist()
+    ([[144.0]], [0.0, 0.0])
+    """
+
+    _from_data: ClassVar[tuple[str, ...]] = ("gamma",)
+
+    def __init__(
+        self,
+        degree: int = 3,
+        gamma: float | None = None,
+        coef0: float = 1.0,
+        gamma_bounds: Bounds = WIDE,
+        coef0_bounds: Bounds = WIDE,
+    ) -> None:
+        self.degree = degree
+        self.gamma: Any = gamma
+        self.coef0 = coef0
+        self.gamma_bounds = gamma_bounds
+        self.coef0_bounds = coef0_bounds
+
+    @property
+    def _positive(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("gamma", "coef0") if self.coef0 != 0 else ("gamma",)
+
+    @property
+    def core_kernel(self) -> KernelParameters:
+        """The kernel that the core computes."""
+        self._require_given()
+        return KernelParameters("poly", float(self.gamma), float(self.coef0), int(self.degree))
+
+    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
+        """Return this kernel with a number for gamma, by its own scale always; see :meth:`Kernel.fitted`."""
+        found = cast(Self, clone(self))
+        if self.gamma is None:
+            found.gamma = scale_gamma(X, weights)
+        found._require_numbers()
+        return found
+
+    def diagonal(self, X: Any) -> Vector:
+        """k(x, x) for the rows of `X`."""
+        return np.asarray((self.gamma * squared_norms(X) + self.coef0) ** self.degree)
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """Give p (gamma <x, z> + c0)^(p - 1) times gamma <x, z>, then times c0."""
+        if not self.n_dims:
+            return iter(())
+        products = kernel_matrix(X, None if X is Y else Y, kernel="linear", dtype="float64")
+        return self._slopes(self.gamma * products)
+
+    def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
+        """Give the derivatives of k(x, x) in the same way."""
+        return self._slopes(self.gamma * squared_norms(X))
+
+    def _slopes(self, scaled: Matrix) -> Iterator[Matrix]:
+        """Give derivatives, from gamma times dot products."""
+        slope = self.degree * (scaled + self.coef0) ** (self.degree - 1)
+        for name in self._free():
+            yield slope * (scaled if name == "gamma" else self.coef0)
+
+    def _require_numbers(self) -> None:
+        super()._require_numbers()
+        if self.coef0 != 0:
+            require_positive("Polynomial", "coef0", self.coef0)
+        if not isinstance(self.degree, Integral) or isinstance(self.degree, bool) or self.degree < 1:
+            raise ValueError(f"degree of Polynomial is {self.degree!r}; it must be a whole number of at least 1.")

@@ -1,0 +1,215 @@
+"""Kernels from elsewhere: those of scikit-learn's Gaussian processes, and kernels by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.gaussian_process import kernels as theirs
+
+from widemargin.kernels.algebra import Power, Product, Sum
+from widemargin.kernels.base import Kernel
+from widemargin.kernels.composite import bare
+from widemargin.kernels.gaussian import Gaussian
+from widemargin.kernels.polynomial import Linear, Polynomial
+from widemargin.kernels.rows import KernelParameters, count, take
+from widemargin.kernels.written import written
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+#: Numbers in a tensor of derivatives that is made at once.
+TENSOR_ENTRIES = 2**20
+
+
+def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, degree: int = 3) -> Kernel:
+    """Return a kernel object for whatever says which kernel is meant.
+
+    Kernels of this package are returned untouched. Sums, products and powers of scikit-learn's kernels become those of
+    this package, its other kernels one that holds them.
+
+    Parameters
+    ----------
+    kernel : kernel or {"linear", "poly", "rbf"}
+        One of this package, one of ``sklearn.gaussian_process.kernels``, or a name.
+    gamma, coef0, degree
+        Numbers for a kernel by name; a `gamma` of None is left to the data. A `coef0` of 0 stays 0.
+
+    Raises
+    ------
+    TypeError
+        If it is no kernel.
+    ValueError
+        If it is one without the properties that machines need, or has an unknown name.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from widemargin.kernels import as_kernel
+    >>> as_kernel("poly", gamma=0.5, degree=2)
+    Polynomial(degree=2, gamma=0.5, coef0=0.0)
+    >>> as_kernel(RBF(2.0))([[0.0]], [[2.0]]).round(4).tolist()
+    [[0.6065]]
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        return _by_name(kernel, gamma, coef0, degree)
+    if not isinstance(kernel, theirs.Kernel):
+        raise TypeError(
+            f"{kernel!r} is no kernel; it must be one of widemargin.kernels or sklearn.gaussian_process.kernels, or "
+            "'linear', 'poly' or 'rbf'."
+        )
+    if type(kernel) is theirs.Sum:
+        return Sum(bare(kernel.k1), bare(kernel.k2))
+    if type(kernel) is theirs.Product:
+        return Product(bare(kernel.k1), bare(kernel.k2))
+    if type(kernel) is theirs.Exponentiation:
+        return Power(bare(kernel.kernel), kernel.exponent)
+    if isinstance(kernel, theirs.WhiteKernel | theirs.CompoundKernel):
+        raise ValueError(
+            f"{kernel!r} gives no similarity of two examples by themselves; a machine needs a kernel that does."
+        )
+    return ScikitLearnKernel(kernel)
+
+
+def _by_name(name: str, gamma: float | None, coef0: float, degree: int) -> Kernel:
+    if name == "rbf":
+        return Gaussian(gamma)
+    if name == "linear":
+        return Linear()
+    if name == "poly":
+        return Polynomial(degree, gamma, coef0)
+    raise ValueError(f"kernel={name!r} has no kernel object; 'linear', 'poly' and 'rbf' have.")
+
+
+class ScikitLearnKernel(Kernel):
+    """A kernel of scikit-learn's Gaussian processes, with what machines and objectives here ask of one.
+
+    `theta` and `bounds` are its own. Its gradient exists for one set of examples only, as a tensor: derivatives between
+    two sets are the part of it between them, computed for both stacked, in blocks of bounded size. That is at least
+    four times the work of a kernel of this package, and as many times that as there are parameters. Sparse examples
+    become dense. It prints as the kernel that it holds.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of ``sklearn.gaussian_process.kernels``, or a subclass of ``Kernel`` from there.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import Matern
+    >>> from widemargin.kernels import as_kernel
+    >>> k = as_kernel(Matern(nu=1.5))
+    >>> X = np.array([[0.0], [1.0]])
+    >>> k.pull_back(np.ones((2, 2)), X, X, k.values(X, X)).round(4).tolist()
+    [1.0615]
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    def values(self, X: Any, Y: Any) -> Matrix:
+        """Kernel values between the rows of `X` and those of `Y`."""
+        return np.asarray(self.kernel(_dense(X), None if X is Y else _dense(Y)), dtype=np.float64)
+
+    def diagonal(self, X: Any) -> Vector:
+        """k(x, x) for the rows of `X`."""
+        return np.asarray(self.kernel.diag(_dense(X)), dtype=np.float64)
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """Give the derivatives, gathered from tensors of blocks."""
+        gathered = np.empty((self.n_dims, *K.shape))
+        for rows, columns, tensor in self._tensors(X, Y):
+            gathered[:, rows, columns] = np.moveaxis(tensor, 2, 0)
+        return iter(gathered)
+
+    def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
+        """Give the derivatives of k(x, x), row by row unless all rows have the same."""
+        found = np.empty((self.n_dims, count(X)))
+        for row in range(1 if self.kernel.is_stationary() else count(X)):
+            found[:, row:] = self.kernel(_dense(take(X, np.array([row]))), eval_gradient=True)[1][0, 0][:, np.newaxis]
+        return iter(found)
+
+    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
+        """<W, dK/dtheta> of a block, tensor by tensor."""
+        total = np.zeros(self.n_dims)
+        for rows, columns, tensor in self._tensors(X, Y):
+            total += np.tensordot(W[rows, columns], tensor, axes=2)
+        return total
+
+    def _tensors(self, X: Any, Y: Any) -> Iterator[tuple[slice, slice, Matrix]]:
+        """Give derivatives between some rows of `X` and some of `Y`, shape (rows, columns, n_dims)."""
+        n_dims, n, m = self.n_dims, count(X), count(Y)
+        if not n_dims:
+            return
+        edge = max(1, int(np.sqrt(TENSOR_ENTRIES / n_dims)) // 2)
+        for top in range(0, n, edge):
+            rows = slice(top, min(top + edge, n))
+            above = _dense(take(X, np.arange(n)[rows]))
+            for begin in range(0, m, edge):
+                columns = slice(begin, min(begin + edge, m))
+                beside = _dense(take(Y, np.arange(m)[columns]))
+                both = [*above, *beside] if not self.requires_vector_input else np.vstack([above, beside])
+                tensor = self.kernel(both, eval_gradient=True)[1]
+                yield rows, columns, tensor[: count(above), count(above) :]
+
+    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
+        """Return a copy: kernels of scikit-learn leave nothing to the data."""
+        return cast(Self, clone(self))
+
+    @property
+    def core_kernel(self) -> KernelParameters | None:
+        """A Gaussian on scaled examples, for ``RBF`` itself; other kernels are computed by scikit-learn."""
+        return KernelParameters("rbf", 0.5) if type(self.kernel) is theirs.RBF else None
+
+    def mapped(self, X: Any) -> Any:
+        """Divide features by their length scales, for the core."""
+        if self.core_kernel is None:
+            return X
+        return X.multiply(1.0 / self.kernel.length_scale).tocsr() if sp.issparse(X) else X / self.kernel.length_scale
+
+    def is_stationary(self) -> bool:
+        """Whether values depend on differences of examples only."""
+        return bool(self.kernel.is_stationary())
+
+    @property
+    def requires_vector_input(self) -> bool:
+        """Whether examples have to be vectors."""
+        return bool(self.kernel.requires_vector_input)
+
+    @property
+    def hyperparameters(self) -> list[Any]:
+        """Searchable parameters as scikit-learn describes them."""
+        return list(self.kernel.hyperparameters)
+
+    @property
+    def n_dims(self) -> int:
+        """How many numbers `theta` holds."""
+        return int(self.kernel.n_dims)
+
+    @property
+    def theta(self) -> Vector:
+        """Free parameters on an unconstrained scale."""
+        return np.asarray(self.kernel.theta, dtype=np.float64)
+
+    @theta.setter
+    def theta(self, theta: Vector) -> None:
+        self.kernel = self.kernel.clone_with_theta(self._checked_theta(theta))
+
+    @property
+    def bounds(self) -> Matrix:
+        """Range of `theta` to search in, shape (n_dims, 2)."""
+        return np.asarray(self.kernel.bounds, dtype=np.float64).reshape(-1, 2)
+
+    def __repr__(self) -> str:
+        """Write the kernel of scikit-learn."""
+        return written(self.kernel)
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if sp.issparse(X) else X

@@ -1,0 +1,145 @@
+"""How far examples spread: variances and covariances of their features, rows counted by their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def _chunks(X: NDArray[Any], weights: Vector) -> Iterator[tuple[NDArray[Any], Vector]]:
+    rows = max(1, 2**18 // max(1, X.shape[1]))
+    for begin in range(0, len(X), rows):
+        yield X[begin : begin + rows], weights[begin : begin + rows]
+
+
+def column_moments(X: NDArray[Any], weights: Vector) -> tuple[Vector, Vector]:
+    """Mean and variance of every column, rows counted by their weights.
+
+    Two passes over differences to the first row and to the mean: nothing cancels, and a constant column has variance 0
+    exactly.
+
+    Examples
+    --------
+    >>> means, variances = column_moments(np.array([[1e9, 0.1], [1e9 + 2, 0.1]]), np.ones(2))
+    >>> variances.tolist()
+    [1.0, 0.0]
+    """
+    total, first = weights.sum(), X[0].astype(np.float64)
+    means, variances = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for chunk, share in _chunks(X, weights):
+            means += share @ (chunk - first)
+        means = first + means / total
+        for chunk, share in _chunks(X, weights):
+            variances += share @ np.square(chunk - means)
+    return means, variances / total
+
+
+def pooled_variance(means: Vector, variances: Vector) -> float:
+    """Variance of all entries: mean of the variances of the columns and variance of their means.
+
+    Examples
+    --------
+    >>> pooled_variance(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
+    2.0
+    """
+    return float(variances.mean() + np.var(means - means[0]))
+
+
+def sparse_variance(X: Any, weights: Vector) -> float:
+    """Variance of all entries of a sparse matrix, the zeros that are not stored included.
+
+    Examples
+    --------
+    >>> sparse_variance(sp.csr_array([[3.0, 3.0], [3.0, 3.0]]), np.ones(2))
+    0.0
+    >>> sparse_variance(sp.csr_array([[2.0, 0.0]]), np.ones(1))
+    1.0
+    """
+    if X.nnz == 0:
+        return 0.0
+    entries = X.tocsr()
+    share = np.repeat(weights, np.diff(entries.indptr))
+    values = entries.data.astype(np.float64)
+    total = float(weights.sum()) * X.shape[1]
+    unstored = max(0.0, total - float(share.sum())) if X.nnz < X.shape[0] * X.shape[1] else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = float(values[0])
+        mean = shift + (float(share @ (values - shift)) - unstored * shift) / total
+        return float((share @ np.square(values - mean) + unstored * np.square(mean)) / total)
+
+
+def scale_gamma(X: Any, weights: Vector | None = None) -> float:
+    """Return 1 / (number of features * variance of all entries), what ``gamma="scale"`` means; 1 if nothing varies.
+
+    Examples
+    --------
+    >>> scale_gamma(np.array([[0.0], [2.0]]))
+    1.0
+    """
+    share = np.ones(X.shape[0]) if weights is None else weights
+    variance = sparse_variance(X, share) if sp.issparse(X) else pooled_variance(*column_moments(np.asarray(X), share))
+    return gamma_of_variance(variance, X.shape[1])
+
+
+def gamma_of_variance(variance: float, columns: int) -> float:
+    """Return the gamma that ``gamma="scale"`` takes for a variance of all entries.
+
+    Examples
+    --------
+    >>> gamma_of_variance(0.5, 4), gamma_of_variance(0.0, 4)
+    (0.5, 1.0)
+    """
+    if variance == 0.0:
+        return 1.0
+    width = columns * variance
+    if not np.finfo(np.float64).tiny < width:
+        raise ValueError(
+            f"gamma='scale' needs the variance of X, which is {variance:.3g}, too small to compute with; scale X (for "
+            "example to unit variance) or pass gamma as a number."
+        )
+    return 1.0 / width
+
+
+def column_variances(X: Any, weights: Vector | None = None) -> Vector:
+    """Variance of every column of an array or a sparse matrix, divided by the number of rows.
+
+    Examples
+    --------
+    >>> column_variances(sp.csr_array([[0.0, 1.0], [2.0, 1.0]])).tolist()
+    [1.0, 0.0]
+    """
+    share = np.ones(X.shape[0]) if weights is None else weights
+    if not sp.issparse(X):
+        return column_moments(np.asarray(X), share)[1]
+    entries, d = sp.csc_array(X), X.shape[1]
+    stored = np.diff(entries.indptr)
+    columns, own, values = np.repeat(np.arange(d), stored), share[entries.indices] / share.sum(), entries.data
+    unstored = np.where(stored < X.shape[0], np.maximum(1.0 - np.bincount(columns, own, d), 0.0), 0.0)
+    shift = np.zeros(d)
+    shift[stored > 0] = values[entries.indptr[:-1][stored > 0]]
+    means = shift + np.bincount(columns, own * (values - shift[columns]), d) - unstored * shift
+    squares = np.bincount(columns, own * np.square(values - means[columns]), d)
+    return np.asarray(squares + unstored * np.square(means))
+
+
+def covariance(X: Any, weights: Vector | None = None) -> Matrix:
+    """Covariance of the columns, divided by the number of rows; sparse examples become dense.
+
+    Examples
+    --------
+    >>> covariance(np.array([[0.0, 1.0], [2.0, 1.0]])).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+    dense = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    share = (np.ones(len(dense)) if weights is None else weights) / (len(dense) if weights is None else weights.sum())
+    away = dense - dense[0]
+    away -= share @ away
+    return np.asarray((away.T * share) @ away)

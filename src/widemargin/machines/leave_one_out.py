@@ -1,0 +1,114 @@
+"""Leave-one-out machines: what a machine would say of each example, had it never seen it.
+
+Examples that are no support vectors change nothing when they are left out [Glasmachers2008, section 9.1.2]. For each of
+the others the core follows the path along which its coefficient goes to 0 (`cpp/core/sensitivity/leave_one_out.hpp`),
+exactly, with some set changes instead of a solve. Paths that meet a degenerate set are given up, and these machines
+are trained, from where the whole one ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin import _core
+from widemargin.machines.sensitivity import Machine, PairProblem, Sensitivity
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Machines that lack one example each.
+
+    Parameters
+    ----------
+    examples : ndarray of int
+        The support vectors that were left out, one after the other.
+    values : ndarray of shape (n,)
+        For every example of the problem the value of the machine without it.
+    machines : list of Machine
+        The machine without each of `examples`, if they were asked for.
+    trained : int
+        Machines that had to be trained.
+    iterations : int
+        Steps that took.
+    """
+
+    examples: NDArray[np.intp]
+    values: Vector
+    machines: list[Machine]
+    trained: int
+    iterations: int
+
+
+def leave_one_out(
+    sensitivity: Sensitivity,
+    train: Callable[[PairProblem, Vector], Machine],
+    *,
+    keep: bool = False,
+    n_threads: int = 1,
+    max_seconds: float = np.inf,
+) -> LeftOut:
+    """Leave every support vector out of a machine, one at a time.
+
+    Parameters
+    ----------
+    sensitivity : Sensitivity
+        Of the machine trained on all examples.
+    train : callable
+        Trains a machine for a problem from a start, where a path cannot be followed.
+    keep : bool, default=False
+        Whether the machines themselves are wanted: n numbers each.
+    n_threads : int, default=1
+    max_seconds : float
+        After so long TimeoutError is raised.
+    """
+    machine, problem = sensitivity.machine, sensitivity.machine.problem
+    examples = machine.support
+    ridge = np.zeros(len(machine.alpha)) if problem.ridge is None else np.where(problem.bounds > 0, problem.ridge, 0.0)
+    limits = np.where(problem.bounds > 0, np.inf, 0.0) if problem.squared else problem.bounds
+    found = _core.leave_one_out(
+        np.ascontiguousarray(sensitivity.K),
+        problem.signs,
+        limits,
+        ridge,
+        machine.alpha,
+        machine.values + ridge * machine.alpha - problem.signs,
+        machine.intercept,
+        problem.fit_intercept,
+        sensitivity.kept.astype(np.int32),
+        np.ascontiguousarray(sensitivity.system.whole_inverse()),
+        examples.astype(np.int32),
+        keep,
+        n_threads,
+        min(max_seconds, 1e10),
+    )
+    values = machine.values.copy()
+    values[examples] = found.values
+    machines: list[Machine] = []
+    trained = iterations = 0
+    alphas = found.alphas.reshape(-1, len(values))
+    for number, p in enumerate(examples):
+        if found.found[number]:
+            if keep:
+                alpha, b = alphas[number], float(found.intercepts[number])
+                machines.append(_without(sensitivity.K, problem, int(p), alpha, b, machine))
+            continue
+        begun = np.where(np.arange(len(values)) == p, 0.0, machine.alpha)
+        one = Sensitivity(sensitivity.K, train(problem.held_out(np.array([p])), begun)).machine
+        values[p] = one.values[p]
+        trained, iterations = trained + 1, iterations + one.outcome.iterations
+        if keep:
+            machines.append(one)
+    return LeftOut(examples, values, machines, trained, iterations)
+
+
+def _without(K: Matrix, problem: PairProblem, p: int, alpha: Vector, intercept: float, whole: Machine) -> Machine:
+    support = np.flatnonzero(alpha)
+    values = K[:, support] @ alpha[support] + intercept
+    return Machine(problem.held_out(np.array([p])), alpha, intercept, values, whole.outcome)

@@ -1,0 +1,282 @@
+"""How a trained machine changes with its kernel and with C [Glasmachers2008, section 9.3.1].
+
+A machine is f(x) = sum_n a_n k(x_n, x) + b. Its variables are free (u), at a bound (g: y_n a_n = C_n) or 0. While no
+variable changes sides, free ones follow from H [a_u; b] = [y_u - K_ug a_g; -1'a_g], and
+
+d[a_u; b]/dtheta = -H^-1 [(dK/dtheta a)_u; 0],    d[a_u; b]/dC = -H^-1 [K_ug; 1'] da_g/dC.
+
+The square loss has no bounds and D = 1 / (2 C_n) on the diagonal: d[a_u; b]/dC = H^-1 [D a_u / C; 0].
+
+An objective L of the machine's values and coefficients, dL = v'df + w'da, needs none of these derivatives by itself.
+With one solve, H [q; r] = [K_u. v + w_u; 1'v], it is
+
+dL/dtheta = (v - q)' dK/dtheta a,
+
+which a kernel contracts with W = (v - q) a' at the cost of a kernel matrix, however many parameters it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.machines.chain import Chain, Link, solve_chain
+from widemargin.machines.classifier import box, ridge_of
+from widemargin.machines.dual import Outcome, StopRule
+from widemargin.machines.free_system import FreeSystem
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Single = NDArray[np.float32]
+
+
+#: How often variables that left their boxes may be put back to them.
+MOST_CORRECTIONS = 4
+
+#: Coefficients this much smaller than the largest are 0, those this close to their bounds are there.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class PairProblem:
+    """Two classes, and the machine that is to separate them.
+
+    Parameters
+    ----------
+    signs : ndarray of shape (n,)
+        +1 and -1.
+    bounds : ndarray of shape (n,)
+        C of each example; 0 holds it out: it has no say in training, and its value is known all the same.
+    squared : bool
+        Whether slack counts by its square.
+    fit_intercept : bool
+    """
+
+    signs: Vector
+    bounds: Vector
+    squared: bool = False
+    fit_intercept: bool = True
+
+    @property
+    def ridge(self) -> Vector | None:
+        """What the square loss adds to the diagonal of the kernel; None without it."""
+        return ridge_of(self.bounds) if self.squared else None
+
+    def held_out(self, rows: NDArray[np.intp]) -> PairProblem:
+        """Return the same problem with some examples held out."""
+        bounds = self.bounds.copy()
+        bounds[rows] = 0.0
+        return replace(self, bounds=bounds)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A trained machine: coefficients, intercept, values at all examples, and how training ended."""
+
+    problem: PairProblem
+    alpha: Vector
+    intercept: float
+    values: Vector
+    outcome: Outcome
+
+    @cached_property
+    def support(self) -> NDArray[np.intp]:
+        """Examples with a coefficient other than 0."""
+        return np.flatnonzero(self.alpha)
+
+    @cached_property
+    def free(self) -> NDArray[np.intp]:
+        """Examples strictly between their bounds."""
+        size = np.abs(self.alpha)
+        return np.flatnonzero((size > 0) & (self.problem.squared | (size < self.problem.bounds)))
+
+    @cached_property
+    def bounded(self) -> NDArray[np.intp]:
+        """Examples whose coefficient is all that C allows."""
+        size = np.abs(self.alpha)
+        return np.flatnonzero((size > 0) & ~self.problem.squared & (size >= self.problem.bounds))
+
+
+def train(
+    K: Single,
+    problem: PairProblem,
+    *,
+    tolerance: float = 1e-6,
+    start: Vector | None = None,
+    max_seconds: float | None = None,
+) -> Machine:
+    """Train on a kernel matrix of all examples, those that are held out included.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        float32.
+    problem : PairProblem
+    tolerance : float
+        Largest violation of the optimality conditions.
+    start : ndarray of shape (n,), optional
+        Signed coefficients to begin with; any, they are brought into the box.
+    max_seconds : float, optional
+
+    Examples
+    --------
+    >>> problem = PairProblem(np.array([1.0, -1.0, 1.0]), np.array([9.0, 9.0, 0.0]))
+    >>> machine = train(np.array([[2, 0, 1], [0, 2, 0], [1, 0, 2]], dtype=np.float32), problem)
+    >>> machine.alpha.round(6).tolist(), machine.values.round(6).tolist()
+    ([0.5, -0.5, 0.0], [1.0, -1.0, 0.5])
+    """
+    ridge = problem.ridge
+    taking_part = problem.bounds > 0
+    limits = np.where(taking_part, np.inf, 0.0) if problem.squared else problem.bounds
+    link = Link(box(problem.signs, limits), ridge)
+    chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
+    stop = StopRule(tolerance, max_seconds=max_seconds)
+    found = solve_chain(K, chain, stop=stop)[0].solution
+    values = problem.signs - found.gradient + found.intercept
+    if ridge is not None:
+        values = values - np.where(taking_part, ridge * found.alpha, 0.0)
+    return Machine(problem, _settled(found.alpha, limits), found.intercept, values, found.outcome)
+
+
+def _settled(alpha: Vector, limits: Vector) -> Vector:
+    """Move coefficients that differ from 0, or from their bounds, by rounding only."""
+    size, little = np.abs(alpha), ROUNDING * float(np.abs(alpha).max(initial=0.0))
+    at_bound = np.isfinite(limits) & (size >= limits - little)
+    return np.where(size <= little, 0.0, np.where(at_bound, np.sign(alpha) * np.where(at_bound, limits, 0.0), alpha))
+
+
+class Sensitivity:
+    """A machine with the factorised system of its free variables.
+
+    Its coefficients are solved for once more, in float64, on the sets of free and bounded variables that training
+    found: :attr:`machine` is exact for these sets.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Kernel values in float64.
+    machine : Machine
+    exact : bool, default=False
+        Whether it already is.
+    """
+
+    def __init__(self, K: Matrix, machine: Machine, *, exact: bool = False) -> None:
+        self.K = K
+        if exact:
+            self._factorise(machine)
+            self.machine = machine
+        else:
+            self._solve(machine)
+
+    def _solve(self, machine: Machine) -> None:
+        for _ in range(MOST_CORRECTIONS):
+            self._factorise(machine)
+            exact = self._exact(machine)
+            outside = self._outside(exact)
+            if not len(outside):
+                break
+            machine = _put_back(machine, exact, outside)
+        self.machine = machine if len(outside) else exact
+
+    def _factorise(self, machine: Machine) -> None:
+        problem = machine.problem
+        self.free, self.bounded = machine.free, machine.bounded
+        self._ridge = None if problem.ridge is None else problem.ridge[self.free]
+        among = self.K[np.ix_(self.free, self.free)]
+        self.system = FreeSystem.factorised(among, self._ridge, bordered=problem.fit_intercept)
+        self.kept = self.free[self.system.kept]
+        self._limits = _limiting(machine) if problem.fit_intercept and not len(self.free) else None
+
+    def _exact(self, machine: Machine) -> Machine:
+        """Solve for the free variables on the sets that were found [section 9.3.1]."""
+        problem, alpha, b = machine.problem, machine.alpha.copy(), machine.intercept
+        if len(self.kept):
+            held = np.setdiff1d(machine.support, self.kept)
+            right = problem.signs[self.free] - self.K[np.ix_(self.free, held)] @ alpha[held]
+            found, last = self.system.solve(right, -float(alpha[held].sum()))
+            alpha[self.kept] = found[self.system.kept]
+            b = float(last) if problem.fit_intercept else 0.0
+        support = np.flatnonzero(alpha)
+        values = self.K[:, support] @ alpha[support]
+        if self._limits is not None:
+            b = float(np.mean(problem.signs[self._limits] - values[self._limits]))
+        return Machine(problem, alpha, b, values + b, machine.outcome)
+
+    def _outside(self, exact: Machine) -> NDArray[np.intp]:
+        """Return the free variables that left their boxes: training had not told them from those at a bound."""
+        size = exact.problem.signs[self.kept] * exact.alpha[self.kept]
+        limit = np.inf if exact.problem.squared else exact.problem.bounds[self.kept]
+        return self.kept[(size < 0) | (size > limit)]
+
+    def adjoint(self, of_values: Vector, of_coefficients: Vector | None = None) -> Adjoint:
+        """Return what dL = of_values' df + of_coefficients' da means for the kernel and for C.
+
+        Parameters
+        ----------
+        of_values : ndarray of shape (n,)
+            Derivative of L with respect to the machine's value at each example.
+        of_coefficients : ndarray of shape (n,), optional
+            Derivative of L with respect to each coefficient.
+        """
+        machine, problem = self.machine, self.machine.problem
+        rows = np.flatnonzero(of_values)
+        right = self.K[np.ix_(self.free, rows)] @ of_values[rows]
+        if of_coefficients is not None:
+            right = right + of_coefficients[self.free]
+        q, r = self.system.solve(right, float(of_values.sum()))
+        left = of_values.copy()
+        left[self.free] -= q
+        if self._limits is not None:
+            # Without a free variable the intercept lies halfway between two examples that limit it.
+            left[self._limits] -= 0.5 * float(of_values.sum())
+        if problem.squared:
+            assert self._ridge is not None
+            return Adjoint(left, machine.alpha, float(np.sum(q * self._ridge * machine.alpha[self.free])))
+        growing = machine.alpha[self.bounded]  # C da_g/dC
+        taken = np.flatnonzero(left)
+        slope = float(left[taken] @ (self.K[np.ix_(taken, self.bounded)] @ growing))
+        if problem.fit_intercept and self._limits is None:
+            slope -= float(r) * float(growing.sum())
+        if of_coefficients is not None:
+            slope += float(of_coefficients[self.bounded] @ growing)
+        return Adjoint(left, machine.alpha, slope)
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """dL/dtheta = left' dK/dtheta right, and dL/dlog C."""
+
+    left: Vector
+    right: Vector
+    c_slope: float
+
+    def contracted(self, pull_back: Callable[[Matrix, NDArray[np.intp], NDArray[np.intp]], Vector]) -> Vector:
+        """Hand the weights to a kernel: ``pull_back(W, rows, columns)`` for the rows and columns where W is not 0."""
+        rows, columns = np.flatnonzero(self.left), np.flatnonzero(self.right)
+        return pull_back(np.outer(self.left[rows], self.right[columns]), rows, columns)
+
+
+def _put_back(machine: Machine, exact: Machine, outside: NDArray[np.intp]) -> Machine:
+    """Put variables to the bounds that they have left."""
+    alpha, problem = machine.alpha.copy(), machine.problem
+    negative = problem.signs[outside] * exact.alpha[outside] < 0
+    alpha[outside] = np.where(negative, 0.0, problem.signs[outside] * problem.bounds[outside])
+    return replace(machine, alpha=alpha)
+
+
+def _limiting(machine: Machine) -> NDArray[np.intp]:
+    """Return the two examples between which the intercept of a machine without free variables lies."""
+    problem = machine.problem
+    slope = problem.signs - (machine.values - machine.intercept)  # what the intercept would have to be
+    taking_part = problem.bounds > 0
+    at_top = np.isin(np.arange(len(slope)), machine.bounded)
+    # Positive examples at 0 and negative ones at their bound ask for a larger intercept, the others for a smaller one.
+    from_below = taking_part & ((problem.signs > 0) != at_top)
+    from_above = taking_part & ((problem.signs > 0) == at_top)
+    lowest = np.flatnonzero(from_below)[np.argmax(slope[from_below])]
+    highest = np.flatnonzero(from_above)[np.argmin(slope[from_above])]
+    return np.array([lowest, highest])

@@ -1,0 +1,232 @@
+"""Objectives that look at examples which machines were not trained on: what they have in common.
+
+A machine is trained for each split (and each pair of classes), and judged by its values f_n at the examples that were
+held out, with margins m_n = y_n f_n:
+
+* "zero-one": the share of wrong predictions;
+* "smooth": the same through a sigmoid, mean of 1 - p_n with p_n = 1 / (1 + exp(-s m_n)), which has a derivative
+  [Keerthi2007]. The slope s is the likeliest one for these very values [Glasmachers2008, section 9.2.2], so that it
+  moves with them: from l(s) = sum w_n log p_n, l'(s) = 0, follows ds/dm_n = -(dl'/dm_n) / l''.
+* "likelihood": l(s) itself; since it is stationary in s its derivative with respect to m_n is w_n s (1 - p_n)
+  [Glasmachers2008, section 9.3.5].
+* "squared": the mean squared error, for regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from widemargin.kernels import Kernel
+from widemargin.machines.sensitivity import Machine, Sensitivity
+from widemargin.machines.sigmoid import LARGEST_SLOPE, fit_slope
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Ids, Objective, Task, Vector
+from widemargin.objectives.machines import (
+    TaskKernel,
+    effort_of,
+    notes_of,
+    predicted_classes,
+    train_pairs,
+    train_tube,
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A loss over held-out examples, and its derivative with respect to the machine's values there."""
+
+    value: float
+    of_values: Vector
+
+
+def log_likelihood(values: Vector, signs: Vector, weights: Vector) -> Judged:
+    """Log-likelihood of labels under the likeliest slope [Glasmachers2008, sections 9.2.2 and 9.3.5].
+
+    Examples
+    --------
+    >>> found = log_likelihood(np.array([-2.0, -1.0, 0.5, 1.0]), np.array([-1.0, 1.0, -1.0, 1.0]), np.ones(4))
+    >>> round(found.value, 4)
+    -2.5873
+    """
+    sigmoid = fit_slope(values, signs, weights)
+    doubt = expit(-sigmoid.slope * signs * values)
+    return Judged(sigmoid.log_likelihood, weights * sigmoid.slope * signs * doubt)
+
+
+def smooth_errors(values: Vector, signs: Vector, weights: Vector) -> Judged:
+    """Sum of the probabilities of being wrong, under the likeliest slope.
+
+    Examples
+    --------
+    >>> found = smooth_errors(np.array([-2.0, -1.0, 0.5, 1.0]), np.array([-1.0, 1.0, -1.0, 1.0]), np.ones(4))
+    >>> round(found.value, 4)
+    1.8287
+    """
+    slope = fit_slope(values, signs, weights).slope
+    margins = signs * values
+    p = expit(slope * margins)
+    spread = weights * p * (1.0 - p)
+    of_margins = -slope * spread
+    curvature = float(spread @ np.square(margins))
+    if 0.0 < slope < LARGEST_SLOPE and curvature > 0.0:
+        moves = (weights * (1.0 - p) - slope * margins * spread) / curvature
+        of_margins = of_margins - float(spread @ margins) * moves
+    return Judged(float(weights @ (1.0 - p)), signs * of_margins)
+
+
+class HeldOutObjective(BoundObjective):
+    """The mean loss (or the summed log-likelihood) over splits.
+
+    Parameters
+    ----------
+    task : Task
+    loss : str
+        "zero-one", "smooth", "likelihood" or "squared".
+    splits : sequence of (train, test), optional
+        Rows; without them a subclass draws them for each evaluation.
+    """
+
+    def __init__(self, task: Task, loss: str, splits: Sequence[tuple[Ids, Ids]] = ()) -> None:
+        self.task, self.loss, self._splits = task, loss, splits
+
+    def splits(self, generator: np.random.Generator | None) -> Sequence[tuple[Ids, Ids]]:
+        """Return the splits of an evaluation."""
+        return self._splits
+
+    def evaluate(
+        self,
+        kernel: Kernel,
+        C: float,
+        *,
+        gradient: bool = True,
+        generator: np.random.Generator | None = None,
+        state: Any = None,
+        part: int | None = None,
+    ) -> Evaluated:
+        """Train a machine for each split and judge it by the rows that were held out."""
+        splits = self.splits(generator)
+        values = TaskKernel(kernel, self.task)
+        starts = state if state is not None else [None] * len(splits)
+        gradient = gradient and self.loss in ("smooth", "likelihood")
+        found = [
+            self._evaluate_split(values, C, split, start, gradient) for split, start in zip(splits, starts, strict=True)
+        ]
+        weight = sum(one.weight for one in found)
+        scale = 1.0 if self.loss == "likelihood" else 1.0 / max(weight, np.finfo(np.float64).tiny)
+        dependent = sum(one.dependent for one in found)
+        effort = effort_of([], values)
+        for one in found:
+            effort += one.effort
+        return Evaluated(
+            scale * sum(one.value for one in found),
+            scale * sum((one.of_theta for one in found), np.zeros(kernel.n_dims)) if gradient else None,
+            scale * sum(one.c_slope for one in found) if gradient else None,
+            effort=effort,
+            state=[one.starts for one in found],
+            notes=notes_of(dependent),
+        )
+
+    def _evaluate_split(
+        self, values: TaskKernel, C: float, split: tuple[Ids, Ids], starts: Any, gradient: bool
+    ) -> _OfSplit:
+        task, (train_rows, test) = self.task, split
+        training = np.zeros(task.n_examples, dtype=bool)
+        training[train_rows] = True
+        if self.loss == "squared":
+            tube = train_tube(values, task, C, training, None if starts is None else starts[0])
+            errors = np.square(tube.values[test] - task.y[test])
+            effort = Effort(1, tube.outcome.iterations)
+            return _OfSplit(float(task.weights[test] @ errors), float(task.weights[test].sum()), [tube.alpha], effort)
+        if gradient:
+            values.double  # noqa: B018  (machines are then trained on the same values)
+        machines = train_pairs(values, task, C, training, starts)
+        begun = [one.alpha for one in machines]
+        effort = Effort(len(machines), sum(one.outcome.iterations for one in machines))
+        if self.loss == "zero-one":
+            columns = np.column_stack([one.values[test] for one in machines])
+            wrong = predicted_classes(task, columns) != task.y[test]
+            weights = task.weights[test]
+            return _OfSplit(float(weights @ wrong), float(weights.sum()), begun, effort)
+        return self._judged(values, machines, test, begun, effort, gradient)
+
+    def _judged(
+        self,
+        values: TaskKernel,
+        machines: list[Machine],
+        test: Ids,
+        begun: list[Vector],
+        effort: Effort,
+        gradient: bool,
+    ) -> _OfSplit:
+        """Sum a smooth loss over pairs of classes, each judged by the held-out rows of its classes."""
+        task = self.task
+        judge = log_likelihood if self.loss == "likelihood" else smooth_errors
+        total = _OfSplit(0.0, 0.0, begun, effort, np.zeros(values.kernel.n_dims))
+        for pair, machine in zip(task.pairs, machines, strict=True):
+            rows = test[np.isin(task.y[test], pair)]
+            weights = task.weights[rows]
+            if not gradient:
+                one = judge(machine.values[rows], machine.problem.signs[rows], weights)
+                total = total + _OfSplit(one.value, float(weights.sum()), [], Effort())
+                continue
+            sensitivity = Sensitivity(values.double, machine)
+            exact = sensitivity.machine
+            one = judge(exact.values[rows], exact.problem.signs[rows], weights)
+            of_values = np.zeros(task.n_examples)
+            of_values[rows] = one.of_values
+            adjoint = sensitivity.adjoint(of_values)
+            total = total + _OfSplit(
+                one.value,
+                float(weights.sum()),
+                [],
+                Effort(factorisations=1),
+                values.contracted(adjoint),
+                adjoint.c_slope,
+                sensitivity.system.dependent,
+            )
+        return total
+
+
+@dataclass(frozen=True)
+class _OfSplit:
+    """What one split adds."""
+
+    value: float
+    weight: float
+    starts: list[Vector]
+    effort: Effort
+    of_theta: Any = 0.0
+    c_slope: float = 0.0
+    dependent: int = 0
+
+    def __add__(self, other: _OfSplit) -> _OfSplit:
+        return _OfSplit(
+            self.value + other.value,
+            self.weight + other.weight,
+            self.starts + other.starts,
+            self.effort + other.effort,
+            self.of_theta + other.of_theta,
+            self.c_slope + other.c_slope,
+            self.dependent + other.dependent,
+        )
+
+
+def loss_of(task: Task, loss: str | None) -> str:
+    """Return the loss that is meant: unless told otherwise, wrong predictions, and squared errors for regression."""
+    return loss or ("squared" if task.n_classes == 0 else "zero-one")
+
+
+def why_not_loss(objective: Objective, task: Task, loss: str | None) -> str | None:
+    """Say why a loss does not suit a task."""
+    accepted = ("squared",) if task.n_classes == 0 else ("zero-one", "smooth")
+    if loss is None or loss in accepted:
+        return None
+    kind = "regression" if task.n_classes == 0 else "classifiers"
+    return (
+        f"objective={objective.name!r} has no loss={loss!r} for {kind}; it must be None or "
+        f"{' or '.join(map(repr, accepted))}."
+    )

@@ -1,0 +1,69 @@
+"""One hold-out set [Glasmachers2008, section 9.1.1]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.objectives.base import BoundObjective, Ids, Objective, Task
+from widemargin.objectives.held_out import HeldOutObjective, loss_of, why_not_loss
+
+#: Draws after which each class is given an example by force.
+PATIENCE = 100
+
+
+def random_split(task: Task, share: float, generator: np.random.Generator) -> tuple[Ids, Ids]:
+    """Draw a training set of floor((1 - share) n) examples: any with all classes in it, each as likely as others.
+
+    Examples
+    --------
+    >>> task = Task(np.zeros((10, 1)), np.arange(10) % 2, 2, np.ones(10))
+    >>> train, test = random_split(task, 0.2, np.random.default_rng(0))
+    >>> len(train), len(test)
+    (8, 2)
+    """
+    rows = np.flatnonzero(task.weights > 0)
+    size = int((1.0 - share) * len(rows) + 1e-9)
+    present = np.unique(task.y[rows]) if task.n_classes else np.empty(0)
+    order = generator.permutation(rows)
+    for _ in range(PATIENCE):
+        if len(np.unique(task.y[order[:size]])) >= len(present):
+            break
+        order = generator.permutation(rows)
+    else:
+        first = [generator.choice(rows[task.y[rows] == one]) for one in present]
+        order = np.concatenate([first, order[~np.isin(order, first)]])
+    return np.sort(order[:size]), np.sort(order[size:])
+
+
+class HoldOut(Objective):
+    """Loss on a part of the examples that was set aside, once and for all.
+
+    The cheapest look at examples that a machine was not trained on, and the least reliable one: a kernel matrix, n^2 d
+    operations, and one machine. Smaller is better.
+
+    Parameters
+    ----------
+    share : float, default=0.2
+        Share of the examples that is held out.
+    loss : {"zero-one", "smooth", "squared"}, default=None
+        As for :class:`CrossValidation`.
+    random_state : int, default=0
+        Seed of the split.
+    """
+
+    name = "hold-out"
+
+    def __init__(self, share: float = 0.2, loss: str | None = None, random_state: int = 0) -> None:
+        self.share = share
+        self.loss = loss
+        self.random_state = random_state
+        self.differentiable = loss == "smooth"
+
+    def why_not(self, task: Task, C: float) -> str | None:
+        """Say why this objective does not suit a task, in a sentence, or None if it does."""
+        return why_not_loss(self, task, self.loss)
+
+    def bind(self, task: Task) -> BoundObjective:
+        """Draw the split."""
+        split = random_split(task, self.share, np.random.default_rng(self.random_state))
+        return HeldOutObjective(task, loss_of(task, self.loss), [split])

@@ -1,0 +1,93 @@
+"""The leave-one-out error [Glasmachers2008, section 9.1.2]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from widemargin.kernels import Kernel
+from widemargin.machines.leave_one_out import LeftOut, leave_one_out
+from widemargin.machines.sensitivity import Machine, Sensitivity
+from widemargin.objectives.base import BoundObjective, CutShortError, Effort, Evaluated, Objective, Task
+from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, pair_problem, train_one
+
+
+def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: bool = False) -> LeftOut:
+    """Leave each support vector of a machine out; what cannot be found along its path is trained."""
+    task.poll()
+    try:
+        return leave_one_out(
+            sensitivity,
+            lambda problem, start: train_one(values.single, task, problem, start),
+            keep=keep,
+            n_threads=task.n_threads,
+            max_seconds=max(0.0, task.seconds_left()),
+        )
+    except TimeoutError as cut:
+        task.poll()
+        raise CutShortError("Leaving one out ended early (time budget).") from cut
+
+
+def machine_of(values: TaskKernel, task: Task, pair: tuple[int, int], C: float, start: Any) -> Machine:
+    """Train the machine of a pair of classes on all examples, on the values that it is then differentiated with."""
+    values.double  # noqa: B018
+    return train_one(values.single, task, pair_problem(task, pair, C), start)
+
+
+class LeaveOneOut(Objective):
+    """Share of examples that a machine trained on all others gets wrong.
+
+    Only support vectors can be errors, and the machine without one of them is found from the whole one in some steps,
+    exactly: along the path on which its coefficient goes to 0. For more than two classes the mean over pairs of
+    classes, each by its own examples. A value costs a kernel matrix, n^2 d operations, a machine with its u free
+    variables factorised, u^3 / 3, and n_SV paths of a few set changes, n u each. Smaller is better.
+    """
+
+    name = "leave-one-out"
+    differentiable = False
+
+    def why_not(self, task: Task, C: float) -> str | None:
+        """Say why this objective does not suit a task, in a sentence, or None if it does."""
+        if task.n_classes == 0:
+            return f"objective={self.name!r} counts wrong classes; for regression use 'cross-validation'."
+        return None
+
+    def bind(self, task: Task) -> BoundObjective:
+        """Nothing to prepare."""
+        return _Bound(task)
+
+
+class _Bound(BoundObjective):
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def evaluate(
+        self,
+        kernel: Kernel,
+        C: float,
+        *,
+        gradient: bool = True,
+        generator: np.random.Generator | None = None,
+        state: Any = None,
+        part: int | None = None,
+    ) -> Evaluated:
+        """Train on all examples, then leave support vectors out."""
+        task = self._task
+        values = TaskKernel(kernel, task)
+        wrong = weight = 0.0
+        effort, begun, dependent = Effort(), [], 0
+        for number, pair in enumerate(task.pairs):
+            machine = machine_of(values, task, pair, C, None if state is None else state[number])
+            sensitivity = Sensitivity(values.double, machine)
+            found = left_out(values, task, sensitivity)
+            rows = np.flatnonzero(machine.problem.bounds > 0)
+            errors = machine.problem.signs[rows] * found.values[rows] <= 0
+            wrong += float(task.weights[rows] @ errors)
+            weight += float(task.weights[rows].sum())
+            steps = machine.outcome.iterations + found.iterations
+            effort += Effort(1 + found.trained, steps, factorisations=1)
+            begun.append(machine.alpha)
+            dependent += sensitivity.system.dependent
+        effort += effort_of([], values)
+        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(dependent))

@@ -1,0 +1,44 @@
+"""The logarithmic likelihood over random splits [Glasmachers2008, section 9.2.2]."""
+
+from __future__ import annotations
+
+from widemargin.objectives.base import BoundObjective, Objective, Task
+from widemargin.objectives.bootstrap import RandomSplits
+
+
+class Likelihood(Objective):
+    r"""Log-likelihood of the labels of random hold-out sets, :math:`\hat L = \sum_n \log \sigma(s\,y_n f(x_n))`.
+
+    A machine is trained on a random part of the examples, drawn anew for each evaluation; the others are held out, and
+    the slope s of the sigmoid is the likeliest one for them. The mean over all splits is a smooth function that looks
+    like the bootstrap error; a single value and its gradient are random [Glasmachers2008, sections 9.2.2 and 9.3.5].
+    For more than two classes pairs of classes add up. Greater is better.
+
+    A value costs a kernel matrix, n^2 d operations, and `draws` machines; a gradient one factorisation of each
+    machine's free variables and another pass over the kernel matrix.
+
+    Parameters
+    ----------
+    share : float, default=0.2
+        Share of the examples that is held out.
+    draws : int, default=1
+        Splits an evaluation; their likelihoods add up.
+    """
+
+    name = "likelihood"
+    deterministic = False
+    greater_is_better = True
+
+    def __init__(self, share: float = 0.2, draws: int = 1) -> None:
+        self.share = share
+        self.draws = draws
+
+    def why_not(self, task: Task, C: float) -> str | None:
+        """Say why this objective does not suit a task, in a sentence, or None if it does."""
+        if task.n_classes == 0:
+            return f"objective={self.name!r} is about probabilities of classes; regression has none."
+        return None
+
+    def bind(self, task: Task) -> BoundObjective:
+        """Nothing is prepared: splits are drawn for each evaluation."""
+        return RandomSplits(task, "likelihood", self.share, self.draws)

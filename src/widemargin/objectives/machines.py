@@ -1,0 +1,176 @@
+"""What objectives with machines share: kernel values at a point, and the machines of a task trained on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from widemargin.kernels import Kernel, kernel_matrix
+from widemargin.machines.chain import Chain, Link, solve_chain
+from widemargin.machines.classifier import ridge_of
+from widemargin.machines.dual import DualProblem, Outcome, StopRule
+from widemargin.machines.regression import tube
+from widemargin.machines.sensitivity import Adjoint, Machine, PairProblem, train
+from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task, Vector
+
+Single = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+
+class TaskKernel:
+    """Kernel values among all examples of a task, each precision computed when it is asked for first.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    task : Task
+    """
+
+    def __init__(self, kernel: Kernel, task: Task) -> None:
+        self.kernel, self._task = kernel, task
+        self.computed = 0
+
+    @cached_property
+    def double(self) -> Matrix:
+        """Values in float64."""
+        self._task.poll()
+        self.computed += self._task.n_examples**2
+        return self.kernel.values(self._task.X, self._task.X)
+
+    @cached_property
+    def single(self) -> Single:
+        """Values in float32, which is what machines are trained with."""
+        core = self.kernel.core_kernel
+        if "double" in self.__dict__ or core is None:
+            return np.ascontiguousarray(self.double, dtype=np.float32)
+        self._task.poll()
+        self.computed += self._task.n_examples**2
+        mapped = self.kernel.mapped(self._task.X)
+        return kernel_matrix(
+            mapped,
+            kernel=str(core.kernel),
+            gamma=core.gamma,
+            coef0=core.coef0,
+            degree=core.degree,
+            n_jobs=self._task.n_threads,
+        )
+
+    def pull_back(self, W: Matrix, rows: Ids, columns: Ids) -> Vector:
+        """<W, dK/dtheta> over some rows and columns."""
+        X = self._task.X
+        return self.kernel.pull_back(W, X[rows], X[columns], self.double[np.ix_(rows, columns)])
+
+    def contracted(self, adjoint: Adjoint) -> Vector:
+        """Return the derivative of what an adjoint belongs to."""
+        return adjoint.contracted(self.pull_back)
+
+
+@dataclass(frozen=True)
+class RegressionMachine:
+    """A trained tube: coefficients, intercept, values at all examples, and how training ended."""
+
+    alpha: Vector
+    intercept: float
+    values: Vector
+    outcome: Outcome
+
+
+def pair_problem(task: Task, pair: tuple[int, int], C: float, train_rows: Mask | None = None) -> PairProblem:
+    """State the problem of two classes over all examples: those of others, and those left out, are held out.
+
+    The second class of the pair is the positive one.
+
+    Examples
+    --------
+    >>> task = Task(np.zeros((3, 1)), np.array([0, 1, 2]), 3, np.array([1.0, 2.0, 1.0]))
+    >>> problem = pair_problem(task, (0, 1), 10.0)
+    >>> problem.signs.tolist(), problem.bounds.tolist()
+    ([-1.0, 1.0, 1.0], [10.0, 20.0, 0.0])
+    """
+    first, second = pair
+    taking_part = (task.y == first) | (task.y == second)
+    if train_rows is not None:
+        taking_part &= train_rows
+    signs = np.where(task.y == first, -1.0, 1.0)
+    return PairProblem(signs, np.where(taking_part, C * task.weights, 0.0), task.squared, task.fit_intercept)
+
+
+def train_pairs(
+    kernel: TaskKernel, task: Task, C: float, train_rows: Mask | None = None, starts: list[Vector] | None = None
+) -> list[Machine]:
+    """Train a machine for each pair of classes, each from where the last one of its pair ended if that is known."""
+    found = []
+    for number, pair in enumerate(task.pairs):
+        problem = pair_problem(task, pair, C, train_rows)
+        found.append(train_one(kernel.single, task, problem, None if starts is None else starts[number]))
+    return found
+
+
+def train_one(K: Single, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
+    """Train one machine of a task; raise :class:`CutShortError` if there was no time to finish it."""
+    task.poll()
+    left = task.seconds_left()
+    limit = None if np.isinf(left) else max(0.0, left)
+    machine = train(K, problem, tolerance=task.tolerance, start=start, max_seconds=limit)
+    _require_end(task, machine.outcome)
+    return machine
+
+
+def train_tube(
+    kernel: TaskKernel, task: Task, C: float, train_rows: Mask, start: Vector | None = None
+) -> RegressionMachine:
+    """Train a machine for regression; other rows are held out, with the box [0, 0]."""
+    task.poll()
+    bounds = np.where(train_rows, C * task.weights, 0.0)
+    limits = np.where(bounds > 0, np.inf, 0.0) if task.squared else bounds
+    problem: DualProblem = tube(np.asarray(task.y, dtype=np.float64), task.epsilon, limits)
+    ridge = ridge_of(bounds) if task.squared else None
+    left = task.seconds_left()
+    stop = StopRule(task.tolerance, max_seconds=None if np.isinf(left) else max(0.0, left))
+    chain = Chain((Link(problem, ridge),), start=start, any_sum=not task.fit_intercept)
+    found = solve_chain(kernel.single, chain, stop=stop)[0].solution
+    _require_end(task, found.outcome)
+    values = problem.linear - found.gradient + found.intercept
+    if ridge is not None:
+        values = values - np.where(bounds > 0, ridge * found.alpha, 0.0)
+    return RegressionMachine(found.alpha, found.intercept, values, found.outcome)
+
+
+def _require_end(task: Task, outcome: Outcome) -> None:
+    if outcome.reason in ("time budget", "interrupted"):
+        task.poll()
+        raise CutShortError(f"Training ended early ({outcome.reason}).")
+
+
+def predicted_classes(task: Task, values: Matrix) -> NDArray[np.intp]:
+    """Return the classes that pairs vote for, ties broken by confidence; one column of `values` a pair.
+
+    Examples
+    --------
+    >>> task = Task(np.zeros((3, 1)), np.array([0, 1, 2]), 3, np.ones(3))
+    >>> predicted_classes(task, np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, 1.0]])).tolist()
+    [1, 2]
+    """
+    present = np.unique(task.y[task.weights > 0])
+    if len(present) == 2:
+        return np.asarray(present[(values[:, 0] > 0).astype(np.intp)])
+    votes = _ovr_decision_function(values > 0, values, len(present))
+    return np.asarray(present[votes.argmax(axis=1)])
+
+
+def effort_of(machines: list[Any], kernel: TaskKernel, factorisations: int = 0) -> Effort:
+    """Add up what was done."""
+    steps = sum(one.outcome.iterations for one in machines)
+    return Effort(len(machines), steps, kernel.computed, factorisations)
+
+
+def notes_of(dependent: int) -> tuple[str, ...]:
+    """Say that some free variables depended on others."""
+    if not dependent:
+        return ()
+    return (f"{dependent} free variables depend on others and were held while the machine was differentiated",)

@@ -1,0 +1,53 @@
+"""The number of support vectors [Glasmachers2008, section 9.1.3]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from widemargin.kernels import Kernel
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
+from widemargin.objectives.machines import TaskKernel, effort_of, train_pairs, train_tube
+
+
+class SupportVectors(Objective):
+    """Number of support vectors: an upper bound of the leave-one-out errors, and what a prediction costs.
+
+    No example but a support vector can be a leave-one-out error [Glasmachers2008, section 9.1.3]. The bound is loose
+    and prefers machines without regularisation. For several pairs of classes support vectors are counted once for each
+    pair. A value costs a kernel matrix, n^2 d operations, and a machine. Smaller is better.
+    """
+
+    name = "support-vectors"
+    differentiable = False
+
+    def bind(self, task: Task) -> BoundObjective:
+        """Nothing to prepare."""
+        return _Bound(task)
+
+
+class _Bound(BoundObjective):
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def evaluate(
+        self,
+        kernel: Kernel,
+        C: float,
+        *,
+        gradient: bool = True,
+        generator: np.random.Generator | None = None,
+        state: Any = None,
+        part: int | None = None,
+    ) -> Evaluated:
+        """Train on all examples and count."""
+        values = TaskKernel(kernel, self._task)
+        if self._task.n_classes == 0:
+            start = None if state is None else state[0]
+            tube = train_tube(values, self._task, C, self._task.weights > 0, start)
+            effort = Effort(1, tube.outcome.iterations, values.computed)
+            return Evaluated(float(np.count_nonzero(tube.alpha)), effort=effort, state=[tube.alpha])
+        machines = train_pairs(values, self._task, C, starts=state)
+        count = sum(len(one.support) for one in machines)
+        return Evaluated(float(count), effort=effort_of(machines, values), state=[one.alpha for one in machines])

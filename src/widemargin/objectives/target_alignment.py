@@ -1,0 +1,143 @@
+"""Kernel target alignment: the angle between kernel values and labels [Glasmachers2008, sections 9.1.6 and 9.3.3].
+
+With example weights w, matrices are compared by <M, N> = sum_ij w_i w_j M_ij N_ij, as if an example were there as often
+as its weight says. Then A = <T, K> / (|T| |K|), T being the Gram matrix of the targets, and by quotient and chain rule
+
+    dA/dtheta = <T, dK> / (|T| |K|) - A <K, dK> / |K|^2.
+
+Centred [Cortes2012], K is replaced by Kc = H K H' with H = I - 1 p', p = w / sum(w), and T likewise: all examples are
+seen from their mean in feature space. Row means r = K p and s = p'r say all that is needed about H:
+
+    Kc_ij = K_ij - r_i - r_j + s,        |Kc|^2 = |K|^2 - (sum w)^2 (2 sum_i p_i r_i^2 - s^2).
+
+H is a projection that is orthogonal for <., .>, so that <Tc, Kc> = <Tc, K> and d|Kc|^2 = 2 <Kc, dKc> = 2 <Kc, dK>: the
+derivative does not have to go through the centring, it is the formula above with Tc and Kc for T and K.
+
+|Kc|^2 is a small difference of large numbers where the kernel is wide. A constant that is taken off all kernel values
+changes nothing but that; the mean of the first block is such a constant.
+
+All sums are known after one walk over the blocks of K. A second one then needs a single weight matrix for the gradient,
+and pulling it back is the expensive part of kernels with many parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from widemargin._runtime import single_threaded_blas
+from widemargin.kernels import Kernel, contract
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
+from widemargin.objectives.polarization import one_target_only, target_vectors
+
+
+class TargetAlignment(Objective):
+    r"""Kernel target alignment, :math:`A = \langle T, K\rangle / (\|T\| \|K\|)`, with :math:`T = y y'` for two classes.
+
+    It is the cosine of the angle between the kernel matrix and the one that labels would make, at most 1, whatever the
+    scale of the kernel [Glasmachers2008, sections 9.1.6 and 9.3.3]. For more than two classes T is the Gram matrix of
+    the corners of a simplex; for regression that of the targets minus their mean. Examples count as often as their
+    weights say. No machine is trained, so that C is not chosen.
+
+    A value costs one kernel matrix, n^2 d operations, a gradient two and :math:`\langle W, dK/d\theta\rangle` for one
+    W; memory grows with n, not with its square.
+
+    Parameters
+    ----------
+    centred : bool, default=False
+        Whether examples are seen from their mean in feature space [Cortes2012]: classes of unequal size, and kernels
+        whose values all lie near a constant, are then judged by what differs. 0 where the kernel is constant.
+    """
+
+    name = "target-alignment"
+    needs_machine = False
+    chooses_c = False
+    greater_is_better = True
+
+    def __init__(self, centred: bool = False) -> None:
+        self.centred = centred
+
+    def why_not(self, task: Task, C: float) -> str | None:
+        """Refuse examples that all have the same target."""
+        return one_target_only(self.name, task)
+
+    def bind(self, task: Task) -> BoundObjective:
+        """Prepare the labels."""
+        return _Bound(task, target_vectors(task, centred=self.centred), self.centred)
+
+
+class _Bound(BoundObjective):
+    def __init__(self, task: Task, targets: Matrix, centred: bool) -> None:
+        self._task, self._centred = task, centred
+        self._weights = np.asarray(task.weights, dtype=np.float64)
+        self._targets = targets * self._weights[:, np.newaxis]
+        #: |T|, through the small Gram matrix: |S S'| = |S' S|.
+        self._size = float(np.linalg.norm(targets.T @ self._targets))
+
+    def evaluate(
+        self,
+        kernel: Kernel,
+        C: float,
+        *,
+        gradient: bool = True,
+        generator: np.random.Generator | None = None,
+        state: Any = None,
+        part: int | None = None,
+    ) -> Evaluated:
+        """Walk over all pairs of examples, block by block: for the sums, and for the gradient if it is wanted."""
+        with single_threaded_blas():
+            agreement, squares, means, evaluations = self._sums(kernel)
+            effort = Effort(kernel_evaluations=evaluations)
+            if squares <= 0.0:
+                return Evaluated(0.0, np.zeros(kernel.n_dims) if gradient else None, effort=effort)
+            value = agreement / (self._size * np.sqrt(squares))
+            if not gradient:
+                return Evaluated(value, effort=effort)
+            slope = self._slope(kernel, 1.0 / (self._size * np.sqrt(squares)), value / squares, means)
+        return Evaluated(value, slope, effort=effort + effort)
+
+    def _sums(self, kernel: Kernel) -> tuple[float, float, Vector, int]:
+        """<T, K>, |K|^2, means of the rows of K if they are to be taken off, and kernel values computed."""
+        T, w = self._targets, self._weights
+        share = w / w.sum()
+        agreement = squares = constant = 0.0
+        means, evaluations = np.zeros(len(w)), 0
+
+        def weigh(rows: slice, columns: slice, K: Matrix) -> list[Matrix]:
+            nonlocal agreement, squares, constant, evaluations
+            if self._centred:
+                constant = constant if evaluations else float(K.mean())
+                K = K - constant
+                means[rows] += K @ share[columns]
+                if rows != columns:
+                    means[columns] += share[rows] @ K
+            twice = 1.0 if rows == columns else 2.0
+            agreement += twice * float(np.vdot(T[rows], K @ T[columns]))
+            squares += twice * float(w[rows] @ (np.square(K) @ w[columns]))
+            evaluations += K.size
+            return []
+
+        contract(kernel, weigh, self._task.X, poll=self._task.poll)
+        if self._centred:
+            mean = float(share @ means)
+            squares -= w.sum() ** 2 * (2.0 * float(share @ np.square(means)) - mean**2)
+            # Half of what is added back for each of the two rows that meet in an entry: r_i + r_j - s.
+            means += constant - 0.5 * (mean + constant)
+        return agreement, squares, means, evaluations
+
+    def _slope(self, kernel: Kernel, alpha: float, beta: float, means: Vector) -> Vector:
+        """Contract W_ij = w_i w_j (alpha T_ij - beta Kc_ij), of which all but K_ij itself is of low rank."""
+        w = self._weights
+        towards = w * means
+        left = np.column_stack((alpha * self._targets, beta * towards, beta * w))
+        right = np.column_stack((self._targets, w, towards))
+
+        def weigh(rows: slice, columns: slice, K: Matrix) -> list[Matrix]:
+            W = left[rows] @ right[columns].T
+            scaled = K * w[columns]
+            scaled *= beta * w[rows, np.newaxis]
+            W -= scaled
+            return [W]
+
+        return np.asarray(contract(kernel, weigh, self._task.X, poll=self._task.poll)[0])

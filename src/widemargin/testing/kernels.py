@@ -1,0 +1,289 @@
+"""The contract of kernel objects, and the formulas of those in the package, written out."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.gaussian_process import kernels as theirs
+
+from widemargin import kernels as ours
+from widemargin.kernels import Kernel, as_kernel, contract
+from widemargin.testing.oracles import as_matrix
+from widemargin.testing.protocols import Matrix, Vector
+
+#: Allowed error of derivatives, relative to the largest.
+SLOPE_ERROR = 1e-4
+
+#: Random points at which derivatives are compared with differences.
+POINTS = 20
+
+#: Half the distance, in `theta`, that differences are taken over.
+STEP = 1e-5
+
+
+def naive_values(kernel: Any, A: Any, B: Any) -> Matrix:
+    """Kernel values pair by pair, as the formula of each kernel says.
+
+    Examples
+    --------
+    >>> naive_values(ours.Gaussian(gamma=1.0) + 2.0, [[0.0]], [[0.0]]).tolist()
+    [[3.0]]
+    """
+    left, right = as_matrix(A), as_matrix(B)
+    return np.array([[_naive_value(as_kernel(kernel), x, z) for z in right] for x in left])
+
+
+def _naive_value(kernel: Any, x: Vector, z: Vector) -> float:
+    away = x - z
+    match kernel:
+        case ours.Gaussian():
+            return float(np.exp(-kernel.gamma * (away @ away)))
+        case ours.DiagonalGaussian():
+            return float(np.exp(-(np.asarray(kernel.gammas) * away**2).sum()))
+        case ours.GeneralGaussian():
+            scaled = np.asarray(kernel.matrix) @ away
+            return float(np.exp(-0.5 * (scaled @ scaled)))
+        case ours.Mahalanobis():
+            Q = np.diag(kernel.matrix) if kernel.covariance == "diagonal" else np.asarray(kernel.matrix)
+            return float(np.exp(-kernel.delta / len(Q) * (away @ np.linalg.pinv(Q) @ away)))
+        case ours.Linear():
+            return float(x @ z)
+        case ours.Polynomial():
+            return float((kernel.gamma * (x @ z) + kernel.coef0) ** kernel.degree)
+        case ours.Constant():
+            return float(kernel.value)
+        case ours.Sum():
+            return sum(_naive_value(as_kernel(part), x, z) for part in (kernel.k1, kernel.k2))
+        case ours.Product():
+            return _naive_value(as_kernel(kernel.k1), x, z) * _naive_value(as_kernel(kernel.k2), x, z)
+        case ours.Scaled():
+            return float(kernel.scale) * _naive_value(as_kernel(kernel.kernel), x, z)
+        case ours.Power():
+            return float(_naive_value(as_kernel(kernel.kernel), x, z) ** kernel.exponent)
+        case ours.Normalized():
+            inner = as_kernel(kernel.kernel)
+            both = _naive_value(inner, x, x) * _naive_value(inner, z, z)
+            return _naive_value(inner, x, z) / float(np.sqrt(both)) if both else 0.0
+        case ours.ScikitLearnKernel():
+            return float(kernel.kernel(x[np.newaxis], z[np.newaxis])[0, 0])
+    raise TypeError(f"the formula of {kernel!r} is not written down here.")
+
+
+def _close(found: Any, expected: Any, allowed: float, what: str) -> None:
+    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    assert found.shape == expected.shape, f"{what}: the shape must be {expected.shape}, it is {found.shape}."
+    error = float(np.abs(found - expected).max(initial=0.0))
+    assert error <= allowed, f"{what}: must be right within {allowed:.1e}, the error is {error:.3e}."
+
+
+def _points_near(kernel: Kernel, seed: int) -> list[Vector]:
+    """Random parameters around those of a kernel, within its bounds."""
+    generator = np.random.default_rng(seed)
+    low, high = kernel.bounds.T
+    moves = generator.uniform(-1.0, 1.0, size=(POINTS, kernel.n_dims))
+    return [np.clip(kernel.theta + move, low + STEP, high - STEP) for move in moves]
+
+
+def _differences(kernel: Kernel, evaluate: Callable[[Kernel], Any]) -> list[Any]:
+    """Central differences of something along each parameter."""
+    found = []
+    for unit in np.eye(kernel.n_dims):
+        ahead, behind = (evaluate(kernel.clone_with_theta(kernel.theta + side * STEP * unit)) for side in (1.0, -1.0))
+        found.append((ahead - behind) / (2.0 * STEP))
+    return found
+
+
+def gives_kernel_values(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require values that are finite, symmetric, the same by every way to ask for them, with the diagonal it says."""
+    K, between = kernel.values(X, X), kernel.values(X, Z)
+    precision = 1e-10 * max(1.0, float(np.abs(K).max()), float(np.abs(between).max()))
+    for block in (K, between):
+        assert np.isfinite(block).all(), f"{kernel!r}: values must be finite."
+    _close(K, K.T, precision, f"{kernel!r}, transposed")
+    _close(kernel.values(Z, X), between.T, precision, f"{kernel!r} with its arguments exchanged")
+    _close(kernel(X), K, precision, f"{kernel!r} called with one set")
+    _close(kernel(X, Z), between, precision, f"{kernel!r} called with two sets")
+    for diagonal in (kernel.diagonal(X), kernel.diag(X)):
+        _close(diagonal, np.diagonal(K), precision, f"the diagonal of {kernel!r}")
+
+
+def is_positive_semidefinite(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require that no eigenvalue is negative beyond rounding."""
+    K = kernel.values(X, X)
+    smallest = float(np.linalg.eigvalsh(0.5 * (K + K.T))[0])
+    allowed = 1e-10 * max(1.0, float(np.abs(K).max())) * len(K)
+    assert smallest >= -allowed, f"{kernel!r}: the smallest eigenvalue must be at least 0, it is {smallest:.3e}."
+
+
+def follows_its_parameters(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require that `theta` is what was set, within bounds of the right shape, and that clones are on their own."""
+    before, low_high = kernel.theta, kernel.bounds
+    assert before.shape == (kernel.n_dims,), f"{kernel!r}: theta must have shape ({kernel.n_dims},)."
+    assert low_high.shape == (kernel.n_dims, 2), f"{kernel!r}: bounds must have shape ({kernel.n_dims}, 2)."
+    inside = (low_high[:, 0] <= before) & (before <= low_high[:, 1])
+    assert inside.all(), f"{kernel!r}: theta is out of bounds."
+    assert sum(one.n_elements for one in kernel.hyperparameters if not one.fixed) == kernel.n_dims, (
+        f"{kernel!r}: hyperparameters must describe the {kernel.n_dims} numbers of theta."
+    )
+    for theta in _points_near(kernel, 0):
+        _close(kernel.clone_with_theta(theta).theta, theta, 1e-9, f"theta of {kernel!r} with other numbers")
+        _close(kernel.theta, before, 0.0, f"theta of {kernel!r} after a clone got other numbers")
+        set_in_place = clone(kernel)
+        set_in_place.theta = theta
+        _close(set_in_place.theta, theta, 1e-9, f"theta of a clone of {kernel!r}, set in place")
+    for wrong in (np.zeros(kernel.n_dims + 1), np.zeros((1, kernel.n_dims))):
+        try:
+            kernel.clone_with_theta(wrong)
+        except ValueError:
+            continue
+        raise AssertionError(f"{kernel!r}: theta of shape {wrong.shape} must be refused.")
+
+
+def has_its_derivatives(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require derivatives that match central differences at random points, for every way to ask for them."""
+    generator = np.random.default_rng(1)
+    for theta in _points_near(kernel, 1):
+        one = kernel.clone_with_theta(theta)
+        _check_block(one, X, X, generator)
+        _check_block(one, X, Z, generator)
+        _check_diagonal(one, X, generator)
+
+
+def _check_block(kernel: Kernel, X: Any, Z: Any, generator: np.random.Generator) -> None:
+    K = kernel.values(X, Z)
+    expected = _differences(kernel, lambda other: other.values(X, Z))
+    found = list(kernel.derivatives(X, Z, K))
+    assert len(found) == kernel.n_dims, f"{kernel!r}: there must be {kernel.n_dims} derivatives, {len(found)} came."
+    allowed = SLOPE_ERROR * float(np.abs(expected).max(initial=0.0)) + 1e-9 * float(np.abs(K).max())
+    for slope, difference in zip(found, expected, strict=True):
+        _close(slope, difference, allowed, f"a derivative of {kernel!r}")
+    W = generator.normal(size=K.shape)
+    sums = [float(np.vdot(W, difference)) for difference in expected]
+    _check_sums(kernel.pull_back(W, X, Z, K), sums, float(np.abs(W * K).sum()), f"pull_back of {kernel!r}")
+
+
+def _check_diagonal(kernel: Kernel, X: Any, generator: np.random.Generator) -> None:
+    diagonal = kernel.diagonal(X)
+    expected = _differences(kernel, lambda other: other.diagonal(X))
+    allowed = SLOPE_ERROR * float(np.abs(expected).max(initial=0.0)) + 1e-9 * float(np.abs(diagonal).max())
+    for slope, difference in zip(kernel.diagonal_derivatives(X), expected, strict=True):
+        _close(slope, difference, allowed, f"a derivative of the diagonal of {kernel!r}")
+    w = generator.normal(size=len(diagonal))
+    sums = [float(w @ difference) for difference in expected]
+    found = kernel.pull_back_diagonal(w, X)
+    _check_sums(found, sums, float(np.abs(w * diagonal).sum()), f"pull_back_diagonal of {kernel!r}")
+
+
+def _check_sums(found: Vector, expected: list[float], scale: float, what: str) -> None:
+    wanted = np.array(expected).reshape(-1)
+    _close(found, wanted, SLOPE_ERROR * float(np.abs(wanted).max(initial=0.0)) + 1e-9 * scale, what)
+
+
+def gives_a_tensor(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require the tensor of derivatives that scikit-learn's Gaussian processes ask for."""
+    K, tensor = kernel(X, eval_gradient=True)
+    assert tensor.shape == (*K.shape, kernel.n_dims), f"{kernel!r}: the tensor has shape {tensor.shape}."
+    for number, slope in enumerate(kernel.derivatives(X, X, K)):
+        _close(tensor[:, :, number], slope, 1e-12 * max(1.0, float(np.abs(slope).max())), f"the tensor of {kernel!r}")
+
+
+def contracts_in_blocks(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require that sums over blocks are those over the whole, with symmetric weights and between two sets."""
+    generator = np.random.default_rng(2)
+    many = X[generator.integers(X.shape[0], size=400)]
+    W = generator.normal(size=(len(many), len(many)))
+    _check_blocks(kernel, many, None, W + W.T)
+    _check_blocks(kernel, many, Z, generator.normal(size=(len(many), len(Z))))
+
+
+def _check_blocks(kernel: Kernel, X: Any, Z: Any, W: Matrix) -> None:
+    def weigh(rows: slice, columns: slice, block: Matrix) -> list[Matrix]:
+        return [W[rows, columns], block]
+
+    other = X if Z is None else Z
+    K = kernel.values(X, other)
+    for sums, weights in zip(contract(kernel, weigh, X, Z), (W, K), strict=True):
+        expected = kernel.pull_back(weights, X, other, K)
+        _close(sums, expected, 1e-9 * float(np.abs(weights * K).sum() + 1.0), f"contract of {kernel!r}")
+
+
+def survives_copies(kernel: Kernel, X: Any, Z: Any, names: Mapping[str, Any] | None = None) -> None:
+    """Require that clones, pickles and what `repr` writes are the same kernel."""
+    known = {name: getattr(ours, name) for name in ours.__all__}
+    known |= {name: getattr(theirs, name) for name in dir(theirs) if name not in known}
+    known |= {type(kernel).__name__: type(kernel)} | dict(names or {})
+    copies = {
+        "a clone": clone(kernel),
+        "a pickle": pickle.loads(pickle.dumps(kernel)),
+        f"what repr writes, {kernel!r},": as_kernel(eval(repr(kernel), known)),
+    }
+    for what, copy in copies.items():
+        assert copy == kernel, f"{what} of {type(kernel).__name__} must be equal to the kernel, it is {copy!r}."
+        _close(copy.values(X, Z), kernel.values(X, Z), 0.0, f"{what}: values")
+    if kernel.n_dims:
+        other = kernel.clone_with_theta(kernel.theta + 0.5)
+        assert other != kernel, f"{kernel!r}: other numbers must make a difference."
+    assert kernel != ours.Gaussian(gamma=0.123), f"{kernel!r}: must differ from another kernel."
+
+
+def takes_sparse_examples(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require that rows in CSR give what dense ones give."""
+    thin, thinner = np.where(np.abs(X) > 0.3, X, 0.0), np.where(np.abs(Z) > 0.3, Z, 0.0)
+    sparse, sparser = sp.csr_array(thin), sp.csr_array(thinner)
+    K = kernel.values(thin, thinner)
+    precision = 1e-10 * max(1.0, float(np.abs(K).max()))
+    _close(kernel.values(sparse, sparser), K, precision, f"{kernel!r} of sparse examples")
+    _close(kernel.diagonal(sparse), kernel.diagonal(thin), precision, f"the diagonal of {kernel!r}, sparse")
+    W = np.random.default_rng(3).normal(size=K.shape)
+    scale = 1e-10 * float(np.abs(W * K).sum() + 1.0)
+    dense = kernel.pull_back(W, thin, thinner, K)
+    _close(kernel.pull_back(W, sparse, sparser, K), dense, scale * 10, f"pull_back of {kernel!r}, sparse")
+
+
+Clause = Callable[[Kernel, Any, Any], None]
+
+KERNEL_OBJECT_CLAUSES: tuple[Clause, ...] = (
+    gives_kernel_values,
+    is_positive_semidefinite,
+    follows_its_parameters,
+    has_its_derivatives,
+    gives_a_tensor,
+    contracts_in_blocks,
+    survives_copies,
+)
+
+
+def kernel_object_contract(kernel: Any, X: Any = None, Z: Any = None, *, sparse: bool = True) -> None:
+    """Raise AssertionError, with a sentence, unless a kernel object keeps every clause.
+
+    Values are symmetric and positive semidefinite, whichever way they are asked for; `theta` holds what was set;
+    derivatives, pull-backs and their sums over blocks match central differences at 20 random points around the kernel's
+    parameters, with a relative error below 1e-4; clones, pickles and what `repr` writes are the same kernel; sparse
+    examples give what dense ones give.
+
+    Parameters
+    ----------
+    kernel : kernel
+        One of this package, of scikit-learn's Gaussian processes, or your own; parameters may be left to the data.
+    X, Z : arrays of shape (n, d) and (m, d), optional
+        Examples to test with; by default 12 and 7 random ones with 3 features.
+    sparse : bool, default=True
+        Whether the kernel also takes sparse examples.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import DiagonalGaussian
+    >>> from widemargin.testing import kernel_object_contract
+    >>> kernel_object_contract(DiagonalGaussian())
+    """
+    generator = np.random.default_rng(0)
+    left = generator.normal(size=(12, 3)) if X is None else X
+    right = generator.normal(size=(7, left.shape[1])) if Z is None else Z
+    fitted = as_kernel(kernel).fitted(left)
+    for clause in (*KERNEL_OBJECT_CLAUSES, *((takes_sparse_examples,) if sparse else ())):
+        clause(fitted, left, right)

@@ -1,0 +1,122 @@
+"""Small tasks and kernels to try objectives on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RationalQuadratic
+
+from widemargin.kernels import (
+    DiagonalGaussian,
+    Gaussian,
+    GeneralGaussian,
+    Kernel,
+    Mahalanobis,
+    Polynomial,
+    as_kernel,
+    normalized,
+)
+from widemargin.objectives import Task
+from widemargin.testing.protocols import Matrix
+
+
+def small_tasks(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> list[Task]:
+    """Tasks of few examples: two classes, two of unequal weights, three classes.
+
+    Parameters
+    ----------
+    n, d : int
+        Examples and features.
+    seed : int
+    **settings
+        Of :class:`widemargin.objectives.Task`; a tight `tolerance` by default, so that differences of values tell
+        slopes.
+
+    Examples
+    --------
+    >>> [(task.n_classes, task.n_examples) for task in small_tasks()]
+    [(2, 40), (2, 40), (3, 40)]
+    """
+    generator = np.random.default_rng(seed)
+    settings = {"tolerance": 1e-11, **settings}
+    tasks = []
+    for n_classes, weighted in ((2, False), (2, True), (3, False)):
+        y = generator.permutation(np.arange(n) % n_classes)
+        centres = generator.normal(size=(n_classes, d))
+        weights = generator.uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
+        tasks.append(Task(centres[y] + generator.normal(size=(n, d)), y, n_classes, weights, **settings))
+    return tasks
+
+
+def small_regression_task(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> Task:
+    """Return a task of few examples with numbers to predict.
+
+    Examples
+    --------
+    >>> small_regression_task().n_classes
+    0
+    """
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, d))
+    y = np.sin(2.0 * X[:, 0]) + 0.3 * generator.normal(size=n)
+    settings = {"tolerance": 1e-11, "loss": "epsilon_insensitive", **settings}
+    return Task(X, y, 0, generator.uniform(0.5, 2.0, size=n), **settings)
+
+
+def adaptable_kernels() -> list[Kernel]:
+    """One kernel of each kind with parameters to adapt: of one width and of many, of dot products, made of others.
+
+    Examples
+    --------
+    >>> adaptable_kernels()[:2]
+    [Gaussian(), DiagonalGaussian()]
+    """
+    polynomial = Polynomial(degree=2, gamma=0.5, coef0=1.0)
+    return [
+        Gaussian(),
+        DiagonalGaussian(),
+        GeneralGaussian(),
+        Mahalanobis(),
+        Mahalanobis(covariance="full"),
+        polynomial,
+        normalized(polynomial),
+        Gaussian() + 0.5 * polynomial,
+        Gaussian() * DiagonalGaussian(),
+        as_kernel(RationalQuadratic()),
+    ]
+
+
+def points_with_a_closest_pair(
+    n: int, d: int, *, seed: int, closer: float = 0.8
+) -> tuple[Matrix, tuple[int, int], float]:
+    """Points of which one pair is closer than all the others, for what happens in the limit of narrow kernels.
+
+    Parameters
+    ----------
+    n, d : int
+        Points (at least 3) and features.
+    seed : int
+    closer : float, default=0.8
+        Largest squared distance of the closest pair, relative to that of the second closest.
+
+    Returns
+    -------
+    points : ndarray of shape (n, d)
+    pair : the closest two, the smaller number first
+    squared : their squared distance
+
+    Examples
+    --------
+    >>> X, (p, q), squared = points_with_a_closest_pair(5, 2, seed=1)
+    >>> bool(np.isclose(np.square(X[p] - X[q]).sum(), squared))
+    True
+    """
+    generator = np.random.default_rng(seed)
+    first, second = np.triu_indices(n, 1)
+    while True:
+        X = generator.normal(size=(n, d))
+        squared = np.square(X[first] - X[second]).sum(axis=1)
+        closest, next_one = np.argsort(squared)[:2]
+        if squared[closest] <= closer * squared[next_one]:
+            return X, (int(first[closest]), int(second[closest])), float(squared[closest])
