@@ -17,7 +17,6 @@ from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.search_starts import Start
 from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
-from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.estimators.svc import SVC
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
@@ -32,6 +31,7 @@ from widemargin.machines.classifier import (
     typical,
 )
 from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.nu_classifier import solve_nu_chain
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
 
