@@ -187,6 +187,8 @@ def _sharing(estimator: Any) -> Any:
     if isinstance(own, Pipeline):
         own.set_params(memory=None)
     machine = machine_of(own).set_params(solver="auto", selection="auto", dtype="float32", max_time=None)
+    if hasattr(machine, "calibration"):
+        machine.set_params(calibration=None, sigmoid="slope")  # probabilities are for the machine that is chosen
     if isinstance(machine.kernel, Kernel):
         machine.kernel = machine.kernel.__call__  # kernel objects have no hash, by which a search tells kernels apart
     return own
