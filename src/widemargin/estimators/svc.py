@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.multi_class import MultiClassClassifier
+from widemargin.estimators.calibration import CalibratedClassifier
 from widemargin.estimators.report import warn_of_missing_margins
 from widemargin.estimators.validation import priced, require_choice, require_flag, require_number
 from widemargin.kernels import RowSource
@@ -21,7 +21,7 @@ from widemargin.machines.one_against_all import solve_against_all
 LOSSES = ("hinge", "squared_hinge")
 
 
-class SVC(MultiClassClassifier):
+class SVC(CalibratedClassifier):
     r"""C-support vector classification, exact and certified.
 
     For each pair of classes (or each class against all others), with labels :math:`y_n = \pm 1`, the machine minimises
@@ -207,6 +207,8 @@ class SVC(MultiClassClassifier):
         acceleration: str | None = "cycles",
         multi_class: str = "ovo",
         decision: str = "auto",
+        calibration: str | None = None,
+        sigmoid: str = "slope",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -234,6 +236,8 @@ class SVC(MultiClassClassifier):
         self.acceleration = acceleration
         self.multi_class = multi_class
         self.decision = decision
+        self.calibration = calibration
+        self.sigmoid = sigmoid
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -289,9 +293,7 @@ class SVC(MultiClassClassifier):
 
         if problems is None or self.kernel == "precomputed":
             return solve(rows, problems, stop, options)
-        return solve_against_all(
-            solve, rows, problems, stop=stop, options=options, of_examples=not callable(self.kernel)
-        )
+        return solve_against_all(solve, rows, problems, stop=stop, options=options)
 
     def _starting_points(self, machines: list[PairSolution], bounds: Vector) -> dict[Pair, Vector]:
         return starting_points(machines, len(bounds))
