@@ -11,6 +11,8 @@ from benchmarks.papers import (
     glasmachers_table_6_2,
     glasmachers_table_6_3,
     glasmachers_table_7_2,
+    glasmachers_table_12_1,
+    glasmachers_tables_12_3_to_12_6,
     timm_figure_1,
     timm_section_3_2,
 )
@@ -37,6 +39,8 @@ TABLES = {
         glasmachers_table_6_2,
         glasmachers_table_6_3,
         glasmachers_table_7_2,
+        glasmachers_table_12_1,
+        glasmachers_tables_12_3_to_12_6,
         timm_figure_1,
         timm_section_3_2,
     )

@@ -27,11 +27,14 @@ from widemargin.estimators.validation import (
     require_symmetric,
     warn_if_indefinite,
 )
-from widemargin.kernels import KernelParameters, RowSource
+from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
 from widemargin.kernels.rows import count, take
 from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+#: Parameters that kernel objects have by themselves, and their defaults.
+NUMBERS_OF_NAMED_KERNELS: dict[str, Any] = {"gamma": "scale", "coef0": 0.0, "degree": 3}
 
 #: Arguments of scikit-learn's check of examples; finiteness is checked afterwards, to name the column and the row.
 NUMBERS: dict[str, Any] = {
@@ -83,7 +86,9 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Refuse values of the shared parameters that mean nothing."""
-        if not callable(self.kernel):
+        if is_kernel_object(self.kernel):
+            self._check_kernel_object()
+        elif not callable(self.kernel):
             require_choice("kernel", self.kernel, KERNELS)
         require_number("degree", self.degree, at_least=0, integer=True)
         if not isinstance(self.gamma, str):
@@ -111,6 +116,16 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         thread_count(self.n_jobs)
         for flag in ("shrinking", "verbose"):
             require_flag(flag, getattr(self, flag))
+
+    def _check_kernel_object(self) -> None:
+        """Refuse kernel objects that machines cannot use, and numbers that are meant for kernels by name."""
+        as_kernel(self.kernel)
+        for name, default in NUMBERS_OF_NAMED_KERNELS.items():
+            if getattr(self, name) != default:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for kernels by name; kernel={self.kernel!r} has parameters of "
+                    f"its own, and {name} must be left at {default!r}."
+                )
 
     def _check_examples(self, X: Any) -> Any:
         """Check examples that come without targets: numbers become float32 or float64, C-ordered or CSR."""
@@ -153,9 +168,10 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
 
     def _note_kind(self, X: Any) -> None:
         """Tell numbers from the objects that only a callable kernel takes."""
-        if self.kernel == "precomputed" and sp.issparse(X):
+        if isinstance(self.kernel, str) and self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
-        self._takes_objects = callable(self.kernel) and not is_numeric(X)
+        for_vectors = is_kernel_object(self.kernel) and as_kernel(self.kernel).requires_vector_input
+        self._takes_objects = callable(self.kernel) and not for_vectors and not is_numeric(X)
 
     def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True) -> KernelParameters:
         """Resolve the kernel for checked examples and their weights; warn, or not, if the two do not suit each other.
@@ -166,10 +182,11 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             require_gram(X)
             if tell:
                 warn_if_indefinite(X)
-        elif callable(self.kernel):
-            require_symmetric(self.kernel, X)
         names = getattr(self, "feature_names_in_", None)
-        return resolve_kernel(self.kernel, self.gamma, self.coef0, self.degree, X, weights, names, tell=tell)
+        found = resolve_kernel(self.kernel, self.gamma, self.coef0, self.degree, X, weights, names, tell=tell)
+        if callable(found.kernel):
+            require_symmetric(found.kernel, X)
+        return found
 
     def _row_source(self, X: Any, kernel: KernelParameters) -> RowSource:
         """Kernel rows of checked examples, refused where their values leave the range of the arithmetic."""
@@ -235,7 +252,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         self.fit_status_ = int(not report.converged)
         precisions = {entry.precision for entry in report}
         self._predict_in_double = kernel.of_examples and needs_double(
-            self.support_vectors_, dual_coef, self.dtype, precisions
+            kernel.mapped(self.support_vectors_), dual_coef, self.dtype, precisions
         )
 
     def _tell(self) -> None:

@@ -92,8 +92,9 @@ def save_model(
     Parameters
     ----------
     model : estimator
-        A fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD whose kernel has a name, alone or at the end of a Pipeline
-        whose other steps are StandardScaler or MinMaxScaler.
+        A fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD whose kernel has a name or is a kernel object (of
+        ``widemargin.kernels``, or one of those of scikit-learn that consist of numbers), alone or at the end of a
+        Pipeline whose other steps are StandardScaler or MinMaxScaler.
     path : str or path-like
         The file; an older one is replaced.
     feature_names : sequence of str or None, default=None

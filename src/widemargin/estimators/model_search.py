@@ -200,7 +200,6 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         objective = objective_of(self.objective)
         strategy = strategy_of(self.strategy, objective)
         require_machine(self.estimator)
-        require_fit(objective, strategy)
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
@@ -221,6 +220,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
                 f"There is nothing to search: the kernel {subject.kernel!r} has no free parameters here, and C={C!r} "
                 "is not to be chosen."
             )
+        if axes:
+            require_fit(strategy, objective, subject, len(axes))
         splits = None
         if prices is not None:
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.model_archive import Fields, ModelArchive, ModelFileError, from_json, to_json
+from widemargin.estimators.model_kernels import describe_kernel, restore_kernel, restore_parameters
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.pairwise import PairwiseClassifier
@@ -21,7 +22,7 @@ from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
-from widemargin.kernels import KernelParameters
+from widemargin.kernels import KernelParameters, is_kernel_object
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -54,14 +55,15 @@ _MOST_THREADS = 1024
 def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
     """Take a fitted machine apart into what JSON holds and arrays, whose names begin with `prefix`."""
     name = type(machine).__name__
-    if callable(machine.kernel):
+    of_object = is_kernel_object(machine.kernel)
+    if callable(machine.kernel) and not of_object:
         raise ModelFileError(
             f"kernel={machine.kernel!r} is a callable, which a model file cannot keep; it keeps machines whose kernel "
-            "has a name, such as 'rbf', or is 'precomputed'."
+            "has a name, such as 'rbf', is 'precomputed', or is a kernel object."
         )
     check_is_fitted(machine)
     kernel = machine._kernel_parameters
-    if machine.kernel != kernel.kernel:
+    if (kernel.source is None) if of_object else machine.kernel != kernel.kernel or kernel.source is not None:
         raise ModelFileError(
             f"kernel={machine.kernel!r} was set after the fit, which was with {kernel.kernel!r}; fit again first."
         )
@@ -77,7 +79,7 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
         "dual_coef": as_dense(machine.dual_coef_),
         "intercept": machine.intercept_,
     }
-    description = {
+    description: dict[str, Any] = {
         **_describe(machine),
         "n_vectors": len(machine.support_),
         "vectors": type(vectors).__name__ if sp.issparse(vectors) else "dense",
@@ -86,6 +88,8 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
         "predict_in_double": bool(machine._predict_in_double),
         "report": [to_json(asdict(entry), "fit_report_") for entry in machine.fit_report_],
     }
+    if of_object:
+        description["kernel"]["object"] = describe_kernel(kernel.source)
     if sp.issparse(vectors):
         description["n_stored"] = len(vectors.data)
         arrays |= {f"vectors_{part}": getattr(vectors, part) for part in ("data", "indices", "indptr")}
@@ -182,7 +186,10 @@ def _describe(estimator: Any) -> dict[str, Any]:
     parameters = estimator.get_params(deep=False)
     return {
         "class": type(estimator).__name__,
-        "parameters": {name: to_json(value, f"parameter {name}") for name, value in parameters.items()},
+        "parameters": {
+            name: describe_kernel(value) if is_kernel_object(value) else to_json(value, f"parameter {name}")
+            for name, value in parameters.items()
+        },
         "n_features": int(estimator.n_features_in_),
     }
 
@@ -194,6 +201,8 @@ def _parameters(step: Fields, cls: Any) -> dict[str, Any]:
     if unknown:
         raise ModelFileError(f"parameter {unknown[0]!r} is unknown to {name} in this version of its library.")
     parameters: dict[str, Any] = {key: from_json(value) for key, value in given.items()}
+    if isinstance(given.get("kernel"), dict):
+        parameters["kernel"] = restore_kernel(Fields(given["kernel"], f"kernel of {name}"))
     for key, value in parameters.items():
         if isinstance(value, dict) and key != "class_weight":
             raise ModelFileError(f"parameter {key} of {name} is a mapping, expected a number or a text.")
@@ -276,6 +285,8 @@ def _check_support(machine: Any, step: Fields, n_vectors: int) -> None:
 
 
 def _restore_kernel(machine: Any, kernel: Fields) -> KernelParameters:
+    if is_kernel_object(machine.kernel):
+        return restore_parameters(machine, kernel, machine.n_features_in_)
     degree = kernel.whole("degree", most=2**31 - 1)
     return KernelParameters(machine.kernel, kernel.number("gamma", least=0), kernel.number("coef0"), degree)
 

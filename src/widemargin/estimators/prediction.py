@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, pairwise
 from operator import add
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from widemargin import _core
 from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.estimators.validation import require_finite
-from widemargin.kernels import KernelParameters, examples
-from widemargin.kernels.rows import call_kernel, count, take
+from widemargin.kernels import Kernel, KernelParameters, Linear, as_kernel, examples
+from widemargin.kernels.rows import KernelCallable, call_kernel, count, take
 
 Matrix = NDArray[np.float64]
 
@@ -123,13 +123,26 @@ class KernelPrediction(ABC):
     @property
     def coef_(self) -> Any:
         """Weights of the features, one row a decision function, read-only; only for the linear kernel."""
-        if self.kernel != "linear":
+        if self.kernel != "linear" and not isinstance(self.kernel, Linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self)
         self._require_consistent_attributes()
         weights = self._linear_weights()
         (weights.data if sp.issparse(weights) else weights).flags.writeable = False
         return weights
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel object with the numbers of the fit; kernels by name other than "sigmoid" have one too."""
+        parameters = self.__dict__.get("_kernel_parameters")
+        if parameters is None:
+            raise AttributeError(f"{type(self).__name__} has no kernel_ before it is fitted.")
+        if parameters.source is not None:
+            return cast(Kernel, parameters.source)
+        if parameters.kernel not in ("linear", "poly", "rbf"):
+            raise AttributeError(f"kernel={parameters.kernel!r} has no kernel object; 'linear', 'poly' and 'rbf' have.")
+        numbers = {name: getattr(parameters, name) for name in ("gamma", "coef0", "degree")}
+        return as_kernel(parameters.kernel, **numbers)
 
     def _groups(self) -> list[slice]:
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
@@ -194,7 +207,7 @@ class KernelPrediction(ABC):
         kernel, intercept, n_vectors = self._kernel_parameters, np.asarray(self.intercept_), len(self.support_)
         if n_vectors == 0:
             return np.tile(intercept, (count(X), 1))
-        if kernel.kernel == "linear" and len(intercept) <= n_vectors:
+        if kernel.is_linear and len(intercept) <= n_vectors:
             return self._linear_values(X) + intercept
         dual_coef = np.ascontiguousarray(as_dense(self.dual_coef_))
         if kernel.of_examples:
@@ -206,16 +219,18 @@ class KernelPrediction(ABC):
             take(X, np.arange(begin, min(begin + rows, count(X)))) if count(X) > rows else X
             for begin in range(0, count(X), rows)
         )
-        evaluated = (call_kernel(self.kernel, block, self.support_vectors_) for block in blocks)
+        function = cast(KernelCallable, kernel.kernel)
+        evaluated = (call_kernel(function, block, self.support_vectors_) for block in blocks)
         return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
 
     def _core_values(self, X: Any, dual_coef: Matrix) -> Matrix:
-        support = self._kernel_parameters.rows_of(self.support_vectors_)
+        kernel = self._kernel_parameters
+        support, new = kernel.rows_of(self.support_vectors_), kernel.mapped(X)
         sizes = [int(size) for size in self.n_support_]
         with single_threaded_blas():
             values = _core.decision_values(
                 support,
-                examples(X),
+                examples(new),
                 dual_coef,
                 [sum(sizes)] if self._layout().whole else sizes,
                 self._predict_in_double,

@@ -11,7 +11,7 @@ from widemargin import _core
 from widemargin._runtime import cache_bytes, free_memory
 from widemargin.estimators.scale import resolve_kernel
 from widemargin.estimators.splits import SplitMachines, family_of
-from widemargin.kernels import KernelParameters, RowSource, SharedKernel, Until
+from widemargin.kernels import KernelParameters, RowSource, SharedKernel, Until, as_kernel, is_kernel_object
 from widemargin.kernels.rows import count, take
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import SolverOptions, Vector
@@ -49,6 +49,8 @@ class PreparedExamples:
     X : array, sparse matrix or sequence of n examples
     machine : machine
         One of those that are to be trained.
+    kernel : KernelParameters
+        Its kernel; others will differ in numbers only.
     weights : ndarray of shape (n,)
     allowed : float
         Bytes that the kernels may take.
@@ -64,6 +66,7 @@ class PreparedExamples:
         self,
         X: Any,
         machine: Any,
+        kernel: KernelParameters,
         weights: Vector,
         allowed: float,
         n_threads: int,
@@ -72,9 +75,10 @@ class PreparedExamples:
     ) -> None:
         self.X, self.pipeline = X, pipeline
         machine._row_source(X, machine._checked_kernel(X, weights, tell=False))  # refuses what is no kernel
-        self._source = _family(machine).kernel_examples(machine, X, weights)
-        fits = self.bytes_needed(X, machine) <= allowed
-        self.shared = SharedKernel(self._source, machine.kernel, n_threads=n_threads, until=until) if fits else None
+        self._source = _family(machine).kernel_examples(kernel, X, weights)
+        self.shared: SharedKernel | None = None
+        if self.bytes_needed(X, machine) <= allowed:
+            self.shared = SharedKernel(self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, until=until)
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))
 
@@ -82,14 +86,8 @@ class PreparedExamples:
     def bytes_needed(X: Any, machine: Any) -> int:
         """Bytes that kernels of these examples take as matrices."""
         own = 4 * count(X) ** 2 * _family(machine).own_matrices(machine)
-        return SharedKernel.bytes_needed(X, machine.kernel) + own
-
-    def kernel_of(self, machine: Any, split: SplitMachines) -> KernelParameters:
-        """Resolve the kernel of a machine; gamma may depend on the rows of the split."""
-        depends = isinstance(machine.gamma, str)
-        X, weights = (take(self.X, split.rows), split.weights[split.rows]) if depends else (self.X, split.weights)
-        parameters = machine.kernel, machine.gamma, machine.coef0, machine.degree
-        return resolve_kernel(*parameters, X, weights, tell=False, checked=True)
+        kernel = as_kernel(machine.kernel).core_name if is_kernel_object(machine.kernel) else None
+        return SharedKernel.bytes_needed(X, machine.kernel if kernel is None else kernel) + own
 
     def behind_steps(self, machine: Any) -> Any:
         """Put a fitted machine behind the steps before it."""
@@ -106,6 +104,14 @@ class PreparedExamples:
             rows = kernel.rows_of(self._source)
             self._last = kernel, rows
         return ChainKernel(rows, matrix, options, signal), computed
+
+
+def kernel_of(machine: Any, X: Any, split: SplitMachines) -> KernelParameters:
+    """Resolve the kernel of a machine; what is left to the data depends on the rows that the split trains on."""
+    depends = isinstance(machine.gamma, str)
+    rows, weights = (take(X, split.rows), split.weights[split.rows]) if depends else (X, split.weights)
+    parameters = machine.kernel, machine.gamma, machine.coef0, machine.degree
+    return resolve_kernel(*parameters, rows, weights, tell=False, checked=True)
 
 
 def _family(machine: Any) -> type[SplitMachines]:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.kernels import KernelParameters, RowSource
+from widemargin.kernels import Kernel, KernelParameters, RowSource, as_kernel, is_kernel_object
 from widemargin.kernels.spread import column_moments, gamma_of_variance, pooled_variance, sparse_variance
 
 Vector = NDArray[np.float64]
@@ -37,6 +37,14 @@ def resolve_kernel(
 
     Without `tell` nobody is warned, and `checked` data are not looked at again: for those who ask a second time.
     """
+    if is_kernel_object(kernel):
+        own = as_kernel(kernel)
+        found, mapped = _resolve_object(own, X, weights, checked=checked)
+        # Features that somebody scaled were meant to be what they are.
+        scaled_alike = found.kernel == "rbf" and (found.map is None or own.kind_depends_on_data)
+        if tell and scaled_alike and not sp.issparse(mapped):
+            warn_if_one_column_dominates(column_moments(mapped, weights)[1], names)
+        return found
     number = 1.0
     if kernel in ("rbf", "poly", "sigmoid"):
         if not checked:
@@ -51,6 +59,17 @@ def resolve_kernel(
         else:
             number = 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
     return KernelParameters(kernel, number, float(coef0), int(degree))
+
+
+def _resolve_object(kernel: Kernel, X: Any, weights: Vector, *, checked: bool) -> tuple[KernelParameters, Any]:
+    """Give a kernel object the numbers that it leaves to the data; return it with examples as the core takes them."""
+    if not checked and kernel.requires_vector_input:
+        require_magnitude(X)
+    found = kernel.fitted(X, weights=weights).resolved()
+    mapped = found.mapped(X)
+    if not checked and found.map is not None:
+        require_magnitude(mapped)
+    return found, mapped
 
 
 def require_magnitude(X: Any) -> None:
@@ -68,7 +87,7 @@ def require_magnitude(X: Any) -> None:
 
 def require_moderate_diagonal(rows: RowSource, kernel: KernelParameters) -> None:
     """Refuse kernels without an upper bound where they leave the range of the arithmetic."""
-    if kernel.kernel not in ("linear", "poly"):
+    if kernel.kernel not in ("linear", "poly") and (kernel.of_examples or kernel.source is None):
         return
     diagonal = np.abs(rows.diagonal())
     largest = float(diagonal.max())

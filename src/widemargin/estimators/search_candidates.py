@@ -8,10 +8,12 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from widemargin.estimators.search_data import Parameters, machine_of, prefix_of
 from widemargin.estimators.splits import SplitMachines
+from widemargin.kernels import as_kernel, is_kernel_object
 
 
 class Candidates:
@@ -79,10 +81,12 @@ class Candidates:
         machine = copy.copy(machine_of(self.estimator))
         last = prefix_of(self.estimator)
         own = {name.removeprefix(last): value for name, value in parameters.items() if name.startswith(last)}
-        unknown = own.keys() - self._names
-        if unknown:
-            machine.set_params(**{name: own[name] for name in unknown})  # refuses in scikit-learn's words
-        machine.__dict__.update(own)
+        direct = {name: value for name, value in own.items() if name in self._names}
+        machine.__dict__.update(direct)
+        if len(direct) < len(own):
+            if is_kernel_object(machine.kernel):
+                machine.kernel = clone(machine.kernel)  # other candidates hold the same one
+            machine.set_params(**{name: own[name] for name in own.keys() - direct.keys()})
         try:
             machine._check_parameters()
         except (TypeError, ValueError):
@@ -97,7 +101,9 @@ class Candidates:
         # A chain goes along a parameter that the candidates differ in, if there is one.
         names_of_all = set[str]().union(*chainable.values())
         values = {name: {getattr(self.machines[number], name) for number in able} for name in names_of_all}
-        in_grid = {key.rpartition("__")[2] for one in self.parameters for key in one}.intersection(self._names)
+        last = prefix_of(self.estimator)
+        keys = {key.removeprefix(last) for one in self.parameters for key in one if key.startswith(last)}
+        in_grid = {key.partition("__")[0] for key in keys}.intersection(self._names)
         lines: dict[Any, list[int]] = {}
         for number, names in chainable.items():
             along = next((name for name in names if len(values[name]) > 1), names[0])
@@ -109,11 +115,16 @@ class Candidates:
 
 
 def _key(parameters: Parameters) -> Any:
-    """Make a hashable key of parameters; those that are not hashable count by identity."""
+    """Make a hashable key of parameters; kernel objects count by how they are written.
+
+    What else is not hashable counts by identity.
+    """
 
     def one(value: Any) -> Any:
         if isinstance(value, dict):
             return tuple(sorted((repr(k), one(v)) for k, v in value.items()))
+        if is_kernel_object(value):
+            return repr(as_kernel(value))
         try:
             hash(value)
         except TypeError:

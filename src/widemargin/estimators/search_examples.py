@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.prepared_examples import PreparedExamples, Share
+from widemargin.estimators.prepared_examples import PreparedExamples, Share, kernel_of
 from widemargin.estimators.search_candidates import Candidates
 from widemargin.estimators.search_data import Parameters, SearchData, machine_of
 from widemargin.estimators.search_metadata import behind_steps
 from widemargin.estimators.splits import Rows, SplitMachines
-from widemargin.kernels import Until
+from widemargin.kernels import KernelParameters, Until, as_kernel, is_kernel_object
 from widemargin.kernels.rows import count
 from widemargin.machines.chain import KEPT_BYTES
 
@@ -76,15 +77,18 @@ class SearchExamples:
         self.until = until
         self._family = candidates.family
         self._pipeline = isinstance(data.estimator, Pipeline)
-        copies = len(data.splits) if self._pipeline else 1
         first = [line[0] for line in candidates.lines]
         machines = [candidates.machines[one] for one in first]
-        kinds = {(candidates.steps[one][0], machine.kernel) for one, machine in zip(first, machines, strict=True)}
+        kinds = {
+            (candidates.steps[one][0], kind): len(data.splits) if self._pipeline or of_split else 1
+            for one, (kind, of_split) in zip(first, map(_kind_of_kernel, machines), strict=True)
+        }
         needed = max((PreparedExamples.bytes_needed(data.rows, machine) for machine in machines), default=0)
-        self._kept, self._allowed = sets_at_once(data.share, copies * len(kinds), needed)
-        self.all_splits_at_once = self._kept >= copies
+        self._kept, self._allowed = sets_at_once(data.share, sum(kinds.values()), needed)
+        self.all_splits_at_once = self._kept >= max(kinds.values(), default=1)
         self._lock = threading.Lock()
         self._shared: OrderedDict[Any, PreparedExamples] = OrderedDict()
+        self._behind_steps: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
         self._splits: dict[int, SplitMachines] = {}
         self._held_out: dict[int, tuple[Any, Any]] = {}
 
@@ -113,23 +117,36 @@ class SearchExamples:
             return self.data.X[np.ix_(rows, columns)]
         return _safe_indexing(self.data.rows, rows)
 
-    def prepared(self, machine: Any, steps: tuple[Any, Parameters], split: int) -> PreparedExamples:
-        """Return the examples as a machine sees them, and what its kernels share.
+    def prepared(
+        self, machine: Any, steps: tuple[Any, Parameters], number: int
+    ) -> tuple[PreparedExamples, KernelParameters]:
+        """Return the examples as a machine sees them, with what its kernels share, and its kernel on a split.
 
         `steps` are the parameters of what comes before the machine, after a key for them.
         """
-        key, own = steps
-        name = (key, machine.kernel, split if self._pipeline else None)
         with self._lock:
+            X, fitted = self._rows(machine, steps, number)
+        kernel = kernel_of(machine, X, self.of_split(number))
+        with self._lock:
+            name = (steps[0], kernel.kernel, kernel.map, number if self._pipeline else None)
             if name not in self._shared:
-                while len(self._shared) >= self._kept:
-                    self._shared.popitem(last=False)
-                X, fitted = self._transformed(own, split, machine) if self._pipeline else (self.data.X, None)
+                _make_room(self._shared, self._kept)
                 self._shared[name] = PreparedExamples(
-                    X, machine, self.data.weights, self._allowed, self.data.share.threads, self.until, fitted
+                    X, machine, kernel, self.data.weights, self._allowed, self.data.share.threads, self.until, fitted
                 )
             self._shared.move_to_end(name)
-            return self._shared[name]
+            return self._shared[name], kernel
+
+    def _rows(self, machine: Any, steps: tuple[Any, Parameters], number: int) -> tuple[Any, Any]:
+        """Rows as a machine sees them on a split, and the fitted steps before it, if there are any."""
+        if not self._pipeline:
+            return self.data.X, None
+        key, own = steps
+        if (key, number) not in self._behind_steps:
+            _make_room(self._behind_steps, self._kept)
+            self._behind_steps[key, number] = self._transformed(own, number, machine)
+        self._behind_steps.move_to_end((key, number))
+        return self._behind_steps[key, number]
 
     def _transformed(self, own: Parameters, number: int, machine: Any) -> tuple[Any, Any]:
         """Rows of the data after the steps before the machine, fitted on the training part of a split; these steps."""
@@ -143,3 +160,17 @@ class SearchExamples:
         place[test] = len(train) + np.arange(len(test))
         place[train] = np.arange(len(train))
         return both[place], pipeline
+
+
+def _kind_of_kernel(machine: Any) -> tuple[Hashable, bool]:
+    """Return what tells kernels apart that share nothing, and whether splits do not share them either."""
+    if not is_kernel_object(machine.kernel):
+        return machine.kernel, False
+    kernel = as_kernel(machine.kernel)
+    return kernel.kind, kernel.kind_depends_on_data
+
+
+def _make_room(kept: OrderedDict[Any, Any], most: int) -> None:
+    """Let go of the oldest, so that there is room for another."""
+    while len(kept) >= most:
+        kept.popitem(last=False)

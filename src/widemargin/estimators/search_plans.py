@@ -16,6 +16,9 @@ from widemargin.estimators.search_starts import Place, Stretch, Trains, Walk
 from widemargin.estimators.splits import FAMILIES, StartableMachines, Way, family_of
 from widemargin.search import Chain, GridGraph, LearningPlan, Plan, heuristic_plan
 
+#: Parameters of machines and of kernel objects that say how wide a kernel is.
+WIDTHS = ("gamma", "delta")
+
 #: Names of plans.
 PLANS = ("heuristic", "learn", "cold")
 
@@ -44,8 +47,8 @@ class Backbone(Walk):
         self._firsts = [line[0] for line in lines]
         self._cold = {first for first, way in zip(self._firsts, ways, strict=True) if way == "cold"}
         graph = GridGraph.from_candidates([parameters[first] for first in self._firsts])
-        # In a pipeline, names of parameters end in those that the machine knows.
-        widths = next((name for name in graph.axes if name.rpartition("__")[2] == "gamma"), "gamma")
+        # In a pipeline, names of parameters end in those that the machine, or its kernel, knows.
+        widths = next((name for name in graph.axes if name.rpartition("__")[2] in WIDTHS), "gamma")
         starts: dict[Way, tuple[int | None, ...]] = {
             "up": heuristic_plan(graph, along="", across=widths, root="largest").parents,
             "down": heuristic_plan(graph, along="", across=widths, root="smallest").parents,

@@ -213,9 +213,8 @@ class SharedSearch:
 
     def _setting(self, unit: Unit) -> Setting:
         first = unit.candidates[0]
-        machine, split = self.machines[first], self._examples.of_split(unit.split)
-        prepared = self._examples.prepared(machine, self.candidates.steps[first], unit.split)
-        return Setting(split, prepared, prepared.kernel_of(machine, split))
+        found = self._examples.prepared(self.machines[first], self.candidates.steps[first], unit.split)
+        return Setting(self._examples.of_split(unit.split), *found)
 
     def _train(
         self,

@@ -209,7 +209,7 @@ class SVDD(NoveltyMachine):
         check_is_fitted(self)
         if diagonal is not None and self.kernel != "precomputed":
             raise ValueError("diagonal is for kernel='precomputed' only; other kernels compute k(x, x) from X.")
-        if self.kernel == "linear":
+        if self._kernel_parameters.is_linear:
             rows = self._check_new_data(X)
             self._require_consistent_attributes()
             return -squared_distances_to(self._linear_weights(), rows)
@@ -257,7 +257,7 @@ class SVDD(NoveltyMachine):
 
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
         n = len(weights)
-        rows = self._row_source(centred(X, weights) if kernel.kernel == "linear" else X, kernel)
+        rows = self._row_source(centred(X, weights) if kernel.is_linear else X, kernel)
         options, diagonal = self._solver_options(n), rows.diagonal()
         machine = self._machine(weights, diagonal)
         stop = self._stop_rule(n, time.perf_counter() - began)
@@ -299,7 +299,7 @@ class SVDD(NoveltyMachine):
         norm = ball.squared_norm
         self._keep_function(X, kernel, coefficients=coefficients, intercept=0.0, outcome=ball.outcome)
         self.center_coef_ = coefficients[self.support_]
-        if kernel.kernel == "linear":
+        if kernel.is_linear:
             # The kernel solved with was that of centred rows.
             norm = float(np.square(as_dense(self._linear_weights())).sum())
         self.center_squared_norm_ = norm

@@ -1,7 +1,7 @@
 """Kernels, kernel matrices and the row sources that solvers draw from."""
 
-from widemargin.kernels.algebra import Constant, Power, Product, Scaled, Sum
-from widemargin.kernels.base import Kernel
+from widemargin.kernels.algebra import Constant, Product, Scaled, Sum
+from widemargin.kernels.base import Kernel, is_kernel_object
 from widemargin.kernels.contraction import contract
 from widemargin.kernels.gaussian import DiagonalGaussian, Gaussian
 from widemargin.kernels.general_gaussian import GeneralGaussian
@@ -10,6 +10,7 @@ from widemargin.kernels.mahalanobis import Mahalanobis
 from widemargin.kernels.matrix import kernel_matrix
 from widemargin.kernels.normalized import Normalized, normalized
 from widemargin.kernels.polynomial import Linear, Polynomial
+from widemargin.kernels.power import Power
 from widemargin.kernels.rows import KernelParameters, RowSource, derived_rows, examples, row_source
 from widemargin.kernels.scikit_learn import ScikitLearnKernel, as_kernel
 from widemargin.kernels.shared import SharedKernel, Until
@@ -37,6 +38,7 @@ __all__ = [
     "contract",
     "derived_rows",
     "examples",
+    "is_kernel_object",
     "jaakkola_gamma",
     "kernel_matrix",
     "normalized",

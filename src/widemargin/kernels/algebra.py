@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products, powers and multiples.
+"""Kernels made of kernels: sums, products and multiples.
 
 Sums and products of kernels are kernels again, and their derivatives follow from the product rule:
 <W, d(K1 + K2)> = <W, dK1> + <W, dK2>, and <W, d(K1 * K2)> = <W * K2, dK1> + <W * K1, dK2>.
@@ -7,14 +7,15 @@ Sums and products of kernels are kernels again, and their derivatives follow fro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from widemargin.kernels.base import WIDE, Bounds, Kernel, require_positive
+from widemargin.kernels.base import Kernel
+from widemargin.kernels.checks import WIDE, Bounds, require_positive
 from widemargin.kernels.composite import Composite, bare, operand_written
 from widemargin.kernels.rows import count
 from widemargin.kernels.written import same, value_written
@@ -325,76 +326,3 @@ class Scaled(Composite):
         if not same(self.scale_bounds, WIDE):
             return super().__repr__()
         return f"{value_written(self.scale)} * {operand_written(self.kernel, (Sum, Product, Scaled))}"
-
-
-class Power(Composite):
-    r"""A power of a kernel, :math:`k(x, z) = k_1(x, z)^p`; ``k1 ** p`` makes it.
-
-    Values cost those of the kernel and n m powers for a block of n x m; derivatives as much again, and what those of
-    the kernel cost.
-
-    Parameters
-    ----------
-    kernel : kernel
-        One of this package or of ``sklearn.gaussian_process.kernels``.
-    exponent : int
-        p, at least 1; other powers of kernels need not be kernels.
-
-    Examples
-    --------
-    >>> from widemargin.kernels import Linear
-    >>> (Linear() ** 2)([[2.0]], [[3.0]]).tolist()
-    [[36.0]]
-    """
-
-    _inner: ClassVar[tuple[str, ...]] = ("kernel",)
-
-    def __init__(self, kernel: Any, exponent: int) -> None:
-        self.kernel = kernel
-        self.exponent = exponent
-
-    def values(self, X: Any, Y: Any) -> Matrix:
-        """Raise the values."""
-        (kernel,) = self._kernels()
-        return np.asarray(kernel.values(X, Y) ** self.exponent)
-
-    def diagonal(self, X: Any) -> Vector:
-        """Raise k(x, x)."""
-        (kernel,) = self._kernels()
-        return np.asarray(kernel.diagonal(X) ** self.exponent)
-
-    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give p K1^(p - 1) dK1."""
-        (kernel,) = self._kernels()
-        K1 = kernel.values(X, Y)
-        for slope in kernel.derivatives(X, Y, K1):
-            yield self._outer_slope(K1) * slope
-
-    def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give those of k(x, x) likewise."""
-        (kernel,) = self._kernels()
-        for slope in kernel.diagonal_derivatives(X):
-            yield self._outer_slope(kernel.diagonal(X)) * slope
-
-    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W * p K1^(p - 1), dK1>."""
-        (kernel,) = self._kernels()
-        K1 = kernel.values(X, Y)
-        return kernel.pull_back(W * self._outer_slope(K1), X, Y, K1)
-
-    def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
-        """Pull back along k(x, x) likewise."""
-        (kernel,) = self._kernels()
-        return kernel.pull_back_diagonal(w * self._outer_slope(kernel.diagonal(X)), X)
-
-    def _outer_slope(self, K1: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.exponent * K1 ** (self.exponent - 1))
-
-    def _require_numbers(self) -> None:
-        super()._require_numbers()
-        if not isinstance(self.exponent, Integral) or isinstance(self.exponent, bool) or self.exponent < 1:
-            raise ValueError(f"exponent of Power is {self.exponent!r}; it must be a whole number of at least 1.")
-
-    def __repr__(self) -> str:
-        """Write it with two stars."""
-        return f"{operand_written(self.kernel, (Sum, Product, Scaled, Power))} ** {value_written(self.exponent)}"

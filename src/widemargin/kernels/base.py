@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from inspect import signature
 from typing import Any, ClassVar, Self, cast
 
@@ -20,18 +21,13 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
+from widemargin.kernels.checks import broadcast_bounds, require_positive
 from widemargin.kernels.matrix import kernel_matrix
-from widemargin.kernels.rows import KernelParameters
-from widemargin.kernels.written import same, written
+from widemargin.kernels.rows import FixedKernel, KernelParameters, LinearMap, multiplied
+from widemargin.kernels.written import same, value_written, written
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-
-#: Range of a parameter to search in, or "fixed" for one that keeps its number.
-Bounds = tuple[float, float] | str
-
-#: Range of a positive parameter, unless told otherwise.
-WIDE: tuple[float, float] = (1e-8, 1e8)
 
 
 class Kernel(GaussianProcessKernel):  # type: ignore[misc]
@@ -48,6 +44,10 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     #: Parameters that `theta` holds the logarithms of, in its order.
     _positive: ClassVar[tuple[str, ...]] = ()
+
+    #: The kernel of the core that this one is, on :meth:`mapped` examples, and the parameters that the map consists of.
+    core_name: ClassVar[str | None] = None
+    _map_parameters: ClassVar[tuple[str, ...]] = ()
 
     #: Parameters of ``__init__`` and their defaults; looking them up anew would take longer than a small kernel matrix.
     _defaults: ClassVar[dict[str, Any]] = {}
@@ -127,9 +127,41 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         """The kernel that the core computes on :meth:`mapped` examples, or None if it has no such form."""
         return None
 
+    @property
+    def linear_map(self) -> Matrix | None:
+        """What the core's kernel wants examples multiplied by: a factor for each feature, a matrix, or nothing."""
+        return None
+
     def mapped(self, X: Any) -> Any:
         """Examples as the core's kernel takes them."""
-        return X
+        factors = self.linear_map
+        return X if factors is None else multiplied(X, factors)
+
+    def resolved(self) -> KernelParameters:
+        """Return this kernel as machines take it: one of the core where there is such a form, else a function."""
+        core, factors = self.core_kernel, self.linear_map
+        if core is None:
+            return KernelParameters(FixedKernel(self), source=self)
+        return replace(core, map=None if factors is None else LinearMap(factors), source=self)
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What tells this kernel from those that share nothing with it.
+
+        Kernels of a kind are functions of the same distances, or of the same dot products: of the examples, or of these
+        after the same map.
+        """
+        if self.core_name is None:
+            return (repr(self),)
+        own = [value_written(getattr(self, name)) for name in self._map_parameters]
+        return (self.core_name, *([type(self).__name__] if own else []), *own)
+
+    @property
+    def kind_depends_on_data(self) -> bool:
+        """Whether :meth:`fitted` finds what tells kinds apart in the data."""
+        if self.core_name is None:
+            return bool(self._missing())
+        return any(getattr(self, name) is None for name in self._map_parameters)
 
     def is_stationary(self) -> bool:
         """Whether values depend on differences of examples only."""
@@ -236,7 +268,10 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return self._own_bounds()
 
     def _own_bounds(self) -> Matrix:
-        found = [_broadcast_bounds(self, name) for name in self._free()]
+        found = [
+            broadcast_bounds(name, getattr(self, f"{name}_bounds"), int(np.size(getattr(self, name))))
+            for name in self._free()
+        ]
         return np.log(np.vstack(found)) if found else np.empty((0, 2))
 
     def _free(self) -> list[str]:
@@ -286,7 +321,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return multiply(other, self)
 
     def __pow__(self, exponent: int) -> Kernel:
-        from widemargin.kernels.algebra import Power
+        from widemargin.kernels.power import Power
 
         return Power(self, exponent)
 
@@ -328,6 +363,17 @@ class CoreKernel(Kernel):
         )
 
 
+def is_kernel_object(kernel: Any) -> bool:
+    """Whether something is a kernel object, of this package or of scikit-learn's Gaussian processes.
+
+    Examples
+    --------
+    >>> is_kernel_object("rbf")
+    False
+    """
+    return isinstance(kernel, GaussianProcessKernel)
+
+
 def as_examples(X: Any) -> Any:
     """Return numbers as the core takes them: float64, C-ordered, or CSR.
 
@@ -339,37 +385,3 @@ def as_examples(X: Any) -> Any:
     if sp.issparse(X):
         return X.tocsr().astype(np.float64)
     return np.ascontiguousarray(np.atleast_2d(X), dtype=np.float64)
-
-
-def require_positive(kernel: str, name: str, value: Any) -> None:
-    """Refuse a parameter of a kernel that is not a positive finite number, or several of these.
-
-    Examples
-    --------
-    >>> require_positive("Gaussian", "gamma", -1.0)
-    Traceback (most recent call last):
-    ...
-    ValueError: gamma of Gaussian is -1.0; it must be positive and finite.
-    """
-    if not _all_positive(value) or isinstance(value, bool | str):
-        raise ValueError(f"{name} of {kernel} is {value!r}; it must be positive and finite.")
-
-
-def _all_positive(values: Any) -> bool:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return bool(numbers.size and (numbers > 0.0).all() and np.isfinite(numbers).all())
-
-
-def _broadcast_bounds(kernel: Kernel, name: str) -> Matrix:
-    """Range of one parameter, a row for each of its numbers."""
-    given = np.asarray(getattr(kernel, f"{name}_bounds"), dtype=np.float64)
-    shape = (int(np.size(getattr(kernel, name))), 2)
-    if given.shape not in ((2,), (1, 2), shape) or not (given > 0.0).all() or (np.diff(given) < 0.0).any():
-        raise ValueError(
-            f"{name}_bounds is {getattr(kernel, f'{name}_bounds')!r}; it must be a pair of positive numbers in order, "
-            f"one such pair for each of {shape[0]} numbers, or 'fixed'."
-        )
-    return np.broadcast_to(given, shape)

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from widemargin.kernels.base import WIDE, Bounds, CoreKernel
+from widemargin.kernels.base import CoreKernel
+from widemargin.kernels.checks import WIDE, Bounds
 from widemargin.kernels.moments import diagonal_moments
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import scale_gamma
@@ -59,6 +60,7 @@ class Gaussian(CoreKernel):
 
     _from_data: ClassVar[tuple[str, ...]] = ("gamma",)
     _positive: ClassVar[tuple[str, ...]] = ("gamma",)
+    core_name: ClassVar[str | None] = "rbf"
 
     def __init__(self, gamma: float | None = None, gamma_bounds: Bounds = WIDE) -> None:
         self.gamma: Any = gamma
@@ -120,6 +122,8 @@ class DiagonalGaussian(CoreKernel):
 
     _from_data: ClassVar[tuple[str, ...]] = ("gammas",)
     _positive: ClassVar[tuple[str, ...]] = ("gammas",)
+    core_name: ClassVar[str | None] = "rbf"
+    _map_parameters: ClassVar[tuple[str, ...]] = ("gammas",)
 
     def __init__(self, gammas: Any = None, gammas_bounds: Bounds = WIDE) -> None:
         self.gammas = gammas
@@ -130,11 +134,11 @@ class DiagonalGaussian(CoreKernel):
         """The kernel that the core computes on scaled features."""
         return KernelParameters("rbf", 1.0)
 
-    def mapped(self, X: Any) -> Any:
-        """Scale every feature by the root of its coefficient."""
+    @property
+    def linear_map(self) -> Matrix:
+        """The root of every coefficient."""
         self._require_given()
-        roots = np.sqrt(np.asarray(self.gammas, dtype=np.float64))
-        return sp.csr_array(X.multiply(roots)) if sp.issparse(X) else X * roots
+        return np.sqrt(np.asarray(self.gammas, dtype=np.float64))
 
     def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
         """Return this kernel with one number a feature; see :meth:`Kernel.fitted`."""

@@ -139,6 +139,8 @@ class GeneralGaussian(CoreKernel):
 
     _from_data: ClassVar[tuple[str, ...]] = ("matrix",)
     theta_per_log_gamma: ClassVar[float] = 0.5  # gamma is b^2 / 2 for B = b 1, and theta is made of log b
+    core_name: ClassVar[str | None] = "rbf"
+    _map_parameters: ClassVar[tuple[str, ...]] = ("matrix",)
 
     def __init__(
         self,
@@ -155,10 +157,11 @@ class GeneralGaussian(CoreKernel):
         """The kernel that the core computes on examples multiplied by B."""
         return KernelParameters("rbf", 0.5)
 
-    def mapped(self, X: Any) -> Any:
-        """Multiply every example by B; sparse ones become dense."""
+    @property
+    def linear_map(self) -> Matrix:
+        """B; sparse examples become dense."""
         self._require_given()
-        return np.ascontiguousarray(X @ np.asarray(self.matrix, dtype=np.float64))
+        return np.asarray(self.matrix, dtype=np.float64)
 
     def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
         """Return this kernel with a matrix; see :meth:`Kernel.fitted`."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from widemargin.kernels.base import WIDE, Bounds, CoreKernel
+from widemargin.kernels.base import CoreKernel
+from widemargin.kernels.checks import WIDE, Bounds
 from widemargin.kernels.gaussian import k_log_k
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import column_variances, covariance
@@ -62,6 +62,8 @@ class Mahalanobis(CoreKernel):
 
     _from_data: ClassVar[tuple[str, ...]] = ("matrix",)
     _positive: ClassVar[tuple[str, ...]] = ("delta",)
+    core_name: ClassVar[str | None] = "rbf"
+    _map_parameters: ClassVar[tuple[str, ...]] = ("covariance", "matrix")
 
     def __init__(
         self,
@@ -81,12 +83,15 @@ class Mahalanobis(CoreKernel):
         self._require_given()
         return KernelParameters("rbf", float(self.delta) / len(self.matrix))
 
-    def mapped(self, X: Any) -> Any:
-        """Multiply examples by a root of the inverse of Q; a full covariance makes sparse ones dense."""
-        root = self._root()
-        if root.ndim == 2:
-            return np.ascontiguousarray(X @ root)
-        return sp.csr_array(X.multiply(root)) if sp.issparse(X) else X * root
+    @property
+    def linear_map(self) -> Matrix:
+        """Root of the inverse of Q: a factor for each feature, or a matrix R with R R' = Q^-1."""
+        self._require_given()
+        Q = np.asarray(self.matrix, dtype=np.float64)
+        known: tuple[Matrix, Matrix] | None = self.__dict__.get("_known_root")
+        if known is None or not np.array_equal(known[0], Q):
+            known = self._known_root = Q.copy(), _inverse_root(Q)
+        return known[1]
 
     def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
         """Return this kernel with the covariance of `X`, unless it has one; see :meth:`Kernel.fitted`."""
@@ -113,15 +118,6 @@ class Mahalanobis(CoreKernel):
     def is_stationary(self) -> bool:
         """Values depend on differences only."""
         return True
-
-    def _root(self) -> Matrix:
-        """Root of the inverse of Q: one factor a feature, or a matrix R with R R' = Q^-1."""
-        self._require_given()
-        Q = np.asarray(self.matrix, dtype=np.float64)
-        known: tuple[Matrix, Matrix] | None = self.__dict__.get("_known_root")
-        if known is None or not np.array_equal(known[0], Q):
-            known = self._known_root = Q.copy(), _inverse_root(Q)
-        return known[1]
 
     def _require_kind(self) -> None:
         if self.covariance not in ("diagonal", "full"):

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from widemargin.kernels.base import WIDE, Bounds, CoreKernel, require_positive
+from widemargin.kernels.base import CoreKernel
+from widemargin.kernels.checks import WIDE, Bounds, require_positive
 from widemargin.kernels.matrix import kernel_matrix
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import scale_gamma
@@ -44,6 +45,8 @@ class Linear(CoreKernel):
     >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
     [[11.0]]
     """
+
+    core_name: ClassVar[str | None] = "linear"
 
     def __init__(self) -> None:
         pass
@@ -90,6 +93,7 @@ class Polynomial(CoreKernel):
     """
 
     _from_data: ClassVar[tuple[str, ...]] = ("gamma",)
+    core_name: ClassVar[str | None] = "poly"
 
     def __init__(
         self,

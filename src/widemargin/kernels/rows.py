@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,85 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from widemargin import _core
-from widemargin._runtime import single_threaded_blas as _single_threaded_blas  # noqa: F401  (takes SciPy's BLAS on import)
+from widemargin._runtime import single_threaded_blas
 
 RowSource = _core.RowSource
 
 KernelName = str
 KernelCallable = Callable[[Any, Any], Any]
+
+
+class LinearMap:
+    """What examples go through before the core's kernel sees them: a factor for each feature, or a matrix.
+
+    Two of them are equal where their numbers are.
+
+    Parameters
+    ----------
+    factors : ndarray of shape (d,) or (d, r)
+
+    Examples
+    --------
+    >>> LinearMap(np.array([2.0, 0.5]))(np.array([[1.0, 1.0]])).tolist()
+    [[2.0, 0.5]]
+    """
+
+    def __init__(self, factors: NDArray[np.float64]) -> None:
+        self.factors = np.array(factors, dtype=np.float64)
+        self._key = self.factors.shape, self.factors.tobytes()
+
+    def __call__(self, X: Any) -> Any:
+        """Map the rows of `X`, in float64; a matrix makes sparse ones dense."""
+        return multiplied(X, self.factors)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LinearMap) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def multiplied(X: Any, factors: NDArray[np.float64]) -> Any:
+    """Multiply every feature of `X` by its factor, or every row by a matrix.
+
+    Examples
+    --------
+    >>> multiplied(np.array([[1.0, 2.0]]), np.array([[1.0], [1.0]])).tolist()
+    [[3.0]]
+    """
+    if factors.ndim < 2:
+        return sp.csr_array(X.multiply(factors)) if sp.issparse(X) else X * factors
+    with single_threaded_blas():
+        return np.ascontiguousarray(X @ factors)
+
+
+class FixedKernel:
+    """A kernel object as a function of two blocks of examples; equal to others that are written the same.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for all its parameters, which are not to change.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+        self._text = repr(kernel)
+
+    def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
+        """Kernel values between two blocks."""
+        left = self.kernel.examples(A)
+        values: NDArray[np.float64] = self.kernel.values(left, left if A is B else self.kernel.examples(B))
+        return values
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FixedKernel) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
 
 
 @dataclass(frozen=True)
@@ -27,21 +100,33 @@ class KernelParameters:
 
     ``linear``: <x, z>; ``poly``: (gamma <x, z> + coef0)^degree; ``rbf``: exp(-gamma ||x - z||^2);
     ``sigmoid``: tanh(gamma <x, z> + coef0); ``precomputed``: the matrix itself; or a callable k(A, B) giving a block.
+    A `map` is applied to examples before. `source` is the kernel object, if it was one that led to these numbers.
     """
 
     kernel: KernelName | KernelCallable = "rbf"
     gamma: float = 1.0
     coef0: float = 0.0
     degree: int = 3
+    map: LinearMap | None = None
+    source: Any = field(default=None, compare=False)
 
     @property
     def of_examples(self) -> bool:
         """Whether the core computes this kernel from examples by itself."""
         return isinstance(self.kernel, str) and self.kernel != "precomputed"
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether this is the linear kernel of the examples themselves, so that machines have weights of features."""
+        return self.kernel == "linear" and self.map is None
+
+    def mapped(self, X: Any) -> Any:
+        """Examples as the core's kernel takes them."""
+        return X if self.map is None else self.map(X)
+
     def rows_of(self, X: Any) -> RowSource:
         """Rows of this kernel between the examples in `X`, as :func:`row_source` gives them."""
-        return row_source(X, kernel=self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
+        return row_source(self.mapped(X), kernel=self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
 
 
 def examples(X: Any) -> _core.Examples:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as theirs
 
-from widemargin.kernels.algebra import Power, Product, Sum
+from widemargin.kernels.algebra import Product, Sum
 from widemargin.kernels.base import Kernel
 from widemargin.kernels.composite import bare
 from widemargin.kernels.gaussian import Gaussian
 from widemargin.kernels.polynomial import Linear, Polynomial
+from widemargin.kernels.power import Power
 from widemargin.kernels.rows import KernelParameters, count, take
 from widemargin.kernels.written import written
 
@@ -162,16 +163,24 @@ class ScikitLearnKernel(Kernel):
         """Return a copy: kernels of scikit-learn leave nothing to the data."""
         return cast(Self, clone(self))
 
+    _map_parameters: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    @property
+    def core_name(self) -> str | None:  # type: ignore[override]
+        """The core computes ``RBF`` itself."""
+        return "rbf" if type(self.kernel) is theirs.RBF else None
+
     @property
     def core_kernel(self) -> KernelParameters | None:
         """A Gaussian on scaled examples, for ``RBF`` itself; other kernels are computed by scikit-learn."""
-        return KernelParameters("rbf", 0.5) if type(self.kernel) is theirs.RBF else None
+        return None if self.core_name is None else KernelParameters(self.core_name, 0.5)
 
-    def mapped(self, X: Any) -> Any:
-        """Divide features by their length scales, for the core."""
-        if self.core_kernel is None:
-            return X
-        return X.multiply(1.0 / self.kernel.length_scale).tocsr() if sp.issparse(X) else X / self.kernel.length_scale
+    @property
+    def linear_map(self) -> Matrix | None:
+        """One over the length scales, for ``RBF``."""
+        if self.core_name is None:
+            return None
+        return 1.0 / np.asarray(self.kernel.length_scale, dtype=np.float64)
 
     def is_stationary(self) -> bool:
         """Whether values depend on differences of examples only."""

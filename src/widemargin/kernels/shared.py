@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin._runtime import single_threaded_blas
-from widemargin.kernels.rows import KernelParameters, call_kernel, count, examples
+from widemargin.kernels.rows import KernelParameters, LinearMap, call_kernel, count, examples
 
 Matrix = NDArray[np.float32]
 
@@ -52,6 +52,8 @@ class SharedKernel:
     X : array, sparse matrix or sequence of n examples
         For ``kernel="precomputed"`` the kernel matrix itself.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+    map : LinearMap, optional
+        What examples go through before.
     n_threads : int, default=1
         For the computation of what is shared, n^2 d / 2 multiplications, and of the matrices.
     until : Until, optional
@@ -66,8 +68,16 @@ class SharedKernel:
     [[1.0, 0.1353], [0.1353, 1.0]]
     """
 
-    def __init__(self, X: Any, kernel: Any = "rbf", *, n_threads: int = 1, until: Until | None = None) -> None:
-        self.kernel = kernel
+    def __init__(
+        self,
+        X: Any,
+        kernel: Any = "rbf",
+        *,
+        map: LinearMap | None = None,
+        n_threads: int = 1,
+        until: Until | None = None,
+    ) -> None:
+        self.kernel, self.map = kernel, map
         self._until = until or Until()
         self._n_threads = n_threads
         self._lock = threading.Lock()
@@ -81,7 +91,7 @@ class SharedKernel:
         else:
             function = "squared-distance" if kernel == "rbf" else "linear"
             with single_threaded_blas():
-                source = _core.kernel_source(examples(X), function, 1.0, 0.0, 1)
+                source = _core.kernel_source(examples(X if map is None else map(X)), function, 1.0, 0.0, 1)
                 self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads, **self._until.limits()))
             if kernel == "rbf":
                 np.fill_diagonal(self.base, 0.0)
@@ -117,8 +127,8 @@ class SharedKernel:
         >>> [shared.counted_matrix(KernelParameters("rbf", gamma))[1] for gamma in (0.5, 0.5, 2.0)]
         [4, 0, 4]
         """
-        if parameters.kernel != self.kernel:
-            raise ValueError(f"this shared kernel holds kernel={self.kernel!r}; got {parameters.kernel!r}.")
+        if parameters.kernel != self.kernel or parameters.map != self.map:
+            raise ValueError(f"this shared kernel holds kernel={self.kernel!r}; got {parameters!r}.")
         with self._lock:
             if callable(self.kernel) or self.kernel in ("linear", "precomputed"):
                 computed, self._unclaimed = self._unclaimed, 0

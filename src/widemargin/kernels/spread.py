@@ -142,4 +142,5 @@ def covariance(X: Any, weights: Vector | None = None) -> Matrix:
     share = (np.ones(len(dense)) if weights is None else weights) / (len(dense) if weights is None else weights.sum())
     away = dense - dense[0]
     away -= share @ away
-    return np.asarray((away.T * share) @ away)
+    found = (away.T * share) @ away
+    return np.asarray(0.5 * (found + found.T))

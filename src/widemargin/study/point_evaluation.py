@@ -250,11 +250,6 @@ class PointEvaluator:
         if not wanted.gradient:
             return None, ()
         if wanted.higher:
-            if not found.higher:
-                raise ValueError(
-                    f"objective={self._objective.name!r} has no derivatives of higher order with respect to what is "
-                    "searched here, which the strategy needs; 'class-distance' has them for kernels of one scale."
-                )
             first, *others = found.higher
             return np.array([first]), tuple(map(float, others))
         slopes, slope = found.gradient, found.c_slope

@@ -74,9 +74,7 @@ class StrategySearch:
                 if self.max_evaluations is not None and self.n_told + len(asks) > self.max_evaluations:
                     self.ended, self.cut_short = f"max_evaluations={self.max_evaluations} reached", False
                     return
-                if self.evaluator.n_parts == 1:
-                    asks = [Ask(ask.point) for ask in asks]
-                found = self._evaluated(asks, shown)
+                found = self._evaluated([self._own(ask) for ask in asks], shown)
                 self.strategy.tell([self._as_told(one) for one in found])
                 self.n_told += len(found)
                 if self.stop.reason is not None:
@@ -89,6 +87,10 @@ class StrategySearch:
             self.ended = INTERRUPTED
         finally:
             shown.finish(self.ended if self.cut_short else FINISHED)
+
+    def _own(self, ask: Ask) -> Ask:
+        """Copy a point, which its strategy may go on with; the only part of an objective is the objective."""
+        return Ask(np.array(ask.point, dtype=np.float64), None if self.evaluator.n_parts == 1 else ask.part)
 
     def _evaluated(self, asks: Sequence[Ask], shown: _Shown) -> list[Finding]:
         """Evaluate points that are asked for together, or know their values; keep what is finished, come what may."""

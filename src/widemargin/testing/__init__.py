@@ -34,6 +34,7 @@ from widemargin.testing.problems import (
     regression_case,
     small_cases,
 )
+from widemargin.testing.strategies import StrategyContract
 from widemargin.testing.tasks import (
     adaptable_kernels,
     points_with_a_closest_pair,
@@ -45,6 +46,7 @@ __all__ = [
     "Case",
     "Certificate",
     "ObjectiveContract",
+    "StrategyContract",
     "adaptable_kernels",
     "certificate",
     "check_feasible",

@@ -24,7 +24,7 @@ def slope_likelihood(slope: float, values: ArrayLike, signs: ArrayLike, weights:
 
 
 def platt_likelihood(slope: float, offset: float, values: ArrayLike, signs: ArrayLike, weights: ArrayLike) -> float:
-    """Log-likelihood that Platt's targets [Platt1999, section 2.2] let expect of P(+1 | f) = 1 / (1 + exp(-(s f + r))).
+    """Return the expected log-likelihood of P(+1 | f) = 1 / (1 + exp(-(s f + r))) under Platt's targets [Platt1999].
 
     Examples
     --------

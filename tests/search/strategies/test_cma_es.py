@@ -10,22 +10,18 @@ from widemargin.search.strategies import CMAES, Space, Told
 from widemargin.testing.strategies import Bowl, StrategyContract, minimise
 
 
-class TestContract(StrategyContract):
-    strategy = CMAES()
-
-
-class TestContractOfTheMean(StrategyContract):
-    strategy = CMAES(answer="mean")
-
-
-class TestContractAlongOneParameter(StrategyContract):
-    strategy = CMAES(answer="mean")
-    n_dims = 1
-
-
-class TestContractOfManyParameters(StrategyContract):
-    strategy = CMAES(generations=400)
-    n_dims = 12
+@pytest.mark.parametrize(
+    "contract",
+    [
+        StrategyContract(CMAES()),
+        StrategyContract(CMAES(answer="mean")),
+        StrategyContract(CMAES(answer="mean"), n_dims=1),
+        StrategyContract(CMAES(generations=400), n_dims=12),
+    ],
+    ids=["lowest", "mean", "one parameter", "many parameters"],
+)
+def test_contract(contract):
+    contract.check()
 
 
 def box(n, edge=4.0):

@@ -7,10 +7,9 @@ from widemargin.search.strategies import GridSearch, Space
 from widemargin.testing.strategies import Bowl, StrategyContract, minimise
 
 
-class TestContract(StrategyContract):
-    strategy = GridSearch()
+def test_contract():
     # 20 points between -4 and 4.
-    precision = 0.5 * 8 / 19 + 1e-9
+    StrategyContract(GridSearch(), precision=0.5 * 8 / 19 + 1e-9).check()
 
 
 def box(n=2):

@@ -13,13 +13,9 @@ from widemargin.search.strategies import LBFGSB, Space, Told
 from widemargin.testing.strategies import Bowl, StrategyContract, minimise
 
 
-class TestContract(StrategyContract):
-    strategy = LBFGSB()
-
-
-class TestContractAlongOneParameter(StrategyContract):
-    strategy = LBFGSB()
-    n_dims = 1
+@pytest.mark.parametrize("n_dims", [1, 2, 9])
+def test_contract(n_dims):
+    StrategyContract(LBFGSB(), n_dims=n_dims).check()
 
 
 @pytest.fixture(autouse=True)

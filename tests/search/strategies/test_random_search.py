@@ -7,9 +7,8 @@ from widemargin.search.strategies import RandomSearch, Space
 from widemargin.testing.strategies import Bowl, StrategyContract, minimise
 
 
-class TestContract(StrategyContract):
-    strategy = RandomSearch(evaluations=2000)
-    precision = 0.3
+def test_contract():
+    StrategyContract(RandomSearch(evaluations=2000), precision=0.3).check()
 
 
 def asked(strategy, seed=0, **budget):

@@ -34,9 +34,9 @@ class BallSplit(NoveltySplit):
         return ("nu" if machine.target_rejection is None else "target_rejection",)
 
     @classmethod
-    def kernel_examples(cls, machine: SVDD, X: Any, weights: Vector) -> Any:
+    def kernel_examples(cls, kernel: KernelParameters, X: Any, weights: Vector) -> Any:
         """Centre the rows of a linear kernel: balls go along, and a common offset costs no digits."""
-        return centred(X, weights) if machine.kernel == "linear" else X
+        return centred(X, weights) if kernel.is_linear else X
 
     def _chain(
         self,
@@ -75,7 +75,7 @@ class BallSplit(NoveltySplit):
         found = clone(machine)
         X = found._check_examples(X)
         weights, alpha = self.weights[self.rows], solution.alpha[self.rows]
-        rows = kernel.rows_of(self.kernel_examples(machine, X, weights))
+        rows = kernel.rows_of(self.kernel_examples(kernel, X, weights))
         diagonal = rows.diagonal()
         own = found._machine(weights, diagonal)
         found.spread_ = ball_unit(own, rows, diagonal, found._solver_options(len(weights)))

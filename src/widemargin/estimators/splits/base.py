@@ -61,7 +61,7 @@ class SplitMachines(ABC):
         return ("C",)
 
     @classmethod
-    def kernel_examples(cls, machine: Any, X: Any, weights: Vector) -> Any:
+    def kernel_examples(cls, kernel: KernelParameters, X: Any, weights: Vector) -> Any:
         """Return the examples that kernel values are computed from."""
         return X
 

@@ -21,7 +21,8 @@ class GridSearch(Strategy):
     """Evaluate a grid over the box, evenly spaced on the scale of the space (geometric, where that is logarithmic).
 
     k points on each of n axes are k^n evaluations, from bound to bound; a parameter whose bounds are equal has one
-    point. The point with the lowest value is chosen, the first of equal ones; the last parameter changes fastest.
+    point. The point with the lowest value is chosen, the first of equal ones, which would be the luckiest if values
+    were random. The last parameter changes fastest.
 
     Parameters
     ----------

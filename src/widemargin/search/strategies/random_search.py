@@ -26,8 +26,9 @@ class RandomSearch(Strategy):
     """Evaluate the start, then points uniform in the box, on the scale of the space (so log-uniform, where that is).
 
     After k draws the best one belongs to the best share p of the box with probability 1 - (1 - p)^k, whatever the
-    number of parameters: 95 % for the best 3 % after 100. The point with the lowest value is chosen. Which points are
-    drawn depends on the seed alone; more of them go on where fewer end.
+    number of parameters: 95 % for the best 3 % after 100. The point with the lowest value is chosen, which would be the
+    luckiest if values were random. Which points are drawn depends on the seed alone; more of them go on where fewer
+    end.
 
     Parameters
     ----------
