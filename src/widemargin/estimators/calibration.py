@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
@@ -44,7 +43,7 @@ def fitted_sigmoid(kind: str, values: Vector, signs: Vector, weights: Vector) ->
     --------
     >>> f = np.array([-2.0, -1.0, 1.0, 2.0, np.nan])
     >>> round(fitted_sigmoid("slope", f, np.sign(f), np.ones(5)).slope, 3)
-    1.106
+    1.145
     """
     known = ~np.isnan(values)
     values, signs, weights = values[known], signs[known], weights[known]
@@ -196,9 +195,3 @@ class CalibratedClassifier(MultiClassClassifier):
                 stacklevel=4,
             )
         return [one.values for one in found]
-
-
-def sigmoids_of(machine: Any) -> NDArray[np.float64] | None:
-    """Return what a machine's probabilities are made with, if it has any."""
-    found = getattr(machine, "sigmoids_", None)
-    return None if found is None else np.asarray(found, dtype=np.float64)
