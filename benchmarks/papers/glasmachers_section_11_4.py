@@ -1,7 +1,7 @@
 """[Glasmachers2008, Figures 11.1 to 11.3]: how near NoisyRprop comes to the optima of four random functions.
 
 All trials of all functions go side by side as one run: NoisyRprop treats parameters one by one, so that each trial is
-what it would be alone. The search starts at a distance of 1.0 to 1.1 with steps of 0.01, as in the thesis, which goes on
+what it would be alone. The search starts at a distance of 1.0 to 1.1 with steps of 0.01. The thesis goes on
 for 100,000,000 iterations.
 """
 

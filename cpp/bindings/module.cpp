@@ -117,7 +117,8 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
   return matrix;
 }
 
-// dual_coef: (k - 1) x n_support as in scikit-learn; n_support: per class. Returns one row of decision values per pair, without intercepts.
+// dual_coef: (k - 1) x n_support as in scikit-learn; n_support: per class. Returns one row of decision values per pair, without intercepts. A
+// single group of support vectors has one row of coefficients for each of any number of functions instead.
 nb::ndarray<nb::numpy, double> decision_values(const Source& support, const HeldExamples& examples, Matrix<double> dual_coef, const std::vector<std::size_t>& n_support,
                                                bool double_precision, std::size_t n_threads) {
   if (support.kernel == nullptr) throw std::invalid_argument("only a kernel of examples can be evaluated on new ones");
@@ -129,8 +130,11 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
     classes[c].last = begin += n_support[c];
   }
   if (support.examples.examples->dimension() != examples.examples->dimension()) throw std::invalid_argument("support vectors and examples differ in their number of columns");
-  if (begin != n_vectors || dual_coef.shape(0) != k - 1 || support.rows->size() != n_vectors) throw std::invalid_argument("coefficients and support vectors differ in number");
+  if (k == 0 || begin != n_vectors || (k > 1 && dual_coef.shape(0) != k - 1) || support.rows->size() != n_vectors)
+    throw std::invalid_argument("coefficients and support vectors differ in number");
   std::size_t pair = 0;
+  if (k == 1)
+    for (; pair < dual_coef.shape(0); ++pair) classes[0].pairs.push_back({pair, dual_coef.data() + pair * n_vectors});
   for (std::size_t a = 0; a < k; ++a)
     for (std::size_t b = a + 1; b < k; ++b, ++pair) {
       classes[a].pairs.push_back({pair, dual_coef.data() + (b - 1) * n_vectors + classes[a].first});

@@ -25,6 +25,9 @@ from widemargin import SVC
         SVC(solver="block", selection="maximum-gain", planning_ahead=0, dtype="float64", tol=1e-10),
         SVC(solver="smo", selection="most-violating-pair", shrinking=False, n_jobs=2, tol=1e-10),
         SVC(class_weight="balanced", break_ties=False, warm_start=True),
+        SVC(multi_class="ova"),
+        SVC(multi_class="ova", decision="fuzzy-minimum", kernel="linear", loss="squared_hinge", n_jobs=2),
+        SVC(decision="fuzzy-minimum"),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:

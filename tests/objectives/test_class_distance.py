@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widemargin.kernels import DiagonalGaussian, Gaussian, kernel_matrix
-from widemargin.objectives import ClassDistance, Task, scaled_distances
-from widemargin.testing import ObjectiveContract, small_regression_task, small_tasks
+from widemargin.kernels import DiagonalGaussian, Gaussian, Mahalanobis, kernel_matrix
+from widemargin.objectives import ClassDistance, Task, distance_tiles
+from widemargin.testing import ObjectiveContract, adaptable_kernels, small_regression_task, small_tasks
 from widemargin.testing.machine_free import class_distances
 
 PROBLEMS = ["one-against-all", "pairs"]
@@ -21,6 +21,7 @@ def test_keeps_the_contract(problems):
     one_class = Task(np.zeros((3, 1)), np.array([1, 1, 0]), 2, np.array([1.0, 1.0, 0.0]))
     ObjectiveContract(
         ClassDistance(problems),
+        kernels=adaptable_kernels(),
         oracle=lambda task, kernel, C, generator: float(np.mean(class_distances(task, kernel(task.X), problems))),
         refuses=[(small_regression_task(), 1.0), (one_class, 1.0)],
     ).check()
@@ -47,7 +48,7 @@ def test_two_classes_are_one_problem(problems):
 @pytest.mark.parametrize("problems", PROBLEMS)
 @pytest.mark.parametrize("part", [None, 1])
 def test_derivatives_with_respect_to_the_scale(problems, part, monkeypatch):
-    monkeypatch.setattr(scaled_distances, "EDGE", 7)
+    monkeypatch.setattr(distance_tiles, "EDGE", 7)
     task = replace(small_tasks()[2], weights=np.random.default_rng(1).integers(0, 3, size=40).astype(float))
     bound, p, step = ClassDistance(problems).bind(task), 0.4, 3e-5
 
@@ -61,6 +62,26 @@ def test_derivatives_with_respect_to_the_scale(problems, part, monkeypatch):
     assert gradient[0] == pytest.approx(p * centre[1], rel=1e-12)
 
 
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_mahalanobis_has_derivatives_with_respect_to_delta(covariance):
+    task, step = small_tasks()[2], 1e-5
+    kernel = Mahalanobis(delta=0.7, covariance=covariance).fitted(task.X)
+    bound = ClassDistance().bind(task)
+    at = {p: bound.evaluate(kernel.clone_with_theta(np.log([p])), 1.0) for p in (0.7 - step, 0.7, 0.7 + step)}
+    slopes = (np.array(at[0.7 + step].higher) - np.array(at[0.7 - step].higher)) / (2.0 * step)
+    np.testing.assert_allclose(at[0.7].higher[1:], slopes[:2], rtol=1e-6)
+    assert at[0.7].value == pytest.approx(np.mean(class_distances(task, kernel(task.X))), rel=1e-11)
+
+
+def test_only_scales_of_distances_have_higher_derivatives():
+    task = small_tasks()[2]
+    have = [
+        bool(ClassDistance().bind(task).evaluate(kernel.fitted(task.X, gamma=0.3), 1.0).higher)
+        for kernel in adaptable_kernels()
+    ]
+    assert have == [isinstance(kernel, Gaussian | Mahalanobis) for kernel in adaptable_kernels()]
+
+
 def test_third_derivative_against_its_formula():
     task = small_tasks()[0]
     squared = -np.log(kernel_matrix(task.X, gamma=1.0, dtype="float64"))
@@ -70,13 +91,12 @@ def test_third_derivative_against_its_formula():
     np.testing.assert_allclose([found.value, *found.higher], meant, rtol=1e-9)
 
 
-def test_other_kernels_have_no_higher_derivatives():
+def test_many_equal_widths_are_one():
     task = small_tasks()[2]
-    flat = ClassDistance().bind(task).evaluate(DiagonalGaussian([0.3, 0.3, 0.3]), 1.0)
-    scaled = ClassDistance().bind(task).evaluate(Gaussian(0.3), 1.0)
-    assert flat.higher == ()
-    assert flat.value == pytest.approx(scaled.value, rel=1e-10)
-    assert flat.gradient.sum() == pytest.approx(scaled.gradient[0], rel=1e-9)
+    many = ClassDistance().bind(task).evaluate(DiagonalGaussian([0.3, 0.3, 0.3]), 1.0)
+    one = ClassDistance().bind(task).evaluate(Gaussian(0.3), 1.0)
+    assert many.value == pytest.approx(one.value, rel=1e-10)
+    assert many.gradient.sum() == pytest.approx(one.gradient[0], rel=1e-9)
 
 
 def test_fixed_kernels_have_a_value():
@@ -107,7 +127,7 @@ def test_distances_are_kept_only_for_the_same_map():
 def test_what_is_not_kept_is_computed_again(monkeypatch):
     task, kernel = small_tasks()[2], Gaussian(0.3)
     kept = ClassDistance().bind(task).evaluate(kernel, 1.0)
-    monkeypatch.setattr(scaled_distances, "MOST_KEPT", 0)
+    monkeypatch.setattr(distance_tiles, "MOST_KEPT", 0)
     bound = ClassDistance().bind(task)
     for _ in range(2):
         found = bound.evaluate(kernel, 1.0)

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from widemargin.kernels import Gaussian
 from widemargin.objectives import Polarization, Task
-from widemargin.testing import ObjectiveContract, points_with_a_closest_pair, small_regression_task, small_tasks
+from widemargin.testing import (
+    ObjectiveContract,
+    adaptable_kernels,
+    points_with_a_closest_pair,
+    small_regression_task,
+    small_tasks,
+)
 from widemargin.testing.machine_free import polarization
 
 
@@ -19,6 +25,7 @@ def test_keeps_the_contract(centred):
     ObjectiveContract(
         Polarization(centred),
         [*small_tasks(), small_regression_task()],
+        adaptable_kernels(),
         oracle=lambda task, kernel, C, generator: polarization(task, kernel, seen_from_mean=centred),
         refuses=[(one_class, 1.0)],
     ).check()

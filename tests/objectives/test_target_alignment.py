@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from widemargin.kernels import DiagonalGaussian, Gaussian
 from widemargin.objectives import TargetAlignment, Task
-from widemargin.testing import ObjectiveContract, small_regression_task, small_tasks
+from widemargin.testing import ObjectiveContract, adaptable_kernels, small_regression_task, small_tasks
 from widemargin.testing.machine_free import target_alignment
 
 
@@ -21,6 +21,7 @@ def test_keeps_the_contract(centred):
     ObjectiveContract(
         TargetAlignment(centred),
         [*small_tasks(), small_regression_task()],
+        adaptable_kernels(),
         oracle=lambda task, kernel, C, generator: target_alignment(task, kernel, seen_from_mean=centred),
         refuses=[(constant, 1.0)],
     ).check()

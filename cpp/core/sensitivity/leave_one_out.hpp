@@ -174,7 +174,7 @@ class LeaveOneOut {
     status_at_start_.assign(n, zero);
     for (std::size_t k = 0; k < n; ++k)
       if (bounds_[k] <= 0) status_at_start_[k] = out;
-      else if (start_[k] != 0) status_at_start_[k] = bound;
+      else if (start_[k] != 0) status_at_start_[k] = signs_[k] * start_[k] < bounds_[k] ? held : bound;
     for (const std::size_t k : inverse_at_start_.set()) status_at_start_[k] = free_;
     own_row_.resize(n);
   }
@@ -204,13 +204,14 @@ class LeaveOneOut {
   }
 
  private:
-  enum Status : std::uint8_t { zero, free_, bound, out };
+  enum Status : std::uint8_t { zero, free_, bound, held, out };  // held: inside its box, but its example depends on free ones
   struct Event {
     enum { end, meets_zero, meets_bound, enters } kind;
     std::size_t index;  // a position in the set, or a place
     double step;
   };
   static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+  static constexpr double unmoved = 1e-11;  // slopes below this, relative to what they are sums of, are rounding
 
   void begin(std::size_t p) {
     alpha_ = start_, residual_ = residual_at_start_, status_ = status_at_start_;
@@ -257,6 +258,9 @@ class LeaveOneOut {
       minus_.push_back(-direction_[k + inverse_.border()]);
     }
     simd::ops<double>().subtract_rows(slope_.data(), rows_.data(), minus_.data(), rows_.size(), 0, kernel_.near());
+    scale_ = 0;
+    for (const double weight : minus_) scale_ += std::abs(weight);
+    scale_ *= own_row_[p];
   }
 
   Event first_event(double limit) const {
@@ -267,10 +271,13 @@ class LeaveOneOut {
       const double room = change < 0 ? size / -change : change > 0 ? (bounds_[j] - size) / change : std::numeric_limits<double>::infinity();
       if (room < next.step) next = {change < 0 ? Event::meets_zero : Event::meets_bound, k, std::max(0.0, room)};
     }
+    // Residuals of examples that depend on free ones stay what they are, but for rounding.
+    const double rounding = unmoved * scale_;
     for (std::size_t k = 0; k < kernel_.near(); ++k) {
-      if (status_[k] != zero && status_[k] != bound) continue;
-      const double side = status_[k] == zero ? signs_[k] : -signs_[k], change = side * slope_[k];
-      if (change >= 0) continue;
+      if (status_[k] == free_ || status_[k] == out) continue;
+      const double side = status_[k] == zero ? signs_[k] : status_[k] == bound ? -signs_[k] : 1.0;
+      const double change = status_[k] == held ? -std::abs(slope_[k]) : side * slope_[k];
+      if (change >= -rounding) continue;
       const double room = std::max(0.0, side * residual_[k]) / -change;
       // What has just met its bound is exactly there, and rounding must not bring it back.
       if (room < next.step && (k != left_ || room > 0)) next = {Event::enters, k, room};
@@ -310,7 +317,7 @@ class LeaveOneOut {
   std::vector<double> alpha_, residual_, right_, direction_, slope_, minus_, own_row_;
   std::vector<const double*> rows_;
   std::vector<Status> status_, status_at_start_;
-  double intercept_ = 0, gone_ = 0, moving_ = 0, own_residual_ = 0, own_slope_ = 0, value_ = 0;
+  double intercept_ = 0, gone_ = 0, moving_ = 0, own_residual_ = 0, own_slope_ = 0, scale_ = 0, value_ = 0;
   std::size_t left_ = nobody;
 };
 

@@ -2,6 +2,8 @@
 
 from widemargin.estimators.grid_search import GridSearchCV, PlainSearchWarning
 from widemargin.estimators.model_file import ModelFileError, SavedModel, load_model, open_model, save_model
+from widemargin.estimators.model_search import ModelSearch
+from widemargin.estimators.model_search_report import EvaluationReport
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.one_class_scores import LeaveOneOutScore, RejectionScore
@@ -14,9 +16,11 @@ from widemargin.estimators.svdd import SVDD
 
 __all__ = [
     "ColdWork",
+    "EvaluationReport",
     "GridSearchCV",
     "LeaveOneOutScore",
     "ModelFileError",
+    "ModelSearch",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

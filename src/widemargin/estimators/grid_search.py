@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -30,7 +30,7 @@ from widemargin.estimators.search_units import Deadline
 from widemargin.estimators.shared_search import SharedSearch
 from widemargin.estimators.validation import require_number
 from widemargin.search import CostMatrix, Plan, Work
-from widemargin.study import EvaluationTasks, Journal, SearchTasks, progress_for, with_callbacks
+from widemargin.study import EvaluationTasks, Journal, Records, SearchTasks, progress_for, with_callbacks
 from widemargin.study.progress import INTERRUPTED, STOPPED
 
 
@@ -313,11 +313,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
     ) -> tuple[Found, Mask, str]:
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
-        with ExitStack() as opened:
-            journal = None
-            if self.journal is not None:
-                same = identity(search, self.scoring, bool(self.return_train_score))
-                journal = opened.enter_context(Journal(self.journal, same))
+        with self._opened_journal(search) as journal:
             run = SearchRun(
                 search,
                 self.n_jobs,
@@ -336,6 +332,11 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 raise RuntimeError("A callback ended the search before any candidate was finished on all splits.")
             raise TimeoutError(f"max_time={self.max_time!r} ended before any candidate was finished; allow more.")
         return found, missing, run.ended
+
+    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
+        if self.journal is None:
+            return nullcontext()
+        return Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
 
     def _choose(self, out: Sequence[Mapping[str, Any]], refit_metric: str) -> None:
         first = out[0]["test_scores"]

@@ -67,6 +67,11 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
         raise ModelFileError(
             f"kernel={machine.kernel!r} was set after the fit, which was with {kernel.kernel!r}; fit again first."
         )
+    if getattr(machine, "_fitted_scheme", None) != getattr(machine, "multi_class", None):
+        raise ModelFileError(
+            f"multi_class={machine.multi_class!r} was set after the fit, which was with {machine._fitted_scheme!r}; "
+            "fit again first."
+        )
     vectors = machine.support_vectors_
     arrays = {
         "support": machine.support_,
@@ -105,12 +110,11 @@ def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelM
     machine: Any = MACHINES[name](**_parameters(step, MACHINES[name]))
     _check_parameters(machine, step)
     d, m = step.whole("n_features", least=1), step.whole("n_vectors")
-    groups, rows, functions = 1, 1, 1
     if isinstance(machine, PairwiseClassifier):
         machine.classes_ = _restore_labels(step.fields("classes"))
-        groups = len(machine.classes_)
-        rows, functions = groups - 1, groups * (groups - 1) // 2
-        machine.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (groups,))
+        machine.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(machine.classes_),))
+    layout = machine._layout()
+    groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
     machine.n_features_in_ = d
     machine.shape_fit_ = _restore_shape(step, d)
     machine.support_ = archive.array(f"{prefix}support", ("<i4",), (m,))
@@ -126,6 +130,8 @@ def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelM
         machine.dual_coef_ = sp.csr_matrix(machine.dual_coef_)
     machine._predict_in_double = step.flag("predict_in_double")
     machine._takes_objects = False
+    if isinstance(machine, SVC):
+        machine._fitted_scheme = machine.multi_class
     _restore_report(machine, step, functions)
     for number in _NUMBERS.get(name, ()):
         attribute, key = number.rstrip("?"), number.strip("_?")
@@ -308,7 +314,7 @@ def _restore_report(machine: Any, step: Fields, functions: int) -> None:
     found = [Fields(entry, f"report of {step.where}") for entry in step.entries("report")]
     entries = [_restore_entry(entry) for entry in found]
     pairs = isinstance(machine, PairwiseClassifier)
-    if len(entries) != functions if pairs else not entries:
+    if not entries or (pairs and len(entries) > functions):  # fewer for classes without examples
         step.refuse("report", "an entry for each problem that was solved")
     machine.fit_report_ = FitReport(entries)
     machine.fit_status_ = int(not machine.fit_report_.converged)

@@ -19,7 +19,7 @@ from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import check_weights, require_choice, require_flag
 from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count
-from widemargin.machines.classifier import Pair, PairSolution, gather_votes, rescaled
+from widemargin.machines.classifier import Pair, PairSolution, Votes, gather_votes, rescaled
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 
 
@@ -110,7 +110,10 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
             )
         weights = check_weights(sample_weight, count(X))
         if len(np.unique(labels[weights > 0])) < 2:
-            raise ValueError("Invalid input - all samples with positive weights belong to the same class; two needed.")
+            raise ValueError(
+                "Invalid input - all samples with positive weights belong to the same class; sample_weight must leave "
+                "two at least."
+            )
         return X, labels, weights
 
     def _class_factors(self, labels: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -135,12 +138,16 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
             return None
         return rescaled(starts, old, bounds) if follow else dict(starts)
 
+    def _gathered(self, machines: list[PairSolution], labels: NDArray[np.intp]) -> Votes:
+        """Collect what the solved problems have to say."""
+        return gather_votes(machines, labels, len(self.classes_))
+
     def _keep_pairs(
         self, X: Any, labels: NDArray[np.intp], kernel: KernelParameters, machines: list[PairSolution]
     ) -> None:
         """Set the fitted attributes from the solved pairs."""
         n_classes = len(self.classes_)
-        votes = gather_votes(machines, labels, n_classes)
+        votes = self._gathered(machines, labels)
         # One sign convention inside: the first class of a pair is positive. scikit-learn's binary machines point the
         # other way.
         sign = -1.0 if n_classes == 2 else 1.0

@@ -75,6 +75,13 @@ class Layout:
     rows: int
     functions: tuple[tuple[tuple[int, int], ...], ...]
 
+    @property
+    def whole(self) -> bool:
+        """Whether every function has a row of coefficients of its own, for all support vectors."""
+        return all(
+            terms == tuple((row, group) for group in range(self.groups)) for row, terms in enumerate(self.functions)
+        )
+
 
 #: All support vectors in one group, one row of coefficients, one decision function.
 SINGLE = Layout(1, 1, (((0, 0),),))
@@ -219,14 +226,13 @@ class KernelPrediction(ABC):
     def _core_values(self, X: Any, dual_coef: Matrix) -> Matrix:
         kernel = self._kernel_parameters
         support, new = kernel.rows_of(self.support_vectors_), kernel.mapped(X)
-        # The core knows pairs of groups only; a single group is paired with an empty one.
         sizes = [int(size) for size in self.n_support_]
         with single_threaded_blas():
             values = _core.decision_values(
                 support,
                 examples(new),
                 dual_coef,
-                sizes if len(sizes) > 1 else [*sizes, 0],
+                [sum(sizes)] if self._layout().whole else sizes,
                 self._predict_in_double,
                 thread_count(self.n_jobs),
             )
@@ -275,12 +281,7 @@ class PairwisePrediction(KernelPrediction):
             Shape (n_samples,) for two classes, positive for ``classes_[1]``. For more, (n_samples, n_classes) or, with
             ``decision_function_shape="ovo"``, (n_samples, n_classes * (n_classes - 1) / 2).
         """
-        values = self._pair_values(X)
-        if len(self.classes_) == 2:
-            return -values.ravel()
-        if self.decision_function_shape == "ovo":
-            return values
-        return self._confidences(values)
+        return self._decisions(self._pair_values(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels for the rows of `X`: the most votes of the pairs, ties broken by confidence.
@@ -293,18 +294,26 @@ class PairwisePrediction(KernelPrediction):
         -------
         ndarray of shape (n_samples,)
         """
-        values = self._pair_values(X)
-        if len(self.classes_) == 2:
-            winners = (values.ravel() < 0).astype(np.intp)
-        elif self.break_ties:
-            winners = self._confidences(values).argmax(axis=1)
-        else:
-            votes = np.zeros((len(values), len(self.classes_)))
-            for column, (a, b) in enumerate(self._pairs()):
-                votes[:, a] += values[:, column] > 0
-                votes[:, b] += values[:, column] <= 0
-            winners = votes.argmax(axis=1)
+        winners = self._winners(self._pair_values(X))
         return np.asarray(self.classes_[winners])
+
+    def _decisions(self, values: Matrix) -> Matrix:
+        """Decision values as users see them."""
+        if len(self.classes_) == 2:
+            return -values.ravel()
+        return values if self.decision_function_shape == "ovo" else self._confidences(values)
+
+    def _winners(self, values: Matrix) -> NDArray[np.intp]:
+        """Numbers of the classes that are predicted."""
+        if len(self.classes_) == 2:
+            return (values.ravel() < 0).astype(np.intp)
+        if self.break_ties:
+            return np.asarray(np.argmax(self._confidences(values), axis=1))
+        votes = np.zeros((len(values), len(self.classes_)))
+        for column, (a, b) in enumerate(self._pairs()):
+            votes[:, a] += values[:, column] > 0
+            votes[:, b] += values[:, column] <= 0
+        return np.asarray(np.argmax(votes, axis=1))
 
     def _layout(self) -> Layout:
         return pairwise_layout(len(self.classes_))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.machines.classifier import PairSolution
+from widemargin.machines.classifier import OTHERS, Pair, PairSolution
 from widemargin.machines.dual import Outcome
 
 #: The parameter that would let a fit go on, per reason of its end.
@@ -21,7 +21,8 @@ REMEDIES = {"iteration budget": "raise max_iter", "time budget": "raise max_time
 class ProblemReport:
     """How one optimisation problem was solved: that of a pair of classes, or a machine's only one.
 
-    `classes` is the pair, None for machines without classes. `kkt_violation`, `duality_gap` and `objective` are
+    `classes` is the pair, None for machines without classes; (a label, None) stands for a class against all others.
+    `kkt_violation`, `duality_gap` and `objective` are
     recomputed in float64 after the solver has ended; `precision` is the type of the kernel values that the tolerance
     needed. `kernel_operations` counts the kernel values that a geometric solver read, cached or not; 0 for others.
     """
@@ -69,11 +70,7 @@ class FitReport(tuple[ProblemReport, ...]):
     def of(cls, machines: Iterable[PairSolution], classes: Any) -> FitReport:
         """Read the report off the solved pairs of classes."""
         return cls(
-            ProblemReport.of(
-                (plain(classes[m.pair[0]]), plain(classes[m.pair[1]])),
-                m.outcome,
-                int(np.count_nonzero(m.solution.alpha)),
-            )
+            ProblemReport.of(named_pair(m.pair, classes), m.outcome, int(np.count_nonzero(m.solution.alpha)))
             for m in machines
         )
 
@@ -91,7 +88,7 @@ class FitReport(tuple[ProblemReport, ...]):
         heads = ("classes", "reason", "violation", "gap", "objective", "steps", "kernel values", "seconds", "SVs")
         lines = [
             (
-                "" if entry.classes is None else f"{entry.classes[0]} / {entry.classes[1]}",
+                "" if entry.classes is None else _in_short(entry.classes),
                 entry.reason,
                 f"{entry.kkt_violation:.2e}",
                 f"{entry.duality_gap:.2e}",
@@ -112,6 +109,22 @@ class FitReport(tuple[ProblemReport, ...]):
 def plain(label: Any) -> Any:
     """Return a class label as Python writes it: 0 instead of np.int64(0)."""
     return label.item() if isinstance(label, np.generic) else label
+
+
+def named_pair(pair: Pair, classes: Any) -> tuple[Any, Any]:
+    """Return the labels of a pair; None for all others.
+
+    Examples
+    --------
+    >>> named_pair((0, OTHERS), np.array(["a", "b"]))
+    ('a', None)
+    """
+    first, second = pair
+    return plain(classes[first]), None if second == OTHERS else plain(classes[second])
+
+
+def _in_short(pair: tuple[Any, Any]) -> str:
+    return f"{pair[0]} / {'others' if pair[1] is None else pair[1]}"
 
 
 def warn_of_early_ends(report: FitReport, tol: float) -> None:
@@ -136,11 +149,12 @@ def warn_of_missing_margins(machines: Iterable[PairSolution], classes: Any) -> N
     missing = [machine for machine in machines if not machine.hard_margin_found]
     if not missing:
         return
-    first, second = (plain(classes[c]) for c in missing[0].pair)
+    first, second = named_pair(missing[0].pair, classes)
+    named = f"class {first!r} and all others" if second is None else f"classes {first!r} and {second!r}"
     reason = missing[0].outcome.reason
     doubt = f", or not within the {reason}" if reason in ("iteration budget", "time budget") else ""
     warnings.warn(
-        f"C=inf asks for a hard margin, but none was found for classes {first!r} and {second!r}: they are not "
+        f"C=inf asks for a hard margin, but none was found for {named}: they are not "
         f"separable with this kernel, or only by a margin too thin to compute{doubt}; the machine kept is a soft "
         "one with a very large finite C.",
         ConvergenceWarning,

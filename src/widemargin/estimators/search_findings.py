@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from widemargin.estimators.search_data import Evaluation, Found
-from widemargin.study import Journal, JournalWriter, Progress, SilentProgress
+from widemargin.study import JournalWriter, Progress, Records, SilentProgress
 
 
 class Standing:
@@ -72,7 +72,7 @@ class Findings:
     Parameters
     ----------
     standing : Standing
-    journal : Journal or None
+    journal : Journal, JournalPart or None
         Gets what is new; nothing counts before it is on the disk.
     progress : Progress
     told : callable or None
@@ -91,7 +91,7 @@ class Findings:
     def __init__(
         self,
         standing: Standing,
-        journal: Journal | None,
+        journal: Records | None,
         progress: Progress,
         told: Callable[[Evaluation], bool] | None,
         stop: Callable[[], None],

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import numbers
-import reprlib
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
 from typing import Any
 
 from widemargin.estimators.search_data import Evaluation
-from widemargin.study import Journal
+from widemargin.study import Records
+from widemargin.study.records import COUNT, NUMBER, TRUTH, Kind, a_number_below, what_is_wrong
 
 #: Version of what a search writes into its journal; it changes when the fields of an evaluation do, or their meaning.
 RECORD_SCHEMA = 1
 
-_NAMES = tuple(one.name for one in fields(Evaluation))
 
-#: What belongs into a field, in words, and whether something does.
-Kind = tuple[str, Callable[[Any], bool]]
-
-
-def evaluations(journal: Journal | None, n_candidates: int, n_splits: int) -> list[Evaluation]:
+def evaluations(journal: Records | None, n_candidates: int, n_splits: int) -> list[Evaluation]:
     """Return the evaluations that a journal holds.
 
     Parameters
     ----------
-    journal : Journal or None
+    journal : Journal, JournalPart or None
         None holds nothing.
     n_candidates, n_splits : int
         Of the search that is to go on from there.
@@ -67,15 +61,9 @@ def evaluations(journal: Journal | None, n_candidates: int, n_splits: int) -> li
 
 def _what_is_wrong(record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> str | None:
     """Say what keeps a record from being an evaluation, if anything does."""
-    for name in _NAMES:
-        if name not in record:
-            return f"which lacks {name!r}"
-    for name, value in record.items():
-        if name not in kinds:
-            return f"which holds {reprlib.repr(name)}, a name that evaluations do not have"
-        wanted, fits = kinds[name]
-        if not fits(value):
-            return f"where {name!r} is {reprlib.repr(value)} in place of {wanted}"
+    wrong = what_is_wrong(record, kinds, "evaluations")
+    if wrong is not None:
+        return wrong
     failed, has_scores = record["fit_error"] is not None, record["test_scores"] is not None
     if failed == has_scores:
         return f"which holds {'both' if failed else 'neither'} scores {'and' if failed else 'nor'} an error"
@@ -84,32 +72,21 @@ def _what_is_wrong(record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> str 
 
 def _kinds(n_candidates: int, n_splits: int) -> dict[str, Kind]:
     """Say what belongs into each field."""
-    count: Kind = "a whole number of at least 0", lambda value: _is_whole(value) and value >= 0
-    seconds: Kind = "a number", lambda value: _is_whole(value) or isinstance(value, float)
-    truth: Kind = "true or false", lambda value: isinstance(value, bool)
     scores: Kind = "a number, numbers by name, or null", _are_scores
     return {
-        "candidate": _number_below(n_candidates),
-        "split": _number_below(n_splits),
+        "candidate": a_number_below(n_candidates),
+        "split": a_number_below(n_splits),
         "test_scores": scores,
         "train_scores": scores,
-        "n_test_samples": count,
-        "fit_time": seconds,
-        "score_time": seconds,
+        "n_test_samples": COUNT,
+        "fit_time": NUMBER,
+        "score_time": NUMBER,
         "fit_error": ("a text or null", lambda value: value is None or isinstance(value, str)),
-        "iterations": count,
-        "repeated": truth,
-        "converged": truth,
-        "kernel_evaluations": count,
+        "iterations": COUNT,
+        "repeated": TRUTH,
+        "converged": TRUTH,
+        "kernel_evaluations": COUNT,
     }
-
-
-def _number_below(count: int) -> Kind:
-    return f"a whole number from 0 to {count - 1}", lambda value: _is_whole(value) and 0 <= value < count
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _are_scores(value: Any) -> bool:

@@ -17,7 +17,7 @@ from widemargin.estimators.search_records import RECORD_SCHEMA, evaluations
 from widemargin.estimators.search_turns import Turns
 from widemargin.estimators.search_workers import Workers
 from widemargin.estimators.shared_search import SharedSearch
-from widemargin.study import EvaluationTasks, Journal, Progress, fingerprint
+from widemargin.study import EvaluationTasks, Progress, Records, fingerprint
 from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, STOPPED, TIME_IS_UP
 
 
@@ -34,7 +34,7 @@ class SearchRun:
         As joblib takes it.
     deadline : float or None
         When to end, in the time of :func:`time.perf_counter`.
-    journal : Journal or None
+    journal : Journal, JournalPart or None
         Evaluations that it holds are not repeated; finished ones are added, each as soon as there is one.
     progress : Progress
         Told of every evaluation.
@@ -51,7 +51,7 @@ class SearchRun:
     n_jobs: int | None
     pre_dispatch: int | str
     deadline: float | None
-    journal: Journal | None
+    journal: Records | None
     progress: Progress
     told: Callable[[Evaluation], bool] | None = None
     ended: str = FAILED

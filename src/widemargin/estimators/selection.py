@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -22,19 +22,14 @@ from sklearn.utils import _safe_indexing
 
 from widemargin.estimators.grid_search import GridSearchCV
 from widemargin.estimators.regression import SVR
-from widemargin.estimators.search_report import ROUNDING, WorkReport, edges, smoothness
+from widemargin.estimators.search_growth import best_of, grown, standard_error
+from widemargin.estimators.search_report import ROUNDING, WorkReport
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
-from widemargin.search.ranges import beyond, c_values, gamma_values
-
-#: Times that a grid grows beyond an edge.
-MOST_ROUNDS = 4
+from widemargin.search.ranges import c_values, gamma_values
 
 #: What names of the machine's parameters begin with in its pipeline.
 PREFIX = "machine__"
-
-#: The best score that there is, of accuracy and of R^2.
-PERFECT = 1.0
 
 #: Width of a regression's tube, in standard deviations of the targets.
 TUBE = 0.1
@@ -161,77 +156,21 @@ def select(
         )
 
     try:
-        searches, edges_left = _grown(searched, saturated, axes)
+        searches, edges_left = grown(searched, saturated, axes)
     except TimeoutError:
         raise TimeoutError(f"max_time={max_time!r} ended before any candidate was finished; allow more.") from None
-    search = _best(searches)
+    search = best_of(searches)
     score, parameters = float(search.best_score_), dict(search.best_params_)
     return Selection(
         model=pipeline.set_params(**parameters).fit(X, y),
         parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
         score=score,
-        standard_error=_standard_error(search),
+        standard_error=standard_error(search),
         ties=[_short(one) for other in searches if other.best_score_ >= score - ROUNDING for one in other.ties_],
         candidates=sum(len(one.cv_results_["params"]) for one in searches),
         edges={name.removeprefix(PREFIX): edge for name, edge in edges_left.items()},
         reports=tuple(one.work_report_ for one in searches),
     )
-
-
-def _grown(
-    search: Callable[[Mapping[str, Any], int], GridSearchCV],
-    saturated: Callable[[Mapping[str, Any]], bool],
-    axes: dict[str, NDArray[np.float64]],
-) -> tuple[list[GridSearchCV], dict[str, str]]:
-    """Search a grid, then a step beyond its edges for as long as the best candidate is on one and that pays.
-
-    A step does not pay if the score gains no more than its standard error, or if the step is harder than all before it
-    together. None is taken where nothing better can lie: beyond a perfect score, and beyond a C that is `saturated`. A
-    search that leaves something undone, because of the clock or of Ctrl-C, is the last one.
-
-    Parameters
-    ----------
-    search : callable (grid, number) -> GridSearchCV
-    saturated : callable (parameters) -> bool
-        Tells whether every larger C gives the same machines.
-    axes : dict
-        Values of each parameter. They grow along.
-
-    Returns
-    -------
-    searches : list of GridSearchCV
-    edges : dict
-        Those of the best candidate beyond which something better may lie.
-    """
-    searches: list[GridSearchCV] = []
-    grid, reached, axis = dict(axes), dict[str, str](), None
-    for number in range(MOST_ROUNDS + 1):
-        try:
-            searches.append(search(grid, number))
-            reached = _edges(searches)
-            if searches[-1].work_report_.unfinished:
-                break
-            for name, edge in list(reached.items()):
-                if edge == "largest" and _is_price(name) and saturated(_best(searches).best_params_):
-                    del reached[name]
-        except (TimeoutError, KeyboardInterrupt):
-            if not searches:
-                raise
-            break
-        if axis is not None and not _gained(searches):
-            reached.pop(axis, None)
-            break
-        if not reached or not _was_cheap(searches):
-            break
-        axis, edge = next(iter(reached.items()))
-        more = np.array([beyond(axes[axis], edge)])
-        grid = {**axes, axis: more}
-        axes[axis] = np.unique(np.concatenate([axes[axis], more]))
-    return searches, reached
-
-
-def _is_price(name: str) -> bool:
-    return name.rpartition("__")[2] == "C"
 
 
 def _is_unbounded(model: Pipeline, X: Any, y: NDArray[Any]) -> bool:
@@ -243,46 +182,6 @@ def _is_unbounded(model: Pipeline, X: Any, y: NDArray[Any]) -> bool:
         return False
     coefficients = machine.dual_coef_.data if sp.issparse(machine.dual_coef_) else machine.dual_coef_
     return bool(np.max(np.abs(coefficients), initial=0.0) < machine.C)
-
-
-def _gained(searches: list[GridSearchCV]) -> bool:
-    """Tell whether the last search is better than those before, by more than the standard error of their score."""
-    *before, last = searches
-    best = _best(before)
-    return float(last.best_score_) - float(best.best_score_) > _standard_error(best)
-
-
-def _was_cheap(searches: list[GridSearchCV]) -> bool:
-    """Tell whether the last search, unless it is the first, took no more steps than those before together."""
-    *before, last = (one.work_report_.iterations or 0 for one in searches)
-    return not before or last <= sum(before)
-
-
-def _standard_error(search: GridSearchCV) -> float:
-    """Return the standard error of the best score."""
-    # scikit-learn divides by the number of splits, not by one less.
-    deviation = float(search.cv_results_["std_test_score"][search.best_index_])
-    return deviation / float(np.sqrt(search.n_splits_ - 1))
-
-
-def _best(searches: list[GridSearchCV]) -> GridSearchCV:
-    """Return the search that holds the best candidate of all, the smoothest of equals."""
-    return min(searches, key=lambda one: (-round(float(one.best_score_), 12), *smoothness(one.best_params_)))
-
-
-def _edges(searches: list[GridSearchCV]) -> dict[str, str]:
-    """Name the parameters of the best candidate that are at an edge of all that have a score; none if it is perfect."""
-    best = _best(searches)
-    if best.best_score_ >= PERFECT - ROUNDING:
-        return {}
-    results = [one.cv_results_ for one in searches]
-    scored = [
-        params
-        for one in results
-        for params, score in zip(one["params"], one["mean_test_score"], strict=True)
-        if np.isfinite(score)
-    ]
-    return edges(scored, best.best_params_)
 
 
 def _numbered(journal: Path, number: int) -> Path:

@@ -194,7 +194,8 @@ class SharedSearch:
         if len(found) < len(unit.candidates) or any(ended_early(link.solution) for link in found[-1]):
             return None
         assert isinstance(setting.split, StartableMachines)
-        return Stretch(found, setting.split.start_of([link.solution for link in found[-1]]))
+        last = self.machines[unit.candidates[-1]]
+        return Stretch(found, setting.split.start_of(last, [link.solution for link in found[-1]]))
 
     def make_kernel(self, unit: Unit) -> None:
         """Compute the kernel of a unit, so that what is trained on it next does not pay for it."""

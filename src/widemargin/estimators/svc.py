@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.pairwise import PairwiseClassifier
+from widemargin.estimators.multi_class import MultiClassClassifier
 from widemargin.estimators.report import warn_of_missing_margins
 from widemargin.estimators.validation import priced, require_choice, require_flag, require_number
 from widemargin.kernels import RowSource
@@ -20,10 +20,10 @@ from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 LOSSES = ("hinge", "squared_hinge")
 
 
-class SVC(PairwiseClassifier):
+class SVC(MultiClassClassifier):
     r"""C-support vector classification, exact and certified.
 
-    For each pair of classes, with labels :math:`y_n = \pm 1`, the machine minimises
+    For each pair of classes (or each class against all others), with labels :math:`y_n = \pm 1`, the machine minimises
 
     .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \max(0, 1 - y_n(\langle w, \phi(x_n)\rangle + b))^p,
 
@@ -73,9 +73,10 @@ class SVC(PairwiseClassifier):
     max_iter : "auto" or int, default="auto"
         Limit on solver steps per pair of classes; "auto" is max(10^7, 100 n), -1 means none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Columns of :meth:`decision_function` for more than two classes: one a class, or one a pair.
+        Columns of :meth:`decision_function` for more than two classes: one a class, or one a pair. There are no pairs
+        with ``multi_class="ova"``.
     break_ties : bool, default=True
-        Break ties between votes by confidence; otherwise the first of the tied classes wins.
+        Break ties between votes by confidence; otherwise the first of the tied classes wins. For votes only.
     random_state : int, RandomState instance or None, default=None
         Has no effect, since training uses no random numbers; there so that scikit-learn's signature keeps working.
     n_jobs : int, default=None
@@ -107,6 +108,15 @@ class SVC(PairwiseClassifier):
         column.
     acceleration : "cycles" or None, default="cycles"
         Whether ``solver="mdm"`` makes one step of a cycle of them; other solvers have no such cycles.
+    multi_class : {"ovo", "ova"}, default="ovo"
+        What is trained for k > 2 classes: a machine for each of the k (k - 1) / 2 pairs, or one for each class against
+        all others: k problems of all rows, which share their kernel values. Two classes are one machine in any case.
+    decision : {"auto", "votes", "argmax", "fuzzy-minimum"}, default="auto"
+        How k > 2 classes are decided among. Pairs: "votes" (what "auto" does), or "fuzzy-minimum", the class whose
+        worst pair, :math:`\min_j \min(1, D_{ij})`, is best [Abe2005, chapter 3]; both agree wherever a class wins all
+        of its pairs. Against all: "argmax" of the decision values (what "auto" does), or "fuzzy-minimum", whose
+        memberships :math:`m_i = \min(1, D_i, -\max_{j \ne i} D_j)` [Abe2007, section 4] single out the same class, and
+        are what :meth:`decision_function` then returns. May be set after the fit.
 
     Attributes
     ----------
@@ -119,10 +129,12 @@ class SVC(PairwiseClassifier):
     n_support_ : ndarray of shape (n_classes,)
         Support vectors of each class.
     dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_SV)
-        Signed coefficients, in scikit-learn's layout; sparse after training on sparse examples.
+        Signed coefficients, in scikit-learn's layout; sparse after training on sparse examples. For more than two
+        classes against all, shape (n_classes, n_SV): a row a class.
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
         Constants of the decision functions; 0 without `fit_intercept`, but for pairs of which one class has no examples
-        of positive weight: these always vote for the other.
+        of positive weight: these always vote for the other. Against all, (n_classes,), and -1 for a class without
+        examples. `coef_` and `n_iter_` have as many rows, but for the steps of what there was nothing to train for.
     coef_ : ndarray or sparse matrix of shape (n_classes * (n_classes - 1) / 2, n_features)
         Weights of the features, for the linear kernel; sparse after training on sparse examples.
     class_weight_ : ndarray of shape (n_classes,)
@@ -143,7 +155,8 @@ class SVC(PairwiseClassifier):
 
     References
     ----------
-    [Glasmachers2008]_ chapters 2 to 7 and [Barbero2008]_; keys are those of ``references.bib``.
+    [Glasmachers2008]_ chapters 2 to 7, [Barbero2008]_, [Abe2005]_ chapter 3, [Abe2007]_; keys are those of
+    ``references.bib``.
 
     Examples
     --------
@@ -157,6 +170,9 @@ class SVC(PairwiseClassifier):
     True
     >>> SVC(gamma=0.1, loss="squared_hinge", fit_intercept=False, solver="mdm").fit(X, y).intercept_
     array([0., 0., 0.])
+    >>> fuzzy = SVC(C=10, gamma=0.1, multi_class="ova", decision="fuzzy-minimum").fit(X, y)
+    >>> fuzzy.dual_coef_.shape[0], fuzzy.decision_function(X[:2]).round(2).tolist()
+    (3, [[1.0, -1.87, -2.53], [1.0, -1.7, -2.32]])
     """
 
     _solvers: ClassVar[tuple[str, ...]] = ("auto", *SOLVERS, "mdm")
@@ -188,6 +204,8 @@ class SVC(PairwiseClassifier):
         loss: str = "hinge",
         fit_intercept: bool = True,
         acceleration: str | None = "cycles",
+        multi_class: str = "ovo",
+        decision: str = "auto",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -213,6 +231,8 @@ class SVC(PairwiseClassifier):
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.acceleration = acceleration
+        self.multi_class = multi_class
+        self.decision = decision
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -252,9 +272,12 @@ class SVC(PairwiseClassifier):
     ) -> list[PairSolution]:
         # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
         n_classes, starts = len(self.classes_), self._starts(bounds, follow=self.loss == "hinge")
+        problems = self._problems(labels, bounds)
         if self.solver == "mdm":
             named = replace(options, solver="mdm" if self.acceleration is None else "accelerated-mdm")
-            return solve_minimum_norm_pairs(rows, labels, n_classes, bounds, stop=stop, options=named, starts=starts)
+            return solve_minimum_norm_pairs(
+                rows, labels, n_classes, bounds, stop=stop, options=named, starts=starts, problems=problems
+            )
         return solve_pairs(
             rows,
             labels,
@@ -265,6 +288,7 @@ class SVC(PairwiseClassifier):
             starts=starts,
             squared=self.loss == "squared_hinge",
             fit_intercept=bool(self.fit_intercept),
+            problems=problems,
         )
 
     def _starting_points(self, machines: list[PairSolution], bounds: Vector) -> dict[Pair, Vector]:

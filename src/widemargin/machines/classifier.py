@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +36,9 @@ from widemargin.machines.dual import (
 
 Pair = tuple[int, int]
 
+#: The second class of a "pair" whose first class is separated from all others.
+OTHERS = -1
+
 #: Hard margins are sought as soft ones whose C exceeds every coefficient: multiples of 1 / mean kernel diagonal.
 HARD_MARGIN_LADDER = (1e3, 1e6, 1e9)
 
@@ -45,7 +48,7 @@ LARGEST_RIDGE = 1e30
 
 @dataclass(frozen=True)
 class PairSolution:
-    """The machine that separates class ``pair[0]`` (+1) from class ``pair[1]`` (-1).
+    """The machine that separates class ``pair[0]`` (+1) from class ``pair[1]``, or from all `OTHERS` (-1).
 
     `solution` holds one variable for each example of the pair. `hard_margin_found` is unset where a hard margin was
     asked for, but the machine kept is a soft one.
@@ -64,7 +67,7 @@ class PairSolution:
 
 @dataclass(frozen=True)
 class PairExamples:
-    """The examples of two classes, those of the first one first, with labels +1 and -1."""
+    """The examples of two classes, or of one and all `OTHERS`, with labels +1 and -1."""
 
     pair: Pair
     ids: NDArray[np.int32]
@@ -73,7 +76,10 @@ class PairExamples:
 
 @dataclass(frozen=True)
 class Votes:
-    """All pairs in scikit-learn's layout: support vectors sorted by class, each with its k - 1 coefficients."""
+    """Support vectors sorted by class, a column of coefficients for each, and the constants of the functions.
+
+    In scikit-learn's layout for pairs a support vector has k - 1 coefficients; k, if each class stands against all.
+    """
 
     support: NDArray[np.int32]
     n_support: NDArray[np.int32]
@@ -100,7 +106,7 @@ def ridge_of(bounds: Vector) -> Vector:
 
 
 def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> list[PairExamples]:
-    """List the pairs of classes that both have examples of positive weight, with these examples."""
+    """List the pairs of classes that both have examples of positive weight, those of the first class first."""
     members = [np.flatnonzero((labels == c) & (weights > 0)).astype(np.int32) for c in range(n_classes)]
     return [
         PairExamples(
@@ -111,6 +117,15 @@ def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) 
         for first, second in itertools.combinations(range(n_classes), 2)
         if len(members[first]) and len(members[second])
     ]
+
+
+def problems_and_sharing(
+    labels: NDArray[np.intp], n_classes: int, weights: Vector, problems: Sequence[PairExamples] | None
+) -> tuple[Sequence[PairExamples], NDArray[np.intp]]:
+    """Return the problems given, or those of all pairs; and groups of examples whose kernel values problems share."""
+    if problems is None:
+        return pairs_of_classes(labels, n_classes, weights), labels
+    return problems, np.zeros_like(labels)
 
 
 def share_class_rows(
@@ -177,6 +192,7 @@ def solve_pairs(
     starts: Mapping[Pair, Vector] | None = None,
     squared: bool = False,
     fit_intercept: bool = True,
+    problems: Sequence[PairExamples] | None = None,
 ) -> list[PairSolution]:
     """Train every pair of classes that both have examples with a positive bound.
 
@@ -198,11 +214,13 @@ def solve_pairs(
         Square the slack.
     fit_intercept : bool, default=True
         Whether decision functions have a constant; without it their intercept is 0.
+    problems : sequence of PairExamples, optional
+        Other problems than the pairs of classes; they share all kernel values.
     """
     began = time.perf_counter()
     hard = bool(np.isinf(bounds).any())
     formulation = _Formulation(len(labels), squared and not hard, fit_intercept)
-    pairs = pairs_of_classes(labels, n_classes, bounds)
+    pairs, sharing = problems_and_sharing(labels, n_classes, bounds, problems)
     own_starts = [None if starts is None or p.pair not in starts else starts[p.pair][p.ids] for p in pairs]
     if hard:
         # One deadline for all pairs and all their steps, as in `solve_all`.
@@ -212,7 +230,7 @@ def solve_pairs(
             _solve_hard(examples, bounds[examples.ids], formulation, diagonal, source, start, stop, options, deadline)
             for examples, start in zip(pairs, own_starts, strict=True)
         ]
-    rows, options = share_class_rows(rows, labels, len(pairs), options)
+    rows, options = share_class_rows(rows, sharing, len(pairs), options)
     subproblems = [formulation.subproblem(p, bounds[p.ids], s) for p, s in zip(pairs, own_starts, strict=True)]
     solutions = solve_all(subproblems, formulation.rows(rows, bounds), stop=stop, options=options)
     return [PairSolution(p.pair, p.ids, formulation.of_examples(one)) for p, one in zip(pairs, solutions, strict=True)]
@@ -290,6 +308,11 @@ def gather_votes(machines: list[PairSolution], labels: NDArray[np.intp], n_class
     for (first, second), number in pair_number.items():
         if present[first] != present[second]:
             intercept[number] = 1.0 if present[first] else -1.0
+    return sorted_by_class(coefficients, intercept, labels, n_classes)
+
+
+def sorted_by_class(coefficients: Vector, intercept: Vector, labels: NDArray[np.intp], n_classes: int) -> Votes:
+    """Keep the columns of examples that have coefficients, those of the first class first."""
     used = np.flatnonzero(coefficients.any(axis=0))
     support = used[np.argsort(labels[used], kind="stable")].astype(np.int32)
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)

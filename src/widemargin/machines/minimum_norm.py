@@ -12,7 +12,7 @@ support vector has the margin y_n <W, phi'(x_n)> = ||W||^2, and w = W / ||W||^2,
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from widemargin.machines.classifier import (
     Pair,
     PairExamples,
     PairSolution,
-    pairs_of_classes,
+    problems_and_sharing,
     remaining,
     ridge_of,
     share_class_rows,
@@ -110,6 +110,7 @@ def solve_minimum_norm_pairs(
     stop: StopRule,
     options: SolverOptions,
     starts: Mapping[Pair, Vector] | None = None,
+    problems: Sequence[PairExamples] | None = None,
 ) -> list[PairSolution]:
     """Train every pair of classes as a minimum norm problem: square loss, no intercept.
 
@@ -129,12 +130,14 @@ def solve_minimum_norm_pairs(
         Any solver can; "mdm" and "accelerated-mdm" are made for it.
     starts : mapping from pair to ndarray, optional
         Signed dual variables over all examples.
+    problems : sequence of PairExamples, optional
+        Other problems than the pairs of classes; they share all kernel values.
     """
     began = time.perf_counter()
-    pairs = pairs_of_classes(labels, n_classes, bounds)
+    pairs, sharing = problems_and_sharing(labels, n_classes, bounds, problems)
     hard = bool(np.isinf(bounds).any())
     if not hard:
-        rows, options = share_class_rows(rows, labels, len(pairs), options)
+        rows, options = share_class_rows(rows, sharing, len(pairs), options)
     diagonal, ridge = rows.diagonal(), ridge_of(bounds)
     weights = [
         starting_weights(p.signs, None if starts is None or p.pair not in starts else starts[p.pair][p.ids], own)
@@ -154,7 +157,7 @@ def solve_minimum_norm_pairs(
 
 
 def _nearest_points(
-    pairs: list[PairExamples],
+    pairs: Sequence[PairExamples],
     rows: RowSource,
     ridges: list[Vector],
     weights: list[Vector],

@@ -160,10 +160,19 @@ class Sensitivity:
     K : ndarray of shape (n, n)
         Kernel values in float64.
     machine : Machine
+    exact : bool, default=False
+        Whether it already is.
     """
 
-    def __init__(self, K: Matrix, machine: Machine) -> None:
+    def __init__(self, K: Matrix, machine: Machine, *, exact: bool = False) -> None:
         self.K = K
+        if exact:
+            self._factorise(machine)
+            self.machine = machine
+        else:
+            self._solve(machine)
+
+    def _solve(self, machine: Machine) -> None:
         for _ in range(MOST_CORRECTIONS):
             self._factorise(machine)
             exact = self._exact(machine)

@@ -27,8 +27,8 @@ import numpy as np
 from widemargin._runtime import single_threaded_blas
 from widemargin.kernels import Kernel
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
+from widemargin.objectives.distance_tiles import DistanceTiles, scaled_distances
 from widemargin.objectives.polarization import TargetSum, one_target_only
-from widemargin.objectives.scaled_distances import DistanceTiles, scaled
 
 PROBLEMS = ("one-against-all", "pairs")
 
@@ -106,7 +106,7 @@ class _Bound(BoundObjective):
     ) -> Evaluated:
         """Sum kernel values class by class, or block by block where the kernel is more than a scale of distances."""
         sides = self._sides if part is None else self._sides[[part]]
-        scale = scaled(kernel, self._task.X)
+        scale = scaled_distances(kernel, self._task.X)
         if scale is None:
             bound = TargetSum(self._task, self._targets(sides))
             return bound.evaluate(kernel, C, gradient=gradient)

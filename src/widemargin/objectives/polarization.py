@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from widemargin._runtime import single_threaded_blas
 from widemargin.kernels import Kernel, contract
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task
 
@@ -112,6 +111,5 @@ class TargetSum(BoundObjective):
             value += (1.0 if rows == columns else 2.0) * float(np.vdot(W, K))
             return [W] if gradient else []
 
-        with single_threaded_blas():
-            found = contract(kernel, weigh, self._task.X, poll=self._task.poll)
+        found = contract(kernel, weigh, self._task.X, poll=self._task.poll)
         return Evaluated(value, found[0] if gradient else None, effort=Effort(kernel_evaluations=evaluations))

@@ -233,7 +233,7 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
         task.poll()
         of_values = np.zeros(len(margins))
         of_values[p] = problem.signs[p] * of_left[p]
-        one = Sensitivity(values.double, without).adjoint(of_values)
+        one = Sensitivity(values.double, without, exact=True).adjoint(of_values)
         effort += Effort(factorisations=1)
         rows = np.flatnonzero(one.left)
         W[rows] += np.outer(one.left[rows], one.right)

@@ -3,6 +3,7 @@
 from widemargin.study.callbacks import EvaluationTasks, SearchTasks, with_callbacks
 from widemargin.study.identity import fingerprint
 from widemargin.study.journal import Journal, JournalError
+from widemargin.study.journal_part import JournalPart, Records
 from widemargin.study.progress import LogProgress, Progress, SilentProgress, progress_for
 from widemargin.study.writer import JournalWriter
 
@@ -10,9 +11,11 @@ __all__ = [
     "EvaluationTasks",
     "Journal",
     "JournalError",
+    "JournalPart",
     "JournalWriter",
     "LogProgress",
     "Progress",
+    "Records",
     "SearchTasks",
     "SilentProgress",
     "fingerprint",

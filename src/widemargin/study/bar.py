@@ -44,6 +44,8 @@ class RichProgress:
         Where to show it instead.
     clock : callable, default=time.monotonic
         Seconds since some moment.
+    unit : str, default="machines"
+        What is counted.
 
     Examples
     --------
@@ -55,18 +57,20 @@ class RichProgress:
     ━━━━━━━━━━━━━━━      15/20 machines, best 0.9500, <1 s (time is up)
     """
 
-    def __init__(self, *, console: Console | None = None, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, *, console: Console | None = None, clock: Clock = time.monotonic, unit: str = "machines"
+    ) -> None:
         self._console = console
-        self._clock = clock
+        self._clock, self._unit = clock, unit
         self._bar: Bar | None = None
         self._words: _Words | None = None
         self._borrowed: list[tuple[logging.StreamHandler[Any], Any]] = []
 
-    def start(self, machines: int) -> None:
+    def start(self, machines: int | None) -> None:
         """Show an empty bar."""
         self.finish("started anew")
         console = Console(stderr=True) if self._console is None else self._console
-        self._words = _Words(Pace(machines, self._clock))
+        self._words = _Words(Pace(machines, self._clock, self._unit))
         self._bar = Bar(
             BarColumn(bar_width=min(40, max(10, console.width - ROOM_FOR_WORDS))),
             self._words,
@@ -133,7 +137,7 @@ class _Words(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         pace = self.pace
-        parts = [f"{pace.done:>{len(str(pace.machines))}}/{pace.machines} machines"]
+        parts = [pace.counted("/")]
         if pace.best_score is not None:
             parts.append(f"best {score_text(pace.best_score)}")
         left = pace.seconds_left()

@@ -91,13 +91,13 @@ class SearchTasks:
             self._context.call_on_fit_task_end(estimator=self._estimator, **self._data)
 
     @contextmanager
-    def search(self, evaluations: int) -> Iterator[EvaluationTasks]:
+    def search(self, evaluations: int | None) -> Iterator[EvaluationTasks]:
         """Enter the task of the search proper.
 
         Parameters
         ----------
-        evaluations : int
-            How many evaluations (of a candidate on a split), or chains of these, are tasks of their own.
+        evaluations : int or None
+            How many evaluations (of a candidate on a split, say) are tasks of their own; None if nobody knows.
 
         Yields
         ------

@@ -36,6 +36,10 @@ _DIFFERENCES = {
     "estimator": "another estimator",
     "scoring": "another scoring",
     "plan": "another plan",
+    "objective": "another objective",
+    "strategy": "another strategy",
+    "space": "other parameters to search, or other bounds of them",
+    "random_state": "another random_state",
 }
 
 
@@ -57,16 +61,16 @@ class Journal:
     identity : mapping
         What tells this search from others, as JSON values: versions, and a :func:`~widemargin.study.fingerprint` of
         the data, the grid, the splits. It must be the one that the file was created with. The keys `schema`, `data`,
-        `target`, `weights`, `splits`, `candidates`, `estimator`, `scoring` and `plan` are put into words where it is
-        not; others are named.
+        `target`, `weights`, `splits`, `candidates`, `estimator`, `scoring`, `plan`, `objective`, `strategy`, `space`
+        and `random_state` are put into words where it is not; others are named.
 
     Attributes
     ----------
     path : pathlib.Path
     identity : dict
     records : list of dict
-        All records in order, those that were read and those that were appended, as they are read back: tuples are
-        lists, NumPy's numbers are Python's.
+        All records in order, those that were read and those that were appended to be kept, as they are read back:
+        tuples are lists, NumPy's numbers are Python's.
 
     Raises
     ------
@@ -132,7 +136,7 @@ class Journal:
         """
         self.extend([record])
 
-    def extend(self, records: Iterable[Mapping[str, Any]]) -> None:
+    def extend(self, records: Iterable[Mapping[str, Any]], *, keep: bool = True) -> None:
         """Add several records with one write; all of them are on the disk when this returns.
 
         Waiting for the disk takes longer than many machines do, so those that end together are best added together.
@@ -141,12 +145,15 @@ class Journal:
         ----------
         records : iterable of mappings
             As for :meth:`append`. If the process is killed meanwhile, the first few of them may be there.
+        keep : bool, default=True
+            Whether they are added to `records` too; the file holds them in any case.
         """
         lines = [as_line(record) for record in records]
         with self._writing:
             if lines:
                 self._write(b"".join(lines))
-                self.records.extend(from_line(line) for line in lines)
+                if keep:
+                    self.records.extend(from_line(line) for line in lines)
 
     def refuse(self, number: int, wrong: str) -> NoReturn:
         """Raise the error that a record cannot be used.

@@ -32,8 +32,11 @@ class Progress(Protocol):
     process that runs the search.
     """
 
-    def start(self, machines: int) -> None:
-        """Begin a search of this many machines (candidates times splits)."""
+    def start(self, machines: int | None) -> None:
+        """Begin a search of this many machines (candidates times splits); of evaluations, for `ModelSearch`.
+
+        That one passes None if it goes on until it comes to an end by itself.
+        """
 
     def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
         """Take note of machines that are done.
@@ -49,7 +52,7 @@ class Progress(Protocol):
         expected_cost_left : float or None
             What all machines that are left are expected to cost, in the same unit; None if nobody knows.
         best_score : float or None
-            The best mean score of a candidate so far.
+            The best mean score of a candidate so far; for `ModelSearch` the best value of its objective.
         """
 
     def finish(self, reason: str) -> None:
@@ -66,9 +69,12 @@ class Pace:
 
     Parameters
     ----------
-    machines : int
+    machines : int or None
+        None if nobody knows.
     clock : callable, default=time.monotonic
         Seconds since some moment.
+    unit : str, default="machines"
+        What is counted.
 
     Attributes
     ----------
@@ -88,8 +94,9 @@ class Pace:
     3.0
     """
 
-    def __init__(self, machines: int, clock: Clock = time.monotonic) -> None:
+    def __init__(self, machines: int | None, clock: Clock = time.monotonic, unit: str = "machines") -> None:
         self.machines = machines
+        self.unit = unit
         self.done = 0
         self.best_score: float | None = None
         self._clock = clock
@@ -118,16 +125,29 @@ class Pace:
 
     def seconds_left(self) -> float | None:
         """Seconds until the end, None if nobody knows."""
-        if self._left is None or self.done >= self.machines:
+        if self._left is None or (self.machines is not None and self.done >= self.machines):
             return None
         # Counts down between two calls; when the next one is overdue, all that is known is by how much.
         return abs(self._left - (self._clock() - self._judged))
+
+    def counted(self, between: str = " of ") -> str:
+        """Say how far the search is.
+
+        Examples
+        --------
+        >>> Pace(20).counted(), Pace(20).counted("/"), Pace(None, unit="evaluations").counted()
+        ('0 of 20 machines', ' 0/20 machines', '0 evaluations')
+        """
+        if self.machines is None:
+            return f"{self.done} {self.unit}"
+        done = f"{self.done:>{len(str(self.machines))}}" if between == "/" else str(self.done)
+        return f"{done}{between}{self.machines} {self.unit}"
 
 
 class SilentProgress:
     """Shows nothing."""
 
-    def start(self, machines: int) -> None:
+    def start(self, machines: int | None) -> None:
         """Do nothing."""
 
     def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
@@ -146,6 +166,8 @@ class LogProgress:
     ----------
     clock : callable, default=time.monotonic
         Seconds since some moment.
+    unit : str, default="machines"
+        What is counted.
 
     Examples
     --------
@@ -161,14 +183,14 @@ class LogProgress:
     #: Seconds between two lines.
     PAUSE = 1.0
 
-    def __init__(self, *, clock: Clock = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, *, clock: Clock = time.monotonic, unit: str = "machines") -> None:
+        self._clock, self._unit = clock, unit
         self._pace: Pace | None = None
         self._next = 0.0
 
-    def start(self, machines: int) -> None:
+    def start(self, machines: int | None) -> None:
         """Begin; the first line comes with the first machines that are done after a second."""
-        self._pace = Pace(machines, self._clock)
+        self._pace = Pace(machines, self._clock, self._unit)
         self._next = self._clock() + self.PAUSE
 
     def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
@@ -190,11 +212,12 @@ class LogProgress:
 
     def _write(self, when: str) -> None:
         assert self._pace is not None
-        best = "" if self._pace.best_score is None else f", best score {score_text(self._pace.best_score)}"
-        logging.getLogger("widemargin").info("%d of %d machines%s%s", self._pace.done, self._pace.machines, when, best)
+        name = "score" if self._unit == "machines" else "value"
+        best = "" if self._pace.best_score is None else f", best {name} {score_text(self._pace.best_score)}"
+        logging.getLogger("widemargin").info("%s%s%s", self._pace.counted(), when, best)
 
 
-def progress_for(setting: Any) -> Progress:
+def progress_for(setting: Any, unit: str = "machines") -> Progress:
     """Return what shows the progress of a search.
 
     Parameters
@@ -203,6 +226,8 @@ def progress_for(setting: Any) -> Progress:
         None and False show nothing. ``"rich"`` is a bar on the standard error stream, for terminals and notebooks;
         ``"log"`` writes to the logger ``"widemargin"``; True is the former where there is a terminal or a notebook, the
         latter otherwise. An object with the three methods of :class:`Progress` is taken as it is.
+    unit : str, default="machines"
+        What is counted.
 
     Returns
     -------
@@ -224,11 +249,11 @@ def progress_for(setting: Any) -> Progress:
     if setting is None or setting is False:
         return SilentProgress()
     if setting is True:
-        return _progress_of_this_place()
+        return _progress_of_this_place(unit)
     if setting == "log":
-        return LogProgress()
+        return LogProgress(unit=unit)
     if setting == "rich":
-        return _bar()
+        return _bar(unit)
     if isinstance(setting, Progress) and not isinstance(setting, type):
         return setting
     accepted = 'None, False, True, "rich", "log" or an object with the methods start, advance and finish'
@@ -278,28 +303,28 @@ def score_text(score: float) -> str:
     return f"{score:#.4g}".removesuffix(".")
 
 
-def _progress_of_this_place() -> Progress:
+def _progress_of_this_place(unit: str) -> Progress:
     missing = _missing_for_a_bar()
     if missing is None:
         from widemargin.study.bar import RichProgress, can_show_a_bar
 
-        return RichProgress() if can_show_a_bar() else LogProgress()
+        return RichProgress(unit=unit) if can_show_a_bar() else LogProgress(unit=unit)
     if "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty()):
         warnings.warn(
             f"progress=True shows a bar with {missing}; without that, only the logger 'widemargin' is told.",
             UserWarning,
             stacklevel=3,
         )
-    return LogProgress()
+    return LogProgress(unit=unit)
 
 
-def _bar() -> Progress:
+def _bar(unit: str) -> Progress:
     missing = _missing_for_a_bar()
     if missing is not None:
         raise ImportError(f"progress='rich' needs {missing}.")
     from widemargin.study.bar import RichProgress
 
-    return RichProgress()
+    return RichProgress(unit=unit)
 
 
 def _missing_for_a_bar() -> str | None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from widemargin.study.journal import Journal
+from widemargin.study.journal_part import Records
 
 
 class JournalWriter:
@@ -17,7 +17,7 @@ class JournalWriter:
 
     Parameters
     ----------
-    journal : Journal
+    journal : Journal or JournalPart
     written : callable
         Gets the records of a write as soon as they are on the disk; calls never overlap.
     failed : callable
@@ -41,7 +41,7 @@ class JournalWriter:
 
     def __init__(
         self,
-        journal: Journal,
+        journal: Records,
         written: Callable[[Sequence[Mapping[str, Any]]], None],
         failed: Callable[[BaseException], None],
     ) -> None:

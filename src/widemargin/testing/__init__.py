@@ -13,6 +13,7 @@ from widemargin.testing.checks import (
 )
 from widemargin.testing.contracts import kernel_contract, solver_contract
 from widemargin.testing.kernels import kernel_object_contract, naive_values
+from widemargin.testing.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one
 from widemargin.testing.objectives import ObjectiveContract
 from widemargin.testing.oracles import (
     kernel_matrix,
@@ -32,12 +33,18 @@ from widemargin.testing.problems import (
     regression_case,
     small_cases,
 )
-from widemargin.testing.tasks import points_with_a_closest_pair, small_regression_task, small_tasks
+from widemargin.testing.tasks import (
+    adaptable_kernels,
+    points_with_a_closest_pair,
+    small_regression_task,
+    small_tasks,
+)
 
 __all__ = [
     "Case",
     "Certificate",
     "ObjectiveContract",
+    "adaptable_kernels",
     "certificate",
     "check_feasible",
     "check_report",
@@ -45,6 +52,8 @@ __all__ = [
     "chess_board_case",
     "classification_case",
     "duality_gap",
+    "fuzzy_one_against_all",
+    "fuzzy_one_versus_one",
     "intercept",
     "kernel_contract",
     "kernel_matrix",

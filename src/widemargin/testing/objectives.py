@@ -45,7 +45,8 @@ class ObjectiveContract:
         What to evaluate it on; :func:`small_tasks` if not given. Derivatives are compared with differences of values,
         so that machines need a tight `tolerance`.
     kernels : sequence of Kernel, optional
-        One Gaussian of one width and one of many, if not given. What they leave to the data is fitted.
+        One Gaussian of one width and one of many, if not given; :func:`adaptable_kernels` has more. What they leave to
+        the data is fitted.
     oracle : callable, optional
         ``oracle(task, kernel, C, generator)`` gives the value that is meant.
     refuses : sequence of (Task, float)
@@ -303,7 +304,8 @@ class ObjectiveContract:
         def along(k: int, by: float) -> float:
             shift = by * np.eye(kernel.n_dims + 1)[k]
             moved = kernel.clone_with_theta(kernel.theta + shift[:-1])
-            return self._evaluate(task, moved, float(C * np.exp(shift[-1])), gradient=False).value
+            # Values that come with a gradient are those that a search follows: machines are solved for once more then.
+            return self._evaluate(task, moved, float(C * np.exp(shift[-1]))).value
 
         centre, steps = along(0, 0.0), self.step * np.array([-1.0, -0.5, 0.5, 1.0])
         values = np.array([[along(k, by) for by in steps] for k in range(len(slopes))]).reshape(-1, 4)

@@ -1,11 +1,22 @@
-"""Small tasks to try objectives on."""
+"""Small tasks and kernels to try objectives on."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.gaussian_process.kernels import RationalQuadratic
 
+from widemargin.kernels import (
+    DiagonalGaussian,
+    Gaussian,
+    GeneralGaussian,
+    Kernel,
+    Mahalanobis,
+    Polynomial,
+    as_kernel,
+    normalized,
+)
 from widemargin.objectives import Task
 from widemargin.testing.protocols import Matrix
 
@@ -51,6 +62,29 @@ def small_regression_task(n: int = 40, d: int = 3, *, seed: int = 0, **settings:
     y = np.sin(2.0 * X[:, 0]) + 0.3 * generator.normal(size=n)
     settings = {"tolerance": 1e-11, "loss": "epsilon_insensitive", **settings}
     return Task(X, y, 0, generator.uniform(0.5, 2.0, size=n), **settings)
+
+
+def adaptable_kernels() -> list[Kernel]:
+    """One kernel of each kind with parameters to adapt: of one width and of many, of dot products, made of others.
+
+    Examples
+    --------
+    >>> adaptable_kernels()[:2]
+    [Gaussian(), DiagonalGaussian()]
+    """
+    polynomial = Polynomial(degree=2, gamma=0.5, coef0=1.0)
+    return [
+        Gaussian(),
+        DiagonalGaussian(),
+        GeneralGaussian(),
+        Mahalanobis(),
+        Mahalanobis(covariance="full"),
+        polynomial,
+        normalized(polynomial),
+        Gaussian() + 0.5 * polynomial,
+        Gaussian() * DiagonalGaussian(),
+        as_kernel(RationalQuadratic()),
+    ]
 
 
 def points_with_a_closest_pair(

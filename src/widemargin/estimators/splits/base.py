@@ -139,7 +139,7 @@ class StartableMachines(SplitMachines):
         """Train as `solve` does, the first machine from a given start."""
 
     @abstractmethod
-    def start_of(self, solutions: Sequence[Solution]) -> Start:
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
         """Return what other splits and other kernels may start from: a machine's solution for each function."""
 
 

@@ -1,4 +1,4 @@
-"""Classifiers of one split: a chain for each pair of classes."""
+"""Classifiers of one split: a chain for each pair of classes, or for each class against all others."""
 
 from __future__ import annotations
 
@@ -21,12 +21,56 @@ from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.estimators.svc import SVC
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
-from widemargin.machines.classifier import Pair, PairExamples, PairSolution, box, pairs_of_classes, remaining, typical
+from widemargin.machines.classifier import (
+    OTHERS,
+    Pair,
+    PairExamples,
+    PairSolution,
+    box,
+    pairs_of_classes,
+    remaining,
+    typical,
+)
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.nu_classifier import solve_nu_chain
+from widemargin.machines.one_against_all import ABSENT, classes_against_all
 
 #: Chains of problems that a split keeps for the next kernel, and numbers that the bounds of one may consist of.
 KEPT_CHAINS, KEPT_NUMBERS = 4, 2**17
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The two-class problems of a split, and the decision functions of its machines.
+
+    Parameters
+    ----------
+    problems : list of PairExamples
+    columns : list of int
+        The function of each problem.
+    constants : dict
+        Values of functions that there is no problem for, since a class is absent.
+    n_functions : int
+    """
+
+    problems: list[PairExamples]
+    columns: list[int]
+    constants: dict[int, float]
+    n_functions: int
+
+    @classmethod
+    def of_pairs(cls, problems: list[PairExamples], n_classes: int) -> Scheme:
+        """Let pairs decide; a class that is absent loses against any that is there."""
+        columns = {pair: column for column, pair in enumerate(combinations(range(n_classes), 2))}
+        present = {c for one in problems for c in one.pair}
+        won = {at: 1.0 if a in present else -1.0 for (a, b), at in columns.items() if (a in present) != (b in present)}
+        return cls(problems, [columns[one.pair] for one in problems], won, len(columns))
+
+    @classmethod
+    def against_all(cls, problems: list[PairExamples], n_classes: int) -> Scheme:
+        """Let each class stand against all others; one that is absent never wins."""
+        columns = [one.pair[0] for one in problems]
+        return cls(problems, columns, {c: ABSENT for c in range(n_classes) if c not in columns}, n_classes)
 
 
 class PairwiseSplit(SplitMachines):
@@ -45,14 +89,7 @@ class PairwiseSplit(SplitMachines):
         self.pairs = pairs_of_classes(self.labels, len(self.classes), self.weights)
         self._all = np.arange(len(y), dtype=np.int32)
         self._used = np.flatnonzero(self.weights > 0)
-        columns = {pair: column for column, pair in enumerate(combinations(range(len(self.classes)), 2))}
-        present = {c for pair in self.pairs for c in pair.pair}
-        self._columns = [columns[pair.pair] for pair in self.pairs]
-        # A class that is absent loses against any that is there.
-        self._won = {
-            at: 1.0 if a in present else -1.0 for (a, b), at in columns.items() if (a in present) != (b in present)
-        }
-        self._n_columns = len(columns)
+        self._pairwise = Scheme.of_pairs(self.pairs, len(self.classes))
         self._weighted: dict[str, Vector] = {}
         self._of_pairs: dict[Pair, tuple[NDArray[np.int32], Vector]] = {}
         self._sides: tuple[Vector, NDArray[np.int8]] | None = None
@@ -71,13 +108,17 @@ class PairwiseSplit(SplitMachines):
         own.classes_ = self.classes
         return own
 
+    def scheme(self, machine: PairwiseClassifier) -> Scheme:
+        """Return the problems of a machine and what its functions are."""
+        return self._pairwise
+
     def _examples(self, pair: PairExamples) -> tuple[NDArray[np.int32], Vector]:
         """Examples of a pair's problems: its own, then those that it only has to say something about; their labels."""
         if pair.pair not in self._of_pairs:
             signs = np.zeros(len(self.labels))
             signs[pair.ids] = pair.signs
             ids = self._all
-            if len(self.classes) > 2:
+            if len(self.classes) > 2 and pair.pair[1] != OTHERS:
                 ids = np.concatenate([pair.ids, np.setdiff1d(self.asked, pair.ids)]).astype(np.int32)
             self._of_pairs[pair.pair] = ids, signs[ids]
         return self._of_pairs[pair.pair]
@@ -95,30 +136,31 @@ class PairwiseSplit(SplitMachines):
     def _bounds_of_pair(self, pair: PairExamples, prices: Vector) -> Vector:
         """Largest coefficients of a pair's examples: 0 where it only has to say something."""
         ids, signs = self._examples(pair)
-        # With two classes, examples that do not count have no other price.
+        # With all examples in one problem, those that do not count have no other price.
         return prices if ids is self._all else np.where(signs != 0, prices[ids], 0.0)
 
-    def _side_by_side(self, kernel: ChainKernel) -> ChainKernel:
-        """Prepare a kernel for the chains of all pairs."""
-        return kernel.side_by_side([len(self._examples(pair)[0]) for pair in self.pairs])
+    def _side_by_side(self, kernel: ChainKernel, problems: Sequence[PairExamples]) -> ChainKernel:
+        """Prepare a kernel for the chains of all problems."""
+        return kernel.side_by_side([len(self._examples(pair)[0]) for pair in problems])
 
     def _warn_of_missing_margins(self, machine: PairwiseClassifier, links: Sequence[LinkSolution]) -> None:
         """Warn as the machine does where a pair of classes has no margin of the kind that was asked for."""
-        found = zip(self.pairs, links, strict=True)
+        found = zip(self.scheme(machine).problems, links, strict=True)
         pairs = [PairSolution(pair.pair, pair.ids, one.solution, one.hard_margin_found) for pair, one in found]
         self._knowing(machine)._warn_of_missing_margins(pairs)
 
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Decision values of the pairs, in the sign of the fitted attributes."""
-        values = np.zeros((len(rows), self._n_columns))
-        for column, pair, solution in zip(self._columns, self.pairs, solutions, strict=True):
+        scheme = self.scheme(machine)
+        values = np.zeros((len(rows), scheme.n_functions))
+        for column, pair, solution in zip(scheme.columns, scheme.problems, solutions, strict=True):
             ids, signs = self._examples(pair)
             at = rows if ids is self._all else _places(ids, len(self.labels))[rows]
             own = signs[at] - solution.gradient[at] + solution.intercept
             if getattr(machine, "loss", "hinge") != "hinge":  # the slack is no part of the function
                 own -= ridge(self._bounds_of_pair(pair, self._bounds(machine)))[at] * solution.alpha[at]
             values[:, column] = own
-        for column, value in self._won.items():
+        for column, value in scheme.constants.items():
             values[:, column] = value
         return -values if len(self.classes) == 2 else values  # the attributes of binary machines point the other way
 
@@ -147,7 +189,7 @@ class PairwiseSplit(SplitMachines):
         labels, weights = self.labels[rows], self.weights[rows]
         found.class_weight_ = found._class_factors(labels, weights)
         machines = []
-        for pair, solution in zip(self.pairs, solutions, strict=True):
+        for pair, solution in zip(self.scheme(machine).problems, solutions, strict=True):
             whole = np.zeros(len(self.labels))
             whole[self._examples(pair)[0]] = solution.alpha
             own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
@@ -170,6 +212,16 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         super().__init__(y, train, test, weights, asked)
         self._problems: dict[Hashable, list[PairProblems]] = {}
+        self._against_all: Scheme | None = None
+
+    def scheme(self, machine: PairwiseClassifier) -> Scheme:
+        """Return the pairs of classes, or each class against all."""
+        if not self._knowing(machine)._trains_against_all():
+            return self._pairwise
+        if self._against_all is None:
+            problems = classes_against_all(self.labels, len(self.classes), self.weights)
+            self._against_all = Scheme.against_all(problems, len(self.classes))
+        return self._against_all
 
     @classmethod
     def own_matrices(cls, machine: SVC) -> int:
@@ -184,12 +236,12 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
     def solve_from(
         self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
     ) -> Iterator[list[LinkSolution]]:
-        """Solve the chains of all pairs from a given start."""
+        """Solve the chains of all two-class problems from a given start."""
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-        problems = self._problems_of(machines)
+        pairs, problems = self.scheme(machines[0]).problems, self._problems_of(machines)
         hard = any(len(own.links) < len(machines) for own in problems)
         diagonal = kernel.diagonal() if hard else None
-        kernel = self._side_by_side(kernel)
+        kernel = self._side_by_side(kernel, pairs)
 
         def chain_of(pair: PairExamples, own: PairProblems) -> Iterator[LinkSolution]:
             ids, signs = self._examples(pair)
@@ -209,21 +261,21 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
                 remaining(stop, 0, deadline),
             )
 
-        for machine, *links in zip(machines, *map(chain_of, self.pairs, problems), strict=False):
+        for machine, *links in zip(machines, *map(chain_of, pairs, problems), strict=False):
             if machine is machines[-1]:
                 self._warn_of_missing_margins(machine, links)
             yield links
 
     def _problems_of(self, machines: Sequence[SVC]) -> list[PairProblems]:
         """Return the problems of each pair; small ones are kept, as those of other kernels are the same."""
-        key = tuple((machine.C, machine.loss, repr(machine.class_weight)) for machine in machines)
+        key = tuple((machine.C, machine.loss, machine.multi_class, repr(machine.class_weight)) for machine in machines)
         known = self._problems.get(key)
         if known is not None:
             return known
         bounds = [self._bounds(machine) for machine in machines]
         soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
         problems = []
-        for pair in self.pairs:
+        for pair in self.scheme(machines[0]).problems:
             own, (_, signs) = [self._bounds_of_pair(pair, prices) for prices in bounds], self._examples(pair)
             links = tuple(_link(machine, signs, prices) for machine, prices in zip(soft, own, strict=False))
             problems.append(PairProblems(own, links))
@@ -231,17 +283,17 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
             self._problems[key] = problems
         return problems
 
-    def start_of(self, solutions: Sequence[Solution]) -> Start:
+    def start_of(self, machine: SVC, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of each pair, by the names of its classes: splits may know different ones."""
         functions = {}
-        for pair, solution in zip(self.pairs, solutions, strict=True):
+        for pair, solution in zip(self.scheme(machine).problems, solutions, strict=True):
             whole = np.zeros(len(self.labels))
             whole[self._examples(pair)[0]] = solution.alpha
             functions[self._names(pair)] = whole
         return Start.of(functions)
 
     def _names(self, pair: PairExamples) -> Hashable:
-        return tuple(self.classes[list(pair.pair)].tolist())
+        return tuple(self.classes[[c for c in pair.pair if c != OTHERS]].tolist())
 
 
 class NuClassifierSplit(PairwiseSplit):
@@ -258,7 +310,7 @@ class NuClassifierSplit(PairwiseSplit):
         """Solve the chains of all pairs."""
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         weights, fractions = self._bounds(machines[0]), [float(machine.nu) for machine in machines]
-        kernel = self._side_by_side(kernel)
+        kernel = self._side_by_side(kernel, self.pairs)
 
         def chain_of(pair: PairExamples) -> Iterator[LinkSolution]:
             ids, signs = self._examples(pair)

@@ -71,7 +71,7 @@ class NoveltySplit(StartableMachines):
                 scores[held_out] = -one.solution.gradient[rows[held_out]] / self._unit(machine, weights)
             yield [self._rejecting(machine, scores, self.weights[rows], found)]
 
-    def start_of(self, solutions: Sequence[Solution]) -> Start:
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of the machine that was trained on all rows of the split."""
         (solution,) = solutions
         return Start.of({FUNCTION: solution.alpha})

@@ -89,12 +89,12 @@ class OneClassSplit(NoveltySplit):
         for own, one in zip(ridges, kernel.solve(chain, stop), strict=False):
             yield _with(one, gradient=one.solution.gradient + own * one.solution.alpha - 1.0, intercept=-1.0)
 
-    def start_of(self, solutions: Sequence[Solution]) -> Start:
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
         """Return coefficients, or counts, which also tell how finely they are known."""
         (solution,) = solutions
         if isinstance(solution, CountedSolution):
             return Start.of({FUNCTION: solution.counts})
-        return super().start_of(solutions)
+        return super().start_of(machine, solutions)
 
     def _unit(self, machine: OneClassSVM, weights: Vector) -> float:
         if machine.slack == "squared":

@@ -71,7 +71,7 @@ class RegressorSplit(FunctionSplit, StartableMachines):
                 warn_of_missing_tube(float(hardest.epsilon))
             yield [one]
 
-    def start_of(self, solutions: Sequence[Solution]) -> Start:
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of the function."""
         (solution,) = solutions
         return Start.of({FUNCTION: solution.alpha})

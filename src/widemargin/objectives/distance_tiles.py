@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin.kernels import Kernel
-from widemargin.kernels.base import as_examples
 from widemargin.objectives.base import Ids, Matrix, Task, Vector
 
 #: Rows and columns of a tile: with its powers it stays within the cache that a core has to itself.
@@ -20,7 +19,7 @@ MOST_KEPT = 2**24
 
 
 @dataclass(frozen=True)
-class Scaled:
+class ScaledDistances:
     """A kernel with values exp(-p D), D = `unit` times the squared distance between `points`.
 
     `points` are the examples as the kernel maps them, whatever p is.
@@ -31,7 +30,7 @@ class Scaled:
     points: Any
 
 
-def scaled(kernel: Kernel, X: Any) -> Scaled | None:
+def scaled_distances(kernel: Kernel, X: Any) -> ScaledDistances | None:
     """Return a kernel as a scale of distances, or None if it is none.
 
     It is one if its only free parameter multiplies squared distances, exp(theta) times a constant, and leaves alone how
@@ -41,16 +40,16 @@ def scaled(kernel: Kernel, X: Any) -> Scaled | None:
     --------
     >>> from widemargin.kernels import DiagonalGaussian, Gaussian
     >>> X = np.array([[0.0, 1.0], [2.0, 0.0]])
-    >>> found = scaled(Gaussian(gamma=0.5), X)
+    >>> found = scaled_distances(Gaussian(gamma=0.5), X)
     >>> round(found.p, 12), round(found.unit, 12)
     (0.5, 1.0)
-    >>> scaled(DiagonalGaussian(gammas=[1.0, 2.0]), X) is None
+    >>> scaled_distances(DiagonalGaussian(gammas=[1.0, 2.0]), X) is None
     True
     """
     core = kernel.core_kernel
     if kernel.n_dims != 1 or core is None or core.kernel != "rbf":
         return None
-    X = as_examples(X)
+    X = kernel.examples(X)
     wider = kernel.clone_with_theta(kernel.theta - 1.0)
     points = kernel.mapped(X)
     core_wider = wider.core_kernel
@@ -59,7 +58,7 @@ def scaled(kernel: Kernel, X: Any) -> Scaled | None:
     if not _equal(points[:2], wider.mapped(X[:2])):
         return None
     p = float(np.exp(kernel.theta[0]))
-    return Scaled(p, core.gamma / p, points)
+    return ScaledDistances(p, core.gamma / p, points)
 
 
 @dataclass(frozen=True)
@@ -116,12 +115,12 @@ class DistanceTiles:
         self._keep = self._n_pairs <= MOST_KEPT
         self._points: Any = None
 
-    def sums(self, scale: Scaled, n_powers: int, classes: Ids) -> tuple[Matrix, int]:
+    def sums(self, scale: ScaledDistances, n_powers: int, classes: Ids) -> tuple[Matrix, int]:
         """Sum w_i w_j D_ij^k exp(-p D_ij) over pairs of classes, for k = 0 .. n_powers - 1.
 
         Parameters
         ----------
-        scale : Scaled
+        scale : ScaledDistances
         n_powers : int
         classes : ndarray of int
             Classes to look at; the others have sums of 0.

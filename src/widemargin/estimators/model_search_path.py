@@ -1,0 +1,208 @@
+"""C for a kernel that is chosen: by cross-validation along one path of warm starts, kernel values computed once."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from widemargin.estimators.grid_search import GridSearchCV
+from widemargin.estimators.search_data import Found, machine_of, prefix_of
+from widemargin.estimators.search_growth import PERFECT, best_of, grown
+from widemargin.estimators.search_report import WorkReport
+from widemargin.estimators.search_results import Mask
+from widemargin.estimators.shared_search import SharedSearch
+from widemargin.estimators.splits import Rows
+from widemargin.kernels import Kernel
+from widemargin.objectives import Effort
+from widemargin.search.ranges import c_values
+from widemargin.study import EvaluationTasks, Records
+from widemargin.study.progress import FINISHED
+
+#: Factor between neighbouring values of C, at most.
+STEP = 4.0
+
+
+class PathSearch(GridSearchCV):
+    """A grid search whose journal is part of another search's, and that keeps its evaluations."""
+
+    part: Records | None = None
+
+    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
+        return nullcontext(self.part)
+
+    def _evaluate(
+        self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
+    ) -> tuple[Found, Mask, str]:
+        self.found, missing, self.ended = super()._evaluate(search, tasks, weights, began)
+        return self.found, missing, self.ended
+
+
+class FixedSplits:
+    """Splits that were drawn, in the place of the splitter that drew them."""
+
+    def __init__(self, splitter: Any, splits: Sequence[tuple[Rows, Rows]]) -> None:
+        self.splitter, self.splits = splitter, splits
+
+    def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Rows, Rows]]:
+        """Give the splits; what a splitter may be told was told when they were drawn."""
+        return iter(self.splits)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, **params: Any) -> int:
+        """How many there are."""
+        return len(self.splits)
+
+    def get_metadata_routing(self) -> Any:
+        """Ask for what the splitter asks for."""
+        return self.splitter.get_metadata_routing()
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """The mean score of a C, and what its machines took."""
+
+    C: float
+    score: float
+    effort: Effort
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PricePath:
+    """How C was chosen.
+
+    Attributes
+    ----------
+    C, score : float
+        The one that was chosen, the smallest of equals, and its mean score.
+    points : list of PathPoint
+        All that have a score.
+    edge : str or None
+        "smallest" or "largest" if a better one may lie beyond those that were tried.
+    report : WorkReport
+    ended : str
+    """
+
+    C: float
+    score: float
+    points: list[PathPoint]
+    edge: str | None
+    report: WorkReport
+    ended: str
+
+
+def price_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    params: Mapping[str, Any],
+    *,
+    bounds: tuple[float, float] | None,
+    unit: float,
+    deadline: float | None,
+    part: Callable[[int], Records | None],
+    **how: Any,
+) -> PricePath:
+    """Choose C by cross-validation.
+
+    Parameters
+    ----------
+    estimator : SVC, SVR or Pipeline
+        With the kernel that is chosen.
+    X, y, params
+        What it is fitted with.
+    bounds : pair of floats or None
+        Range of C. None begins with :func:`widemargin.search.ranges.c_values` and goes on beyond an edge that the best
+        one lies on, as :func:`widemargin.select` does.
+    unit : float
+        What these values are multiplied by.
+    deadline : float or None
+        When to end, in the time of :func:`time.perf_counter`.
+    part : callable (int) -> Records or None
+        Where the evaluations of the path, and of each time that it goes on, are kept.
+    **how
+        `cv`, `scoring`, `n_jobs` and `progress` of the search.
+
+    Raises
+    ------
+    TimeoutError
+        If time was up before a single C was finished.
+    """
+    prefix = prefix_of(estimator)
+    own = _sharing(estimator)
+    searches: list[PathSearch] = []
+
+    def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
+        left = None if deadline is None else deadline - time.perf_counter()
+        if left is not None and left <= 0:
+            raise TimeoutError
+        search = PathSearch(own, {name: list(values) for name, values in grid.items()}, refit=False, **how)
+        search.set_params(max_time=left)
+        search.part = part(number)
+        searches.append(search)
+        fitted: GridSearchCV = search.fit(X, y, **params)
+        return fitted
+
+    axes = {f"{prefix}C": c_values() * unit if bounds is None else spread(*bounds)}
+    if bounds is None:
+        perfect = PERFECT if how.get("scoring") in (None, "accuracy", "r2") else math.inf
+        done, edges = grown(searched, lambda parameters: False, axes, perfect=perfect)
+    else:
+        search = searched(axes, 0)
+        done, edges = [search], search.edges_
+    best = best_of(done)
+    return PricePath(
+        C=float(best.best_params_[f"{prefix}C"]),
+        score=float(best.best_score_),
+        points=[point for search in searches[: len(done)] for point in _points(search, prefix)],
+        edge=edges.get(f"{prefix}C"),
+        report=WorkReport.total([one.work_report_ for one in done]),
+        ended=next((one.ended for one in searches[: len(done)] if one.ended != FINISHED), FINISHED),
+    )
+
+
+def spread(low: float, high: float) -> NDArray[np.float64]:
+    """Return values from the lower to the upper bound, evenly spaced in logarithms, at a factor of 4 at most.
+
+    Examples
+    --------
+    >>> spread(0.5, 100.0).round(3).tolist()
+    [0.5, 1.88, 7.071, 26.591, 100.0]
+    """
+    count = math.ceil(round(math.log(high / low, STEP), 9)) + 1
+    return np.geomspace(low, high, count)
+
+
+def _sharing(estimator: Any) -> Any:
+    """Return an estimator whose machines share work: solvers and precisions differ by less than the tolerance."""
+    own = clone(estimator)
+    if isinstance(own, Pipeline):
+        own.set_params(memory=None)
+    machine = machine_of(own).set_params(solver="auto", selection="auto", dtype="float32", max_time=None)
+    if isinstance(machine.kernel, Kernel):
+        machine.kernel = machine.kernel.__call__  # kernel objects have no hash, by which a search tells kernels apart
+    return own
+
+
+def _points(search: PathSearch, prefix: str) -> Iterator[PathPoint]:
+    results = search.cv_results_
+    for candidate, params in enumerate(results["params"]):
+        score = float(results["mean_test_score"][candidate])
+        if not math.isfinite(score):
+            continue
+        own = [search.found[candidate, split] for split in range(search.n_splits_)]
+        effort = Effort(
+            sum(not one.repeated for one in own),
+            sum(one.iterations for one in own),
+            sum(one.kernel_evaluations for one in own),
+        )
+        seconds = sum(one.fit_time + one.score_time for one in own)
+        yield PathPoint(float(params[f"{prefix}C"]), score, effort, seconds)

@@ -1,0 +1,142 @@
+"""What a model search is about: the machine, its examples as it sees them, and whether all that is asked for fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from widemargin.estimators.regression import SVR
+from widemargin.estimators.scale import require_magnitude
+from widemargin.estimators.search_data import machine_of
+from widemargin.estimators.search_metadata import FitParameters
+from widemargin.estimators.svc import SVC
+from widemargin.estimators.validation import is_numeric
+from widemargin.kernels import Kernel, as_kernel, jaakkola_gamma
+from widemargin.kernels.rows import count
+from widemargin.objectives import Objective, Task
+from widemargin.study.point_evaluation import Stop
+
+#: Largest violation of the optimality conditions that derivatives and comparisons of neighbours put up with.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A machine whose parameters are searched.
+
+    Attributes
+    ----------
+    machine : SVC or SVR
+        Not fitted.
+    task : Task
+        Its examples and what is trained on them.
+    kernel : Kernel
+        With numbers for all its parameters: where the search begins.
+    c_unit : float
+        What ranges of C are multiplied by.
+    """
+
+    machine: Any
+    task: Task
+    kernel: Kernel
+    c_unit: float
+
+
+def kernel_of(machine: Any) -> Kernel:
+    """Return the kernel of a machine as an object; parameters that are left to the data are None.
+
+    Examples
+    --------
+    >>> kernel_of(SVC(gamma=0.5)), kernel_of(SVC())
+    (Gaussian(gamma=0.5), Gaussian())
+    """
+    gamma = None if isinstance(machine.gamma, str) else float(machine.gamma)
+    return as_kernel(machine.kernel, gamma=gamma, coef0=float(machine.coef0), degree=int(machine.degree))
+
+
+def require_machine(estimator: Any, objective: Objective) -> None:
+    """Refuse what has no parameters that a model search could choose.
+
+    Examples
+    --------
+    >>> from widemargin import NuSVC
+    >>> from widemargin.objectives import Polarization
+    >>> require_machine(NuSVC(), Polarization())
+    Traceback (most recent call last):
+    ...
+    TypeError: ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got NuSVC.
+    """
+    machine = machine_of(estimator)
+    if not isinstance(machine, (SVC, SVR)):
+        raise TypeError(
+            "ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got "
+            f"{type(machine).__name__}."
+        )
+    machine._check_parameters()
+    kernel_of(machine)
+    if isinstance(estimator, Pipeline) and objective.needs_machine:
+        for name, step in estimator.steps[:-1]:
+            if hasattr(step, "fit") and get_tags(step).target_tags.required:
+                raise ValueError(
+                    f"The step {name!r} learns from y, and would have seen the labels of rows that "
+                    f"objective={objective.name!r} may hold out, since steps before the machine are fitted once, to "
+                    "all rows; transform X before the search, or choose an objective without machines."
+                )
+
+
+def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, stop: Stop) -> Subject:
+    """Check examples, targets and weights as a fit does; put the machine's kernel where the search begins.
+
+    Steps before the machine are fitted to all rows, once.
+
+    Parameters
+    ----------
+    estimator : SVC, SVR or Pipeline
+    X, y
+        As they were given.
+    given : FitParameters
+    stop : Stop
+        Ends what is computed for the task.
+    """
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+        X = clone(estimator)[:-1].fit_transform(X, y, **given.of_steps)
+    machine = clone(machine_of(estimator))
+    X, targets, weights = machine._check_training_data(X, y, given.weights)
+    if count(X) < 2:
+        raise ValueError("X holds n_samples=1 row; parameters can be chosen for two or more only.")
+    is_classifier = isinstance(machine, SVC)
+    n_classes = len(machine.classes_) if is_classifier else 0
+    kernel = kernel_of(machine)
+    examples = kernel.examples(X)
+    gamma = None
+    if is_numeric(X):
+        require_magnitude(X)
+        gamma = jaakkola_gamma(examples, targets if is_classifier else None, weights)
+    kernel = kernel.fitted(examples, gamma=gamma, weights=weights)
+    unit = 1.0 if is_classifier else float(np.std(targets)) or 1.0
+    task = Task(
+        examples,
+        targets,
+        n_classes,
+        weights * machine._class_factors(targets, weights)[targets] if is_classifier else weights,
+        loss=machine.loss,
+        fit_intercept=bool(machine.fit_intercept) if is_classifier else True,
+        epsilon=0.0 if is_classifier else float(machine.epsilon),
+        tolerance=min(float(machine.tol), TOLERANCE * unit),
+        poll=stop.poll,
+        seconds_left=stop.seconds_left,
+    )
+    # Numbers s times as large have the same machine, times s, for a C s times as large, unless slack is squared.
+    return Subject(machine, task, kernel, 1.0 if task.squared else unit)
+
+
+def require_suitable(objective: Objective, subject: Subject) -> None:
+    """Refuse an objective that does not suit the machine and its examples, in the objective's own words."""
+    reason = objective.why_not(subject.task, float(subject.machine.C))
+    if reason is not None:
+        raise ValueError(reason)

@@ -1,0 +1,185 @@
+"""Every evaluation of a search, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.objectives import Effort
+from widemargin.study.point_evaluation import Finding, Vector
+
+#: Stages of a search: the objective at points of the strategy; scores of machines along C, for the kernel chosen.
+SEARCH, PATH = "search", "C"
+
+#: Rows that are shown of the beginning and of the end, and columns of parameters.
+SHOWN_ROWS, SHOWN_PARAMETERS = 3, 4
+
+
+class Trace(Sequence[dict[str, Any]]):
+    """What a search evaluated, in order: parameters, values, gradients and costs.
+
+    A sequence of rows, each a dict; ``trace["value"]`` is a column, ``trace.columns`` all of them, as data frames are
+    made from: ``pandas.DataFrame(trace.columns)``. The columns:
+
+    - `stage`: "search" for values of the objective, "C" for scores along C that follow once the kernel is chosen;
+    - `evaluation`: the number, from 0 within each stage;
+    - the parameters by name, C last;
+    - `part`: which of the objective's problems was evaluated by itself, -1 for all of them;
+    - `value`: of the objective, or the mean score;
+    - `gradient_norm`: Euclidean norm of the gradient on the scale of the search (logarithms); NaN if there is none;
+    - `best`: the best value so far, within each stage, of those for all problems;
+    - `machines`, `iterations`, `kernel_evaluations`, `factorisations`: what was trained and computed for it;
+    - `seconds`: how long it took.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Parameters that are searched, in the order of points.
+    logarithmic : sequence of bool
+        Whether a coordinate is the logarithm of its parameter; others are shown as they are.
+    greater_is_better : bool
+        Whether that is so for values of the objective.
+    price : float, optional
+        C of the evaluations, for searches that choose C after the kernel.
+
+    Examples
+    --------
+    >>> trace = Trace(["gamma"], [True], greater_is_better=True)
+    >>> for number, value in enumerate([0.5, 0.25]):
+    ...     trace.add(Finding(number, np.log([2.0**number]), None, value, np.array([0.1]), (), Effort(), (), 0.25))
+    >>> len(trace), trace["gamma"].round(12).tolist(), trace[1]["best"]
+    (2, [1.0, 2.0], 0.5)
+    >>> trace
+    Trace of 2 evaluations in 0.5 s
+         stage  evaluation  gamma  value  gradient_norm  best  machines  seconds
+        search           0      1    0.5            0.1   0.5         0     0.25
+        search           1      2   0.25            0.1   0.5         0     0.25
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        logarithmic: Sequence[bool],
+        *,
+        greater_is_better: bool,
+        price: float | None = None,
+    ) -> None:
+        self.names = (*names, "C") if price is not None else tuple(names)
+        self._logarithmic = np.array(logarithmic, dtype=np.bool_)
+        self._greater_is_better = greater_is_better
+        self._price = price
+        self._rows: list[tuple[Vector, int, float, float, Effort, float]] = []
+        self._path: list[tuple[float, float, Effort, float]] = []
+        self._chosen: Vector | None = None
+        self._columns: dict[str, NDArray[Any]] | None = None
+
+    def add(self, finding: Finding) -> None:
+        """Add an evaluation of the objective."""
+        norm = np.nan if finding.gradient is None else float(np.sqrt(finding.gradient @ finding.gradient))
+        part = -1 if finding.part is None else finding.part
+        # One append, so that Ctrl-C leaves no half of a row.
+        self._rows.append((finding.point, part, finding.value, norm, finding.effort, finding.seconds))
+        self._columns = None
+
+    def add_price(self, chosen: Vector, C: float, score: float, effort: Effort, seconds: float) -> None:
+        """Add the score of a C for the kernel at the point that was chosen."""
+        self._chosen = chosen
+        self._path.append((C, score, effort, seconds))
+        self._columns = None
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Points of the evaluations of the objective, in the coordinates of the search."""
+        return np.array([row[0] for row in self._rows], dtype=np.float64).reshape(-1, len(self._logarithmic))
+
+    @property
+    def n_evaluations(self) -> int:
+        """How often the objective was evaluated."""
+        return len(self._rows)
+
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All columns by name."""
+        if self._columns is None:
+            self._columns = self._table()
+        return dict(self._columns)
+
+    def _table(self) -> dict[str, NDArray[Any]]:
+        n, m = len(self._rows), len(self._path)
+        points = self.points
+        if m:
+            assert self._chosen is not None
+            points = np.vstack([points, np.tile(self._chosen, (m, 1))])
+        points[:, self._logarithmic] = np.exp(points[:, self._logarithmic])
+        if self._price is not None:
+            prices = [self._price] * n + [row[0] for row in self._path]
+            points = np.column_stack([points, np.array(prices, dtype=np.float64)])
+        efforts = [row[4] for row in self._rows] + [row[2] for row in self._path]
+        values = np.array([row[2] for row in self._rows] + [row[1] for row in self._path], dtype=np.float64)
+        part = np.array([row[1] for row in self._rows] + [-1] * m, dtype=np.intp)
+        whole = np.where(part == -1, values, np.nan)
+        better = np.fmax if self._greater_is_better else np.fmin
+        table: dict[str, NDArray[Any]] = {
+            "stage": np.array([SEARCH] * n + [PATH] * m, dtype=object),
+            "evaluation": np.concatenate([np.arange(n), np.arange(m)]),
+            **{name: points[:, place] for place, name in enumerate(self.names)},
+            "part": part,
+            "value": values,
+            "gradient_norm": np.array([row[3] for row in self._rows] + [np.nan] * m, dtype=np.float64),
+            "best": np.concatenate([better.accumulate(whole[:n]), np.fmax.accumulate(whole[n:])]),
+        }
+        for name in ("machines", "iterations", "kernel_evaluations", "factorisations"):
+            table[name] = np.array([getattr(one, name) for one in efforts], dtype=np.int64)
+        table["seconds"] = np.array([row[5] for row in self._rows] + [row[3] for row in self._path], dtype=np.float64)
+        return table
+
+    def __len__(self) -> int:
+        return len(self._rows) + len(self._path)
+
+    @overload
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, key: Any) -> Any:
+        columns = self.columns
+        if isinstance(key, str):
+            return columns[key]
+        if isinstance(key, slice):
+            return [self[place] for place in range(*key.indices(len(self)))]
+        return {name: column[key].item() if column.dtype != object else column[key] for name, column in columns.items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        lists = {name: column.tolist() for name, column in self.columns.items()}
+        return (dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True))
+
+    def __repr__(self) -> str:
+        columns = self.columns
+        seconds = float(columns["seconds"].sum())
+        lines = [f"Trace of {len(self)} evaluation{'s' * (len(self) != 1)} in {seconds:.3g} s"]
+        further = self.names[SHOWN_PARAMETERS - 1 : -1] if len(self.names) > SHOWN_PARAMETERS else ()
+        hidden = {*further, "iterations", "kernel_evaluations", "factorisations"}
+        if (columns["part"] == -1).all():
+            hidden.add("part")
+        names = [name for name in columns if name not in hidden]
+        if not len(self):
+            return lines[0]
+        rows = list(range(len(self)))
+        middle = rows[SHOWN_ROWS:-SHOWN_ROWS]
+        shown = rows if len(middle) < 2 else rows[:SHOWN_ROWS] + rows[-SHOWN_ROWS:]
+        cells = [names, *([_cell(columns[name][row]) for name in names] for row in shown)]
+        widths = [max(len(row[place]) for row in cells) for place in range(len(names))]
+        table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        if len(middle) >= 2:
+            table.insert(1 + SHOWN_ROWS, "...")
+        if further:
+            lines[0] += f"; not shown: {further[0]}" + (f" to {further[-1]}" if len(further) > 1 else "")
+        return "\n    ".join([*lines, *table])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)

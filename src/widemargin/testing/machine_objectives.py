@@ -1,0 +1,140 @@
+"""Objectives with machines, said in NumPy: every machine is solved for from scratch, nothing is reused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from widemargin.kernels import Kernel
+from widemargin.objectives import Task
+from widemargin.testing.checks import kkt_violation
+from widemargin.testing.oracles import solve_exactly
+from widemargin.testing.protocols import Matrix, Vector
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class _Problem:
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    kink: Vector | None = None
+
+
+def naive_machine(task: Task, K: Matrix, signs: Vector, C: float, rows: Rows) -> tuple[Vector, float]:
+    """Coefficients (0 outside of `rows`) and intercept of the machine trained on some rows.
+
+    Examples
+    --------
+    >>> task = Task(np.zeros((2, 1)), np.array([0, 1]), 2, np.ones(2))
+    >>> alpha, b = naive_machine(task, np.eye(2), np.array([-1.0, 1.0]), 10.0, np.arange(2))
+    >>> alpha.tolist(), b
+    ([-1.0, 1.0], 0.0)
+    """
+    bounds = C * task.weights[rows]
+    ridge = np.diag(0.5 / bounds) if task.squared else 0.0
+    limit = np.full(len(rows), 1e9) if task.squared else bounds
+    ends = signs[rows] * limit
+    problem = _Problem(signs[rows], np.minimum(0.0, ends), np.maximum(0.0, ends))
+    gram = K[np.ix_(rows, rows)] + ridge
+    found = solve_exactly(problem, gram, tolerance=1e-12)
+    assert kkt_violation(problem, found, problem.linear - gram @ found) < 1e-8
+    slope = problem.linear - gram @ found
+    rises, falls = found < problem.upper, found > problem.lower
+    alpha = np.zeros(task.n_examples)
+    alpha[rows] = found
+    return alpha, 0.5 * float(slope[rises].max() + slope[falls].min())
+
+
+def pair_rows(task: Task, pair: tuple[int, int]) -> tuple[Rows, Vector]:
+    """Rows of two classes, and signs over all rows, +1 for the second class."""
+    rows = np.flatnonzero(np.isin(task.y, pair) & (task.weights > 0))
+    return rows, np.where(task.y == pair[1], 1.0, -1.0)
+
+
+def naive_left_out(task: Task, kernel: Kernel, C: float, pair: tuple[int, int]) -> Vector:
+    """Margins of all rows of a pair of classes under the machine trained without each of them, one after the other."""
+    rows, signs = pair_rows(task, pair)
+    K = kernel(task.X)
+    margins = np.empty(len(rows))
+    for place, p in enumerate(rows):
+        alpha, b = naive_machine(task, K, signs, C, np.delete(rows, place))
+        margins[place] = signs[p] * (K[p] @ alpha + b)
+    return margins
+
+
+def naive_leave_one_out(task: Task, kernel: Kernel, C: float) -> float:
+    """Share of leave-one-out errors, over all pairs of classes."""
+    wrong = weight = 0.0
+    for pair in task.pairs:
+        rows, _ = pair_rows(task, pair)
+        wrong += float(task.weights[rows] @ (naive_left_out(task, kernel, C, pair) <= 0))
+        weight += float(task.weights[rows].sum())
+    return wrong / weight
+
+
+def naive_continuous_span(task: Task, kernel: Kernel, C: float) -> float:
+    """Continuous count of leave-one-out errors, with retrained machines [Glasmachers2008, section 9.1.5]."""
+    total = 0.0
+    K = kernel(task.X)
+    for pair in task.pairs:
+        rows, signs = pair_rows(task, pair)
+        alpha, b = naive_machine(task, K, signs, C, rows)
+        margins = signs[rows] * (K[rows] @ alpha + b)
+        left = naive_left_out(task, kernel, C, pair)
+        terms = np.where(left > 0, 1.0 - left / np.where(margins > 0, margins, 1.0), 1.0)
+        total += float(task.weights[rows] @ np.where(np.abs(alpha[rows]) > 1e-9, terms, 0.0))
+    return total
+
+
+def naive_radius_margin(task: Task, kernel: Kernel, C: float) -> float:
+    """Squared radius times squared norm, for the square loss [Glasmachers2008, section 9.1.4]."""
+    total = 0.0
+    K = kernel(task.X)
+    for pair in task.pairs:
+        rows, signs = pair_rows(task, pair)
+        alpha, _ = naive_machine(task, K, signs, C, rows)
+        gram = K[np.ix_(rows, rows)] + np.diag(0.5 / (C * task.weights[rows]))
+        norm = float(alpha[rows] @ gram @ alpha[rows])
+        diagonal = np.diagonal(gram)
+        ball = _Problem(0.5 * diagonal, np.zeros(len(rows)), np.ones(len(rows)))
+        beta = solve_exactly(ball, gram, total=1.0, tolerance=1e-12)
+        total += norm * float(beta @ diagonal - beta @ gram @ beta)
+    return total
+
+
+def naive_likelihood(values: Vector, signs: Vector, weights: Vector) -> tuple[float, float]:
+    """Largest log-likelihood of labels under a sigmoid without offset, and its slope in [0, 100]."""
+
+    def loss(s: float) -> float:
+        return float(weights @ np.logaddexp(0.0, -s * signs * values))
+
+    found = minimize_scalar(loss, bounds=(0.0, 100.0), method="bounded", options={"xatol": 1e-12})
+    best = min((loss(float(s)), float(s)) for s in (0.0, 100.0, found.x))
+    return -best[0], best[1]
+
+
+def naive_held_out(task: Task, kernel: Kernel, C: float, splits: list[tuple[Rows, Rows]], loss: str) -> float:
+    """Loss over held-out rows: "likelihood" (a sum), "smooth" or "zero-one" (means; the latter for two classes)."""
+    K = kernel(task.X)
+    total = weight = 0.0
+    for train, test in splits:
+        for pair in task.pairs:
+            rows, signs = pair_rows(task, pair)
+            alpha, b = naive_machine(task, K, signs, C, np.intersect1d(rows, train))
+            held = np.intersect1d(rows, test)
+            values, weights = K[held] @ alpha + b, task.weights[held]
+            log_likelihood, slope = naive_likelihood(values, signs[held], weights)
+            doubt = 1.0 / (1.0 + np.exp(np.minimum(slope * signs[held] * values, 700.0)))
+            wrong = signs[held] * values <= 0
+            total += {
+                "likelihood": log_likelihood,
+                "smooth": float(weights @ doubt),
+                "zero-one": float(weights @ wrong),
+            }[loss]
+            weight += float(weights.sum())
+    return total if loss == "likelihood" else total / weight

@@ -1,0 +1,149 @@
+"""The derivative of a trained machine, and its leave-one-out machines, against solving again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from widemargin.datasets import chess_board, noisy_chess_board, sparse_coordinates
+from widemargin.kernels import DiagonalGaussian, Gaussian, Polynomial
+from widemargin.machines.free_system import FreeSystem
+from widemargin.machines.leave_one_out import leave_one_out
+from widemargin.machines.sensitivity import PairProblem, Sensitivity, train
+
+N = 60
+HELD = np.arange(0, N, 6)
+
+
+def setting(number: int):
+    """Random kernels, C, labels; some rows held out."""
+    generator = np.random.default_rng(number)
+    draw = (chess_board, noisy_chess_board, sparse_coordinates)[number % 3]
+    X, y = draw(N, random_state=number)
+    X = X + 0.01 * generator.normal(size=X.shape)
+    kernel = DiagonalGaussian(np.exp(generator.normal(size=X.shape[1])) / X.shape[1])
+    return X, y.astype(float), kernel, float(np.exp(generator.uniform(-4.0, 5.0))), generator
+
+
+def trained(X, y, kernel, C, squared, fit_intercept):
+    K = kernel(X)
+    problem = PairProblem(y, np.full(N, C), squared, fit_intercept).held_out(HELD)
+    return Sensitivity(K, train(K.astype(np.float32), problem))
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("number", range(12))
+def test_derivatives_are_those_of_machines_solved_again(number, squared, fit_intercept):
+    X, y, kernel, C, generator = setting(number)
+    of_values, of_coefficients = generator.normal(size=(2, N))
+
+    def total(theta, log_c):
+        machine = trained(X, y, kernel.clone_with_theta(theta), np.exp(log_c), squared, fit_intercept).machine
+        return of_values @ machine.values + of_coefficients @ machine.alpha
+
+    sensitivity = trained(X, y, kernel, C, squared, fit_intercept)
+    adjoint = sensitivity.adjoint(of_values, of_coefficients)
+    K = sensitivity.K
+    of_theta = adjoint.contracted(lambda W, r, c: kernel.pull_back(W, X[r], X[c], K[np.ix_(r, c)]))
+    found = np.append(of_theta, adjoint.c_slope)
+    at = np.append(kernel.theta, np.log(C))
+    meant, kinks = [], []
+    for direction in np.eye(len(at)):
+        slopes = []
+        for step in (1e-5, 2e-5):
+            ahead, behind = at + step * direction, at - step * direction
+            slopes.append((total(ahead[:-1], ahead[-1]) - total(behind[:-1], behind[-1])) / (2 * step))
+        meant.append(slopes[0])
+        kinks.append(abs(slopes[0] - slopes[1]) > 1e-5 * max(1.0, abs(slopes[0])))
+    meant, smooth = np.array(meant), ~np.array(kinks)
+    assert smooth.mean() > 0.5
+    np.testing.assert_allclose(found[smooth], meant[smooth], atol=1e-5 * max(1.0, np.abs(meant).max()))
+
+
+def test_machines_are_exact_on_their_sets():
+    X, y, kernel, _, _ = setting(1)
+    sensitivity = trained(X, y, kernel, 5.0, False, True)
+    machine = sensitivity.machine
+    np.testing.assert_allclose(machine.values[machine.free], y[machine.free], atol=1e-10)
+    assert abs(machine.alpha.sum()) < 1e-10
+    assert not machine.alpha[HELD].any()
+
+
+def test_no_free_variable_leaves_the_intercept_between_two_examples():
+    X, y, kernel, _, _ = setting(1)
+    sensitivity = trained(X, y, kernel, 1e-3, False, True)
+    assert len(sensitivity.free) == 0
+    found = sensitivity.adjoint(np.ones(N))
+    step = 1e-6
+    totals = [trained(X, y, kernel, 1e-3 * np.exp(by), False, True).machine.values.sum() for by in (-step, step)]
+    assert found.c_slope == pytest.approx((totals[1] - totals[0]) / (2 * step), rel=1e-4)
+
+
+def test_dependent_variables_are_held():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(12, 2))
+    K = Polynomial(degree=1, gamma=1.0, coef0=1e-9)(X)
+    system = FreeSystem.factorised(K)
+    assert len(system.kept) == 3  # two features, and the intercept
+    right = K @ generator.normal(size=12)
+    x, last = system.solve(right - right.mean(), 0.0)
+    assert np.count_nonzero(x) <= 3
+    np.testing.assert_allclose(K @ x + last, right - right.mean(), atol=1e-8)
+
+
+@pytest.mark.parametrize("bordered", [True, False])
+def test_the_inverse_is_that_of_the_bordered_matrix(bordered):
+    generator = np.random.default_rng(1)
+    K = Gaussian(0.5)(generator.normal(size=(9, 3)))
+    ridge = generator.uniform(0.1, 1.0, size=9)
+    system = FreeSystem.factorised(K, ridge, bordered=bordered)
+    H = K + np.diag(ridge)
+    if bordered:
+        H = np.block([[np.zeros((1, 1)), np.ones((1, 9))], [np.ones((9, 1)), H]])
+    np.testing.assert_allclose(system.whole_inverse(), np.linalg.inv(H), atol=1e-9)
+    right = generator.normal(size=(9, 4))
+    totals = generator.normal(size=4)
+    x, last = system.solve(right, totals)
+    stacked = np.vstack([totals, right]) if bordered else right
+    meant = np.linalg.solve(H, stacked)
+    np.testing.assert_allclose(x, meant[1:] if bordered else meant, atol=1e-8)
+    if bordered:
+        np.testing.assert_allclose(last, meant[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("number", range(6))
+def test_leaving_out_is_training_without(number, squared, fit_intercept):
+    X, y, kernel, C, _ = setting(number)
+    sensitivity = trained(X, y, kernel, C, squared, fit_intercept)
+    single = sensitivity.K.astype(np.float32)
+
+    def solve(problem, start):
+        return train(single, problem, start=start)
+
+    found, same = (leave_one_out(sensitivity, solve, keep=True, n_threads=threads) for threads in (1, 3))
+    np.testing.assert_array_equal(found.values, same.values)
+    scale = 1e-4 * max(1.0, C)
+    for p, without in zip(found.examples, found.machines, strict=True):
+        again = train(single, sensitivity.machine.problem.held_out(np.array([p])), tolerance=1e-8)
+        assert found.values[p] == pytest.approx(again.values[p], abs=scale)
+        assert without.alpha[p] == 0.0
+        np.testing.assert_allclose(without.values, again.values, atol=scale)
+    others = np.setdiff1d(np.arange(N), found.examples)
+    np.testing.assert_array_equal(found.values[others], sensitivity.machine.values[others])
+
+
+def test_paths_need_no_training():
+    X, y, kernel, _, _ = setting(1)
+    found = leave_one_out(trained(X, y, kernel, 5.0, False, True), lambda problem, start: pytest.fail("trained"))
+    assert found.trained == 0
+
+
+def test_leaving_out_ends_when_time_is_up():
+    X, y, kernel, _, _ = setting(1)
+    with pytest.raises(TimeoutError):
+        leave_one_out(
+            trained(X, y, kernel, 5.0, False, True), lambda problem, start: pytest.fail("trained"), max_seconds=0.0
+        )
