@@ -215,7 +215,7 @@ NB_MODULE(_core, m) {
   m.def("gram_source", &gram_source<double>, "gram"_a);
   m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);
   m.def("derived_source", &derived_source, "source"_a, "base"_a, "scale"_a = nb::none(), "ridge"_a = nb::none());
-  m.def("callable_source", &callable_source, "evaluate"_a, "size"_a);
+  m.def("callable_source", &callable_source, "evaluate"_a, "size"_a, "diagonal"_a = nb::none());
 
   nb::class_<Outcome>(m, "Outcome")
       .def_prop_ro("reason", [](const Outcome& o) { return reason_name(o.reason); })

@@ -74,7 +74,9 @@ def derived_source(
     ridge: NDArray[np.float64] | None = None,
 ) -> RowSource: ...
 def callable_source(
-    evaluate: Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]], size: int
+    evaluate: Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]],
+    size: int,
+    diagonal: NDArray[np.float64] | None = None,
 ) -> RowSource: ...
 def solve_all(
     source: RowSource,
