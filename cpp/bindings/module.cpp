@@ -279,7 +279,7 @@ NB_MODULE(_core, m) {
   m.def("derived_source", &derived_source, "source"_a, "base"_a, "scale"_a = nb::none(), "ridge"_a = nb::none());
   m.def("kernel_among", &kernel_among, "source"_a, "ids"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("combined_rows", &combined_rows, "source"_a, "rows"_a, "coefficients"_a, "columns"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
-  m.def("callable_source", &callable_source, "evaluate"_a, "size"_a);
+  m.def("callable_source", &callable_source, "evaluate"_a, "size"_a, "diagonal"_a = nb::none());
 
   nb::class_<Outcome>(m, "Outcome")
       .def_prop_ro("reason", [](const Outcome& o) { return reason_name(o.reason); })

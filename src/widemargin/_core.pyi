@@ -93,7 +93,9 @@ def combined_rows(
     signal: StopSignal | None = None,
 ) -> NDArray[np.float64]: ...
 def callable_source(
-    evaluate: Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]], size: int
+    evaluate: Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]],
+    size: int,
+    diagonal: NDArray[np.float64] | None = None,
 ) -> RowSource: ...
 def solve_all(
     source: RowSource,

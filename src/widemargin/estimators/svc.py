@@ -51,8 +51,9 @@ class SVC(CalibratedClassifier):
     ----------
     C : float, default=1.0
         Price of a margin error. ``inf`` asks for a hard margin, which is the same machine for both losses.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, kernel object or callable, default="rbf"
+        A kernel object, of ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, has parameters of its own. A
+        callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
         anything: strings, graphs, rows of numbers.
     degree : int, default=3
         Degree of the polynomial kernel.
@@ -144,6 +145,8 @@ class SVC(CalibratedClassifier):
     dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_SV)
         Signed coefficients, in scikit-learn's layout; sparse after training on sparse examples. For more than two
         classes against all, shape (n_classes, n_SV): a row a class.
+    kernel_ : Kernel
+        The kernel object with the numbers of the fit; for "linear", "poly" and "rbf" too.
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
         Constants of the decision functions; 0 without `fit_intercept`, but for pairs of which one class has no examples
         of positive weight: these always vote for the other. Against all, (n_classes,), and -1 for a class without
