@@ -122,8 +122,6 @@ def test_a_clock_that_has_run_out():
 
 
 def test_an_error_in_a_thread_is_raised():
-    X, y = many_class_points(2, 30)
-
     def failing(fold):
         raise RuntimeError(f"fold {fold}")
 
