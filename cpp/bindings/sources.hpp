@@ -121,7 +121,8 @@ inline std::unique_ptr<Source> derived_source(nb::object from, Vector<Id> base, 
 }
 
 // `evaluate(rows, columns)` returns a float64 matrix of that shape.
-inline std::unique_ptr<Source> callable_source(nb::object evaluate, std::size_t size) {
+inline std::unique_ptr<Source> callable_source(nb::object evaluate, std::size_t size, std::optional<Vector<double>> diagonal) {
+  if (diagonal && diagonal->size() != size) throw std::invalid_argument("the diagonal must hold a number for each example");
   auto source = std::make_unique<Source>();
   PyObject* function = evaluate.ptr();
   source->owners.push_back(std::move(evaluate));
@@ -136,7 +137,7 @@ inline std::unique_ptr<Source> callable_source(nb::object evaluate, std::size_t 
         if (block.shape(0) != rows.size() || block.shape(1) != columns.size()) throw std::invalid_argument("the kernel returned a block of the wrong shape");
         std::copy_n(block.data(), rows.size() * columns.size(), out);
       },
-      size);
+      size, diagonal ? std::vector<double>(diagonal->data(), diagonal->data() + size) : std::vector<double>{});
   return source;
 }
 

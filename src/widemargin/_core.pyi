@@ -13,6 +13,8 @@ class Examples:
 class RowSource:
     @property
     def size(self) -> int: ...
+    @property
+    def of_examples(self) -> bool: ...
     def diagonal(self) -> NDArray[np.float64]: ...
 
 class Outcome:
@@ -74,8 +76,26 @@ def derived_source(
     scale: NDArray[np.float64] | None = None,
     ridge: NDArray[np.float64] | None = None,
 ) -> RowSource: ...
+def kernel_among(
+    source: RowSource,
+    ids: NDArray[np.int32],
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> NDArray[np.float32]: ...
+def combined_rows(
+    source: RowSource,
+    rows: NDArray[np.int32],
+    coefficients: NDArray[np.float64],
+    columns: NDArray[np.int32],
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> NDArray[np.float64]: ...
 def callable_source(
-    evaluate: Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]], size: int
+    evaluate: Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]],
+    size: int,
+    diagonal: NDArray[np.float64] | None = None,
 ) -> RowSource: ...
 def solve_all(
     source: RowSource,

@@ -18,6 +18,7 @@ from widemargin.kernels import (
     Power,
     Product,
     Scaled,
+    ScikitLearnKernel,
     Sum,
     as_kernel,
     normalized,
@@ -129,7 +130,7 @@ def test_rbf_runs_in_the_core():
 
 
 def test_derivatives_of_large_blocks_come_in_parts(monkeypatch):
-    monkeypatch.setattr("widemargin.kernels.scikit_learn.TENSOR_ENTRIES", 50)
+    monkeypatch.setitem(ScikitLearnKernel._tensors.__globals__, "TENSOR_ENTRIES", 50)
     kernel = as_kernel(theirs.Matern([0.5, 2.0], nu=1.5))
     K = kernel.values(X, X)
     W = np.random.default_rng(1).normal(size=K.shape)

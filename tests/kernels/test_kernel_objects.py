@@ -108,9 +108,16 @@ class Forgetful(Gaussian):
         return "Forgetful()"
 
 
+class Undeclared(DiagonalGaussian):
+    """A Gaussian that does not say what its map consists of."""
+
+    _map_parameters = ()
+
+
 @pytest.mark.parametrize(
     ("kernel", "sentence"),
     [
+        (Undeclared(), "kernels of one kind must have one map"),
         (Wrong(0.5), "a derivative of Wrong"),
         (Negative(0.5), "the smallest eigenvalue must be at least 0"),
         (Forgetful(0.5), "what repr writes"),

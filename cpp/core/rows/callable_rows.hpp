@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "core/rows/gram_rows.hpp"
 
@@ -12,10 +13,12 @@ class CallableRows final : public RowSource {
   // Fills out (row-major, rows.size() x columns.size()).
   using Evaluate = std::function<void(std::span<const Id> rows, std::span<const Id> columns, double* out)>;
 
-  CallableRows(Evaluate evaluate, std::size_t size) : evaluate_(std::move(evaluate)), size_(size) {}
+  // Without a diagonal, its entries are evaluated one by one.
+  CallableRows(Evaluate evaluate, std::size_t size, std::vector<double> diagonal) : evaluate_(std::move(evaluate)), size_(size), diagonal_(std::move(diagonal)) {}
 
   std::size_t size() const override { return size_; }
   double diagonal(Id id) const override {
+    if (!diagonal_.empty()) return diagonal_[id];
     double value = 0;
     evaluate_({&id, 1}, {&id, 1}, &value);
     return value;
@@ -49,6 +52,7 @@ class CallableRows final : public RowSource {
 
   Evaluate evaluate_;
   std::size_t size_;
+  std::vector<double> diagonal_;
 };
 
 }  // namespace widemargin

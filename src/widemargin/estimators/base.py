@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,8 +27,8 @@ from widemargin.estimators.validation import (
     require_symmetric,
     warn_if_indefinite,
 )
-from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
-from widemargin.kernels.rows import count, take
+from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object, row_source
+from widemargin.kernels.rows import FixedKernel, callable_matrix, count, take
 from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
@@ -189,9 +189,16 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         return found
 
     def _row_source(self, X: Any, kernel: KernelParameters) -> RowSource:
-        """Kernel rows of checked examples, refused where their values leave the range of the arithmetic."""
-        rows = kernel.rows_of(X)
+        """Kernel rows of checked examples, refused where their values leave the range of the arithmetic.
+
+        Rows of a kernel object that the core cannot compute cost a call each: where the cache has room for all of them,
+        and nobody waits with a clock, they are computed at once.
+        """
+        rows, n = kernel.rows_of(X), count(X)
         require_moderate_diagonal(rows, kernel)
+        at_once = isinstance(kernel.kernel, FixedKernel) and self.max_time is None
+        if at_once and 8 * n**2 <= cache_bytes(self.cache_size, n, "float64"):
+            return row_source(callable_matrix(cast(FixedKernel, kernel.kernel), X), kernel="precomputed")
         return rows
 
     def _stop_rule(self, n: int, elapsed: float) -> StopRule:

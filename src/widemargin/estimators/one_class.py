@@ -52,8 +52,9 @@ class OneClassSVM(NoveltyMachine):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, kernel object or callable, default="rbf"
+        A kernel object, of ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, has parameters of its own. A
+        callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
         anything: strings, graphs, rows of numbers.
     degree : int, default=3
         Degree of the polynomial kernel.
@@ -122,6 +123,8 @@ class OneClassSVM(NoveltyMachine):
         Their number.
     dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
         Their coefficients; with the hinge they sum to nu times the sum of the weights, as in scikit-learn.
+    kernel_ : Kernel
+        The kernel object with the numbers of the fit; for "linear", "poly" and "rbf" too.
     intercept_ : ndarray of shape (1,)
         Constant of the decision function.
     offset_ : float

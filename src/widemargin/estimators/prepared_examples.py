@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from widemargin import _core
 from widemargin._runtime import cache_bytes, free_memory
-from widemargin.estimators.scale import resolve_kernel
+from widemargin.estimators.scale import require_moderate_diagonal, resolve_kernel
 from widemargin.estimators.splits import SplitMachines, family_of
 from widemargin.kernels import KernelParameters, RowSource, SharedKernel, Until, as_kernel, is_kernel_object
 from widemargin.kernels.rows import count, take
@@ -74,7 +74,8 @@ class PreparedExamples:
         pipeline: Any = None,
     ) -> None:
         self.X, self.pipeline = X, pipeline
-        machine._row_source(X, machine._checked_kernel(X, weights, tell=False))  # refuses what is no kernel
+        checked = machine._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
+        require_moderate_diagonal(checked.rows_of(X), checked)
         self._source = _family(machine).kernel_examples(kernel, X, weights)
         self.shared: SharedKernel | None = None
         if self.bytes_needed(X, machine) <= allowed:

@@ -35,8 +35,9 @@ class SVR(KernelRegressor):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, kernel object or callable, default="rbf"
+        A kernel object, of ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, has parameters of its own. A
+        callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
         anything: strings, graphs, rows of numbers.
     degree, coef0 : int, default=3, and float, default=0.0
         Degree of the polynomial kernel; constant of "poly" and "sigmoid".
@@ -86,6 +87,8 @@ class SVR(KernelRegressor):
         The support vectors (empty for a precomputed kernel), and their number.
     dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
         Coefficients of the support vectors; sparse after training on sparse examples.
+    kernel_ : Kernel
+        The kernel object with the numbers of the fit; for "linear", "poly" and "rbf" too.
     intercept_ : ndarray of shape (1,)
         Constant of the function.
     coef_ : ndarray or sparse matrix of shape (1, n_features)

@@ -1,7 +1,7 @@
 """Kernels, kernel matrices and the row sources that solvers draw from."""
 
 from widemargin.kernels.algebra import Constant, Product, Scaled, Sum
-from widemargin.kernels.base import Kernel, is_kernel_object
+from widemargin.kernels.base import CoreKernel, Kernel, is_kernel_object
 from widemargin.kernels.contraction import contract
 from widemargin.kernels.gaussian import DiagonalGaussian, Gaussian
 from widemargin.kernels.general_gaussian import GeneralGaussian
@@ -17,6 +17,7 @@ from widemargin.kernels.shared import SharedKernel, Until
 
 __all__ = [
     "Constant",
+    "CoreKernel",
     "DiagonalGaussian",
     "Gaussian",
     "GeneralGaussian",

@@ -138,9 +138,9 @@ class GeneralGaussian(CoreKernel):
     """
 
     _from_data: ClassVar[tuple[str, ...]] = ("matrix",)
-    theta_per_log_gamma: ClassVar[float] = 0.5  # gamma is b^2 / 2 for B = b 1, and theta is made of log b
     core_name: ClassVar[str | None] = "rbf"
     _map_parameters: ClassVar[tuple[str, ...]] = ("matrix",)
+    theta_per_log_gamma: ClassVar[float] = 0.5  # gamma is b^2 / 2 for B = b 1, and theta is made of log b
 
     def __init__(
         self,

@@ -17,6 +17,9 @@ from widemargin._runtime import single_threaded_blas
 
 RowSource = _core.RowSource
 
+#: Rows and columns of the tiles that whole matrices of somebody else's kernels are evaluated in.
+TILE = 1024
+
 KernelName = str
 KernelCallable = Callable[[Any, Any], Any]
 
@@ -83,6 +86,10 @@ class FixedKernel:
         left = self.kernel.examples(A)
         values: NDArray[np.float64] = self.kernel.values(left, left if A is B else self.kernel.examples(B))
         return values
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """k(x, x) for the rows of `X`."""
+        return np.ascontiguousarray(self.kernel.diagonal(self.kernel.examples(X)), dtype=np.float64)
 
     def __repr__(self) -> str:
         return self._text
@@ -186,6 +193,44 @@ def call_kernel(kernel: KernelCallable, left: Any, right: Any) -> NDArray[np.flo
     return block
 
 
+def callable_matrix(
+    kernel: KernelCallable, X: Any, *, dtype: type = np.float64, poll: Callable[[], None] | None = None
+) -> NDArray[Any]:
+    """All values of a symmetric kernel that somebody else evaluates, tile by tile, mirrored at the diagonal.
+
+    Parameters
+    ----------
+    kernel : callable
+    X : sequence of n examples
+    dtype : type
+        Of the result.
+    poll : callable, optional
+        Called before each tile; may raise to end the computation.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+
+    Examples
+    --------
+    >>> callable_matrix(lambda A, B: A @ B.T, np.array([[1.0], [2.0]])).tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
+    """
+    n = count(X)
+    matrix: NDArray[Any] = np.empty((n, n), dtype=dtype)
+    parts = [np.arange(begin, min(begin + TILE, n)) for begin in range(0, n, TILE)]
+    for number, rows in enumerate(parts):
+        left = take(X, rows) if len(parts) > 1 else X
+        for columns in parts[number:]:
+            if poll is not None:
+                poll()
+            tile = call_kernel(kernel, left, left if columns is rows else take(X, columns))
+            matrix[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = tile
+            if columns is not rows:
+                matrix[columns[0] : columns[-1] + 1, rows[0] : rows[-1] + 1] = tile.T
+    return matrix
+
+
 def row_source(
     X: Any, *, kernel: KernelName | KernelCallable = "rbf", gamma: float = 1.0, coef0: float = 0.0, degree: int = 3
 ) -> RowSource:
@@ -218,7 +263,8 @@ def row_source(
         def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
             return call_kernel(function, take(data, rows), take(data, columns))
 
-        return _core.callable_source(evaluate, count(data))
+        diagonal = function.diagonal(data) if isinstance(function, FixedKernel) else None
+        return _core.callable_source(evaluate, count(data), diagonal)
     if kernel == "precomputed":
         gram = np.asarray(X)
         dtype = np.float32 if gram.dtype == np.float32 else np.float64

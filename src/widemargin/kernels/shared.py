@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin._runtime import single_threaded_blas
-from widemargin.kernels.rows import KernelParameters, LinearMap, call_kernel, count, examples
+from widemargin.kernels.rows import KernelParameters, LinearMap, callable_matrix, count, examples
 
 Matrix = NDArray[np.float32]
 
@@ -37,6 +37,11 @@ class Until:
 
     moment: float | None = None
     signal: _core.StopSignal | None = None
+
+    def check(self) -> None:
+        """Raise a TimeoutError if it is time to end."""
+        if self.limits()["max_seconds"] <= 0.0 or (self.signal is not None and self.signal.requested):
+            raise _core.StoppedError("The computation was stopped before it had a result.")
 
     def limits(self) -> dict[str, Any]:
         """Say it in the words of the core."""
@@ -85,7 +90,7 @@ class SharedKernel:
         # Kernel values among what is shared, until somebody asks for them.
         self._unclaimed = count(X) ** 2 if callable(kernel) or kernel == "linear" else 0
         if callable(kernel):
-            self.base: Matrix = np.ascontiguousarray(call_kernel(kernel, X, X), dtype=np.float32)
+            self.base: Matrix = callable_matrix(kernel, X, dtype=np.float32, poll=self._until.check)
         elif kernel == "precomputed":
             self.base = np.ascontiguousarray(X, dtype=np.float32)
         else:

@@ -1,11 +1,11 @@
 """Probabilities of more than two classes, from those of two-class machines.
 
-Pairs [Wu2004, section 4.2]: with r_ij the probability of class i among i and j, p minimises
+Pairs [Wu2004, second approach]: with r_ij the probability of class i among i and j, p minimises
 sum_{i < j} (r_ji p_i - r_ij p_j)^2 subject to sum_i p_i = 1, that is p'Qp with
 
 Q_ii = sum_{s != i} r_si^2,  Q_ij = -r_ji r_ij;
 
-the minimum is not negative anywhere, and is the solution of (Q + ee') p = e, scaled to sum 1 [Wu2004, eq. 26]. Against
+the minimum is not negative anywhere, and is the solution of (Q + ee') p = e, scaled to sum 1 [Wu2004]. Against
 all: the probabilities of the classes' own machines, scaled to sum 1.
 
 Neither is bound to agree with what the machines predict. :func:`favoured` moves the probabilities to the nearest ones

@@ -60,12 +60,12 @@ def solve_against_all(
     *,
     stop: StopRule,
     options: SolverOptions,
-    of_examples: bool = True,
 ) -> list[PairSolution]:
     """Train the machines of all classes; what one of them needs of the kernel, the others need not compute again.
 
     The first machine is trained alone. If the others together can be expected to need more kernel values than there
-    are, as they do unless support vectors are few, all of these are computed once, if they fit into the cache.
+    are, as they do unless support vectors are few, all of these are computed once, if they fit into the cache. Values
+    that somebody else computes, when called, are kept as they come.
 
     Parameters
     ----------
@@ -77,11 +77,9 @@ def solve_against_all(
     stop : StopRule
         `max_seconds` for all of them together.
     options : SolverOptions
-    of_examples : bool, default=True
-        Whether the core computes the kernel; if not, its values are kept as they come.
     """
     deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-    if not of_examples:
+    if not rows.of_examples:
         shared, options = share_class_rows(rows, np.zeros(rows.size, dtype=np.intp), len(problems), options)
         return solve(shared, problems, stop, options)
     found = solve(rows, problems[:1], stop, options)

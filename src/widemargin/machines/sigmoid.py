@@ -9,8 +9,8 @@ weights w_n:
   sum_{m_n > 0} w_n m_n / (1 + exp(s m_n)) = sum_{m_n < 0} w_n |m_n| / (1 + exp(s m_n));
 
 * slope and offset, for targets t_n that Bayes' rule with a flat prior has pulled off 0 and 1: (N_+ + 1) / (N_+ + 2) for
-  the N_+ positive examples, 1 / (N_- + 2) for the N_- negative ones [Platt1999, section 2.2]. With z_n = s f_n + r,
-  F(s, r) = sum_n w_n (log(1 + exp(-z_n)) + (1 - t_n) z_n) is convex [Lin2007, section 2].
+  the N_+ positive examples, 1 / (N_- + 2) for the N_- negative ones [Platt1999]. With z_n = s f_n + r,
+  F(s, r) = sum_n w_n (log(1 + exp(-z_n)) + (1 - t_n) z_n) is convex [Lin2007, Algorithm 1].
 
 Both keep s >= 0: a larger value never means a smaller probability. Thesis and Platt write the exponent with the other
 sign. A fit costs O(n) per Newton step, and a handful of steps.
@@ -34,10 +34,10 @@ SLOPE_PRECISION = 1e-9
 
 MOST_STEPS = 100
 
-#: Added to the diagonal of second derivatives, so that they can be inverted [Lin2007, section 2].
+#: Added to the diagonal of second derivatives, so that they can be inverted [Lin2007, Algorithm 1].
 LEAST_CURVATURE = 1e-12
 
-#: What a step must gain, as a share of what its slope promises, and the shortest one tried [Lin2007, section 2].
+#: What a step must gain, as a share of what its slope promises, and the shortest one tried [Lin2007, Algorithm 1].
 SUFFICIENT_GAIN, SHORTEST_STEP = 1e-4, 1e-10
 
 #: A step that promises to gain less than this, relative to the cost, is the last one: the next would gain its square.
@@ -179,7 +179,7 @@ def slope_for_no_error(values: Vector, weights: Vector | None = None) -> float:
 
 
 def fit_platt(values: Vector, signs: Vector, weights: Vector | None = None) -> Sigmoid:
-    """Find slope and offset for Platt's targets, by Newton's method with backtracking [Lin2007, section 2].
+    """Find slope and offset for Platt's targets, by Newton's method with backtracking [Lin2007, Algorithm 1].
 
     Where larger values would mean smaller probabilities the slope is 0, and the offset that of the best constant.
 

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -13,7 +14,7 @@ from sklearn.gaussian_process import kernels as theirs
 
 from widemargin import kernels as ours
 from widemargin.kernels import Kernel, as_kernel, contract
-from widemargin.testing.oracles import as_matrix
+from widemargin.testing.oracles import as_matrix, kernel_matrix
 from widemargin.testing.protocols import Matrix, Vector
 
 #: Allowed error of derivatives, relative to the largest.
@@ -212,6 +213,26 @@ def _check_blocks(kernel: Kernel, X: Any, Z: Any, W: Matrix) -> None:
         _close(sums, expected, 1e-9 * float(np.abs(weights * K).sum() + 1.0), f"contract of {kernel!r}")
 
 
+def is_the_same_to_machines(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require that machines take the kernel in a form with its values, and that kernels of a kind share a map."""
+    resolved, expected = kernel.resolved(), kernel.values(X, Z)
+    allowed = 1e-10 * max(1.0, float(np.abs(expected).max()))
+    named = None if kernel.core_kernel is None else kernel.core_kernel.kernel
+    assert kernel.core_name == named, f"{kernel!r}: core_name is {kernel.core_name!r} where core_kernel is {named!r}."
+    if callable(resolved.kernel):
+        _close(resolved.kernel(X, Z), expected, allowed, f"{kernel!r} as a function")
+        return
+    numbers = {"gamma": resolved.gamma, "coef0": resolved.coef0, "degree": resolved.degree}
+    left, right = resolved.mapped(X), resolved.mapped(Z)
+    found = kernel_matrix(left, right, kernel=resolved.kernel, **numbers)  # type: ignore[arg-type]
+    _close(found, expected, allowed, f"{kernel!r} on mapped examples")
+    for theta in _points_near(kernel, 4):
+        other = kernel.clone_with_theta(theta)
+        assert other.kind != kernel.kind or other.resolved().map == resolved.map, (
+            f"{kernel!r}: kernels of one kind must have one map; name what it consists of in _map_parameters."
+        )
+
+
 def survives_copies(kernel: Kernel, X: Any, Z: Any, names: Mapping[str, Any] | None = None) -> None:
     """Require that clones, pickles and what `repr` writes are the same kernel."""
     known = {name: getattr(ours, name) for name in ours.__all__}
@@ -219,7 +240,8 @@ def survives_copies(kernel: Kernel, X: Any, Z: Any, names: Mapping[str, Any] | N
     known |= {type(kernel).__name__: type(kernel)} | dict(names or {})
     copies = {
         "a clone": clone(kernel),
-        "a pickle": pickle.loads(pickle.dumps(kernel)),
+        # As pickle, but for classes of a notebook or a document too.
+        "a pickle": pickle.loads(cloudpickle.dumps(kernel)),
         f"what repr writes, {kernel!r},": as_kernel(eval(repr(kernel), known)),
     }
     for what, copy in copies.items():
@@ -254,6 +276,7 @@ KERNEL_OBJECT_CLAUSES: tuple[Clause, ...] = (
     has_its_derivatives,
     gives_a_tensor,
     contracts_in_blocks,
+    is_the_same_to_machines,
     survives_copies,
 )
 

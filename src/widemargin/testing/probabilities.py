@@ -42,7 +42,7 @@ def platt_likelihood(slope: float, offset: float, values: ArrayLike, signs: Arra
 
 
 def couple_slowly(pairs: ArrayLike, n_classes: int) -> Vector:
-    """Minimise sum_{i < j} (r_ji p_i - r_ij p_j)^2 over probabilities p [Wu2004, eq. 17], for one example.
+    """Minimise sum_{i < j} (r_ji p_i - r_ij p_j)^2 over probabilities p [Wu2004, second approach], for one example.
 
     Examples
     --------
