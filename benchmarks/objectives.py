@@ -9,15 +9,30 @@ import argparse
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.line_search import second_order_width
 from benchmarks.peers.table import render
+from widemargin import SVC
+from widemargin.datasets import noisy_chess_board
 from widemargin.kernels import DiagonalGaussian, Gaussian, jaakkola_gamma, kernel_matrix
-from widemargin.objectives import BoundObjective, ClassDistance, TargetAlignment, Task
+from widemargin.machines.free_system import FreeSystem
+from widemargin.machines.sensitivity import train
+from widemargin.objectives import (
+    ClassDistance,
+    LeaveOneOut,
+    Likelihood,
+    Objective,
+    RadiusMargin,
+    SpanBound,
+    TargetAlignment,
+    Task,
+)
+from widemargin.objectives.machines import pair_problem
 
 Runner = Callable[[], object]
 
@@ -61,22 +76,45 @@ def alignment_gradient(centred: bool) -> Race:
 
 
 def abe_width() -> Race:
-    """A width by the second-order method, distances included."""
+    """A width by the second-order method from the paper's start, distances included."""
     task = two_classes(2_000, 20)
-    matrix = "kernel matrix"
+    matrix, start = "kernel matrix", 0.01 / 20
     units = {matrix: lambda: kernel_matrix(task.X, gamma=0.02, dtype="float64", n_jobs=1)}
-    return Race(lambda: second_order(ClassDistance().bind(task)), units, lambda seconds: 12.0 * seconds[matrix])
+    return Race(
+        lambda: second_order_width(ClassDistance().bind(task), Gaussian(start), start),
+        units,
+        lambda seconds: 12.0 * seconds[matrix],
+    )
 
 
-def second_order(bound: BoundObjective, p: float = 1e-3, tolerance: float = 1e-5) -> float:
-    """[Abe2007, eq. 10], or Newton's step where that has no real root."""
-    while True:
-        first, second, third = bound.evaluate(Gaussian(p), 1.0).higher
-        square = second**2 - 2.0 * first * third
-        step = (-second - np.sqrt(square)) / third if square >= 0.0 else -first / second
-        p += step
-        if abs(step) <= tolerance * p:
-            return p
+def leave_one_out() -> Race:
+    """Leave-one-out errors beside a plain fit of the same machine, kernel values included in both."""
+    X, y = noisy_chess_board(1_000, random_state=0)
+    task = Task(X, (y > 0).astype(np.intp), 2, np.ones(1_000))
+    bound, fit = LeaveOneOut().bind(task), "cold fit"
+    units = {fit: lambda: SVC(C=10.0, gamma=1.0).fit(X, y)}
+    return Race(lambda: bound.evaluate(Gaussian(1.0), 10.0), units, lambda seconds: 25.0 * seconds[fit])
+
+
+def gradient_beside_value(objective: Objective, loss: str) -> Race:
+    """A gradient beside the value alone, and beside the factorisation of the free variables of a machine."""
+    task = replace(two_classes(1_000, 20), loss=loss)
+    kernel = DiagonalGaussian(np.full(20, jaakkola_gamma(task.X, task.y)))
+    bound, price = objective.bind(task), 1.0
+
+    def run(gradient: bool) -> Runner:
+        return lambda: bound.evaluate(kernel, price, gradient=gradient, generator=np.random.default_rng(0))
+
+    K = kernel(task.X)
+    machine = train(K.astype(np.float32), pair_problem(task, (0, 1), price))
+    free, ridge = machine.free, machine.problem.ridge
+    among = K[np.ix_(free, free)]
+    value, factor = "value", f"factorisation of {len(free)}"
+    units = {
+        value: run(gradient=False),
+        factor: lambda: FreeSystem.factorised(among, None if ridge is None else ridge[free]),
+    }
+    return Race(run(gradient=True), units, lambda seconds: 1.5 * seconds[value] + seconds[factor])
 
 
 BARS = {
@@ -89,6 +127,19 @@ BARS = {
         lambda: alignment_gradient(True),
     ),
     "width": Bar("Abe's width, n = 2,000, d = 20: at most 12 kernel matrices", abe_width),
+    "leave-one-out": Bar("leave-one-out errors, noisy chess board, n = 1,000: at most 25 cold fits", leave_one_out),
+    "radius-margin": Bar(
+        "gradient of radius-margin, n = 1,000, d = 20: at most 1.5 values and a factorisation",
+        lambda: gradient_beside_value(RadiusMargin(), "squared_hinge"),
+    ),
+    "span": Bar(
+        "gradient of the span bound, n = 1,000, d = 20: at most 1.5 values and a factorisation",
+        lambda: gradient_beside_value(SpanBound(), "hinge"),
+    ),
+    "likelihood": Bar(
+        "gradient of the likelihood, n = 1,000, d = 20: at most 1.5 values and a factorisation",
+        lambda: gradient_beside_value(Likelihood(), "hinge"),
+    ),
 }
 
 

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from benchmarks.papers import (
+    abe_tables,
     barbero_table_2,
     glasmachers_section_11_4,
     glasmachers_table_6_2,
     glasmachers_table_6_3,
     glasmachers_table_7_2,
+    glasmachers_table_12_1,
+    glasmachers_tables_12_3_to_12_6,
     timm_figure_1,
     timm_section_3_2,
 )
@@ -30,11 +33,14 @@ class Table(Protocol):
 TABLES = {
     module.__name__.rpartition(".")[2]: cast(Table, module)
     for module in (
+        abe_tables,
         barbero_table_2,
         glasmachers_section_11_4,
         glasmachers_table_6_2,
         glasmachers_table_6_3,
         glasmachers_table_7_2,
+        glasmachers_table_12_1,
+        glasmachers_tables_12_3_to_12_6,
         timm_figure_1,
         timm_section_3_2,
     )

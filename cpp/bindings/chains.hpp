@@ -76,7 +76,11 @@ struct ChainParts {
     for (const Task& task : tasks) check_link(task, n), this->links.push_back(link_of(task));
   }
 
-  std::span<const double> start() const { return given_start ? view(*given_start) : std::span<const double>{}; }
+  // The gradient at the start comes with the first problem.
+  Start start() const {
+    const std::optional<Vector<double>>& gradient = tasks.front().gradient;
+    return {given_start ? view(*given_start) : std::span<const double>{}, given_start && gradient ? view(*gradient) : std::span<const double>{}};
+  }
 
   void raise_what_interrupted() const {
     if (watch.stopped() && watch.reason() == Reason::interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();

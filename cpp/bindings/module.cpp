@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "bindings/sensitivity.hpp"
 #include "bindings/sources.hpp"
 #include "core/blas.hpp"
+#include "core/combinations.hpp"
 #include "core/decision.hpp"
 #include "core/geometric/maxminover.hpp"
 #include "core/kernel_matrix.hpp"
@@ -91,6 +93,64 @@ nb::ndarray<nb::numpy, T> empty_matrix(std::size_t n, std::size_t m) {
   auto* buffer = new Buffer<T>(n * m);
   nb::capsule owner(buffer, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
   return nb::ndarray<nb::numpy, T>(buffer->data(), {n, m}, owner);
+}
+
+void check_ids(Vector<Id> ids, std::size_t n) {
+  for (std::size_t r = 0; r < ids.shape(0); ++r)
+    if (ids.data()[r] < 0 || static_cast<std::size_t>(ids.data()[r]) >= n) throw std::invalid_argument("an id lies outside the row source");
+}
+
+// The kernel among some examples of any source.
+nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids, std::size_t n_threads, double max_seconds, const StopSignal* signal) {
+  constexpr std::size_t at_once = 64;
+  check_ids(ids, source.rows->size());
+  const std::size_t n = ids.shape(0);
+  const std::span<const Id> all{ids.data(), n};
+  nb::ndarray<nb::numpy, float> matrix = empty_matrix<float>(n, n);
+  float* const values = matrix.data();
+  Watch watch(max_seconds, end_wanted(signal));
+  {
+    nb::gil_scoped_release release;
+    ThreadTeam team(require_threads(n_threads));
+    const std::unique_ptr<Columns<float>> columns = source.rows->prepare(all, true, team, float{});
+    std::vector<float*> to(at_once);
+    for (std::size_t begin = 0; begin < n && !watch.poll(true); begin += at_once) {
+      const std::size_t some = std::min(at_once, n - begin);
+      for (std::size_t r = 0; r < some; ++r) to[r] = values + (begin + r) * n;
+      source.rows->rows(all.subspan(begin, some), *columns, 0, n, to.data(), team);
+    }
+  }
+  if (watch.stopped()) raise_stopped();
+  return matrix;
+}
+
+// sum_r coefficients[f][r] k(x_rows[r], x_columns[c]): a row for each f.
+nb::ndarray<nb::numpy, double> combined_rows(const Source& source, Vector<Id> rows, Matrix<double> coefficients, Vector<Id> columns, std::size_t n_threads,
+                                             double max_seconds, const StopSignal* signal) {
+  check_ids(rows, source.rows->size()), check_ids(columns, source.rows->size());
+  if (coefficients.shape(1) != rows.shape(0)) throw std::invalid_argument("coefficients and rows differ in number");
+  const std::size_t functions = coefficients.shape(0), n = columns.shape(0);
+  std::vector<double> negated(coefficients.data(), coefficients.data() + functions * rows.shape(0));
+  for (double& c : negated) c = -c;
+  nb::ndarray<nb::numpy, double> found = empty_matrix<double>(functions, n);
+  std::fill_n(found.data(), functions * n, 0.0);
+  std::vector<double*> values;
+  std::vector<const double*> terms;
+  for (std::size_t f = 0; f < functions; ++f) values.push_back(found.data() + f * n), terms.push_back(negated.data() + f * rows.shape(0));
+  bool stopped = false;
+  {
+    nb::gil_scoped_release release;
+    Watch watch(max_seconds, end_wanted(signal));
+    Patience patience(watch, true);
+    ThreadTeam team(require_threads(n_threads));
+    try {
+      subtract_combinations(*source.rows, {rows.data(), rows.shape(0)}, terms, {columns.data(), n}, values, team, patience);
+    } catch (const Stopped&) {
+      stopped = true;
+    }
+  }
+  if (stopped) raise_stopped();
+  return found;
 }
 
 template <class T>
@@ -205,6 +265,7 @@ NB_MODULE(_core, m) {
 
   nb::class_<Source>(m, "RowSource")
       .def_prop_ro("size", [](const Source& s) { return s.rows->size(); })
+      .def_prop_ro("of_examples", [](const Source& s) { return s.kernel != nullptr; })
       .def("diagonal", [](const Source& s) {
         std::vector<double> values(s.rows->size());
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = s.rows->diagonal(static_cast<Id>(i));
@@ -214,7 +275,10 @@ NB_MODULE(_core, m) {
   m.def("gram_source", &gram_source<float>, "gram"_a);
   m.def("gram_source", &gram_source<double>, "gram"_a);
   m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);
+  m.def("matrix_backed_source", &matrix_backed_source, "source"_a, "matrix"_a);
   m.def("derived_source", &derived_source, "source"_a, "base"_a, "scale"_a = nb::none(), "ridge"_a = nb::none());
+  m.def("kernel_among", &kernel_among, "source"_a, "ids"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+  m.def("combined_rows", &combined_rows, "source"_a, "rows"_a, "coefficients"_a, "columns"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("callable_source", &callable_source, "evaluate"_a, "size"_a, "diagonal"_a = nb::none());
 
   nb::class_<Outcome>(m, "Outcome")

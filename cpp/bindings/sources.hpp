@@ -12,6 +12,7 @@
 #include "core/rows/derived_rows.hpp"
 #include "core/rows/gram_rows.hpp"
 #include "core/rows/kernel_rows.hpp"
+#include "core/rows/matrix_backed_rows.hpp"
 
 namespace nb = nanobind;
 
@@ -90,6 +91,16 @@ inline std::unique_ptr<Source> class_shared_source(nb::object base, Vector<Id> l
   auto source = std::make_unique<Source>();
   source->rows = std::make_unique<ClassSharedRows>(*shared.rows, std::vector<Id>(labels.data(), labels.data() + labels.shape(0)), bytes);
   source->owners.push_back(std::move(base));
+  return source;
+}
+
+// The same kernel, its float32 values looked up in a matrix of them.
+inline std::unique_ptr<Source> matrix_backed_source(nb::object base, Matrix<float> matrix) {
+  const Source& known = nb::cast<const Source&>(base);
+  if (matrix.shape(0) != known.rows->size() || matrix.shape(1) != matrix.shape(0)) throw std::invalid_argument("matrix and row source differ in size");
+  auto source = std::make_unique<Source>();
+  source->rows = std::make_unique<MatrixBackedRows>(*known.rows, matrix.data());
+  source->owners = {std::move(base), nb::cast(matrix)};
   return source;
 }
 

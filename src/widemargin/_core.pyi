@@ -13,6 +13,8 @@ class Examples:
 class RowSource:
     @property
     def size(self) -> int: ...
+    @property
+    def of_examples(self) -> bool: ...
     def diagonal(self) -> NDArray[np.float64]: ...
 
 class Outcome:
@@ -66,6 +68,7 @@ def dense_examples(X: NDArray[Any]) -> Examples: ...
 def csr_examples(values: NDArray[Any], indices: NDArray[Any], begins: NDArray[Any], columns: int) -> Examples: ...
 def kernel_source(examples: Examples, kernel: str, gamma: float, coef0: float, degree: int) -> RowSource: ...
 def gram_source(gram: NDArray[Any]) -> RowSource: ...
+def matrix_backed_source(source: RowSource, matrix: NDArray[np.float32]) -> RowSource: ...
 def class_shared_source(source: RowSource, labels: NDArray[np.int32], bytes: int) -> RowSource: ...
 def derived_source(
     source: RowSource,
@@ -73,6 +76,22 @@ def derived_source(
     scale: NDArray[np.float64] | None = None,
     ridge: NDArray[np.float64] | None = None,
 ) -> RowSource: ...
+def kernel_among(
+    source: RowSource,
+    ids: NDArray[np.int32],
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> NDArray[np.float32]: ...
+def combined_rows(
+    source: RowSource,
+    rows: NDArray[np.int32],
+    coefficients: NDArray[np.float64],
+    columns: NDArray[np.int32],
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> NDArray[np.float64]: ...
 def callable_source(
     evaluate: Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]],
     size: int,

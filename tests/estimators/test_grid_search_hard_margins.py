@@ -13,11 +13,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 
 from widemargin import SVC, SVR, GridSearchCV
-from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.kernels import kernel_matrix, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Link
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import StopRule
+from widemargin.machines.hard_margins import solve_to_the_hard_end
 
 PRICES = {"C": [0.1, 1.0, 10.0, np.inf], "gamma": [0.5, 2.0]}
 

@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import Pipeline
 
 from widemargin import SVC, SVR, datasets, select
-from widemargin.estimators import WorkReport, selection
+from widemargin.estimators import WorkReport, search_growth, selection
 
 X, Y = datasets.twonorm(150, random_state=0)
 
@@ -123,7 +123,7 @@ def test_a_grid_grows_for_as_long_as_that_pays(
         grids.append(grid["C"].tolist())
         return Grid(grid["C"], lambda value: 0.5 + gain * np.log2(value), steps[number])
 
-    found, left = selection._grown(search, never, {"C": np.array([1.0, 2.0, 4.0])})
+    found, left = search_growth.grown(search, never, {"C": np.array([1.0, 2.0, 4.0])})
     assert grids == [[1.0, 2.0, 4.0], *([value] for value in tried)]
     assert len(found) == len(steps)
     assert left == edges
@@ -135,7 +135,7 @@ def test_a_step_beyond_that_brings_nothing_leaves_the_best_inside() -> None:
     def search(grid: Any, number: int) -> Any:
         return Grid(grid["C"], lambda value: -abs(value - 4.0), 10)
 
-    found, left = selection._grown(search, never, axes)
+    found, left = search_growth.grown(search, never, axes)
     assert (len(found), left) == (2, {})
     assert axes["C"].tolist() == [1.0, 2.0, 4.0, 8.0]
 
@@ -144,7 +144,7 @@ def test_a_step_that_is_not_finished_is_the_last() -> None:
     def search(grid: Any, number: int) -> Any:
         return Grid(grid["C"], rising, 10, unfinished=number)
 
-    found, left = selection._grown(search, never, {"C": np.array([1.0, 2.0])})
+    found, left = search_growth.grown(search, never, {"C": np.array([1.0, 2.0])})
     assert (len(found), left) == (2, {"C": "largest"})
 
 
@@ -160,13 +160,13 @@ def test_a_grid_does_not_grow_beyond_a_c_that_is_saturated() -> None:
         asked.append(parameters["C"])
         return bool(parameters["C"] >= 8.0)
 
-    _, left = selection._grown(search, saturated, {"C": np.array([2.0, 4.0])})
+    _, left = search_growth.grown(search, saturated, {"C": np.array([2.0, 4.0])})
     assert (grids, asked, left) == ([[2.0, 4.0], [8.0]], [4.0, 8.0], {})
 
 
 def test_nothing_lies_beyond_a_perfect_score() -> None:
     axes = {"C": np.array([1.0, 2.0])}
-    found, left = selection._grown(lambda grid, number: Grid(grid["C"], lambda value: value / 2.0, 10), never, axes)
+    found, left = search_growth.grown(lambda grid, number: Grid(grid["C"], lambda value: value / 2.0, 10), never, axes)
     assert (len(found), left) == (1, {})
 
 
@@ -175,7 +175,7 @@ def test_time_that_is_up_while_saturation_is_looked_at_keeps_what_was_found() ->
         raise TimeoutError
 
     axes = {"C": np.array([1.0, 2.0])}
-    found, left = selection._grown(lambda grid, number: Grid(grid["C"], rising, 10), saturated, axes)
+    found, left = search_growth.grown(lambda grid, number: Grid(grid["C"], rising, 10), saturated, axes)
     assert (len(found), left) == (1, {"C": "largest"})
 
 
@@ -209,7 +209,7 @@ def test_a_machine_is_unbounded_if_no_coefficient_meets_c(C: float, regression: 
 def test_edges_that_remain_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, labels = datasets.chess_board(200, size=2, random_state=0)
     monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
-    monkeypatch.setattr(selection, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(search_growth, "MOST_ROUNDS", 0)
     assert select(rows, labels, n_splits=3).edges["C"] == "largest"
 
 

@@ -44,8 +44,8 @@ def test_derivatives_are_those_of_machines_solved_again(number, squared, fit_int
 
     sensitivity = trained(X, y, kernel, C, squared, fit_intercept)
     adjoint = sensitivity.adjoint(of_values, of_coefficients)
-    K = sensitivity.K
-    of_theta = adjoint.contracted(lambda W, r, c: kernel.pull_back(W, X[r], X[c], K[np.ix_(r, c)]))
+    W, rows, columns = adjoint.weights
+    of_theta = kernel.pull_back(W, X[rows], X[columns], kernel(X)[np.ix_(rows, columns)])
     found = np.append(of_theta, adjoint.c_slope)
     at = np.append(kernel.theta, np.log(C))
     meant, kinks = [], []
@@ -117,13 +117,13 @@ def test_the_inverse_is_that_of_the_bordered_matrix(bordered):
 @pytest.mark.parametrize("number", range(6))
 def test_leaving_out_is_training_without(number, squared, fit_intercept):
     X, y, kernel, C, _ = setting(number)
-    sensitivity = trained(X, y, kernel, C, squared, fit_intercept)
-    single = sensitivity.K.astype(np.float32)
+    sensitivity, K = trained(X, y, kernel, C, squared, fit_intercept), kernel(X)
+    single = K.astype(np.float32)
 
     def solve(problem, start):
         return train(single, problem, start=start)
 
-    found, same = (leave_one_out(sensitivity, solve, keep=True, n_threads=threads) for threads in (1, 3))
+    found, same = (leave_one_out(K, sensitivity, solve, keep=True, n_threads=threads) for threads in (1, 3))
     np.testing.assert_array_equal(found.values, same.values)
     scale = 1e-4 * max(1.0, C)
     for p, without in zip(found.examples, found.machines, strict=True):
@@ -135,15 +135,39 @@ def test_leaving_out_is_training_without(number, squared, fit_intercept):
     np.testing.assert_array_equal(found.values[others], sensitivity.machine.values[others])
 
 
+def not_trained(problem, start):
+    pytest.fail("a machine was trained")
+
+
 def test_paths_need_no_training():
     X, y, kernel, _, _ = setting(1)
-    found = leave_one_out(trained(X, y, kernel, 5.0, False, True), lambda problem, start: pytest.fail("trained"))
-    assert found.trained == 0
+    assert leave_one_out(kernel(X), trained(X, y, kernel, 5.0, False, True), not_trained).trained == 0
 
 
 def test_leaving_out_ends_when_time_is_up():
     X, y, kernel, _, _ = setting(1)
     with pytest.raises(TimeoutError):
-        leave_one_out(
-            trained(X, y, kernel, 5.0, False, True), lambda problem, start: pytest.fail("trained"), max_seconds=0.0
-        )
+        leave_one_out(kernel(X), trained(X, y, kernel, 5.0, False, True), not_trained, max_seconds=0.0)
+
+
+@pytest.mark.parametrize("C", [1e-3, 5.0])
+def test_some_rows_suffice(C):
+    X, y, kernel, _, generator = setting(1)
+    whole = trained(X, y, kernel, C, False, True)
+    machine = train(kernel(X).astype(np.float32), whole.machine.problem)
+    asked = []
+
+    def evaluate(rows, columns):
+        asked.append((len(rows), len(columns)))
+        return kernel(X[rows], X[columns])
+
+    some = Sensitivity(evaluate, machine, rows=HELD)
+    np.testing.assert_allclose(some.machine.values[HELD], whole.machine.values[HELD], atol=1e-12)
+    of_values = np.zeros(N)
+    of_values[HELD] = generator.normal(size=len(HELD))
+    one, other = some.adjoint(of_values), whole.adjoint(of_values)
+    np.testing.assert_allclose(one.left, other.left, atol=1e-12)
+    assert one.c_slope == pytest.approx(other.c_slope, rel=1e-9)
+    assert len(asked) == 1
+    assert asked[0][0] <= len(HELD) + 2 + len(some.free)
+    assert asked[0][1] == len(machine.support)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -132,6 +133,18 @@ def test_what_is_not_kept_is_computed_again(monkeypatch):
     for _ in range(2):
         found = bound.evaluate(kernel, 1.0)
         assert (found.value, found.higher) == (kept.value, kept.higher)
+
+
+@pytest.mark.parametrize("most_kept", [0, 2**20])
+def test_threads_share_tiles(most_kept, monkeypatch):
+    monkeypatch.setattr(distance_tiles, "EDGE", 7)
+    monkeypatch.setattr(distance_tiles, "MOST_KEPT", most_kept)
+    task = small_tasks(n=120)[2]
+    kernels = [Gaussian(gamma) for gamma in np.geomspace(0.01, 10.0, 16)]
+    alone = [ClassDistance().bind(task).evaluate(kernel, 1.0).higher for kernel in kernels]
+    bound = ClassDistance().bind(task)
+    with ThreadPoolExecutor(4) as threads:
+        assert [found.higher for found in threads.map(lambda kernel: bound.evaluate(kernel, 1.0), kernels)] == alone
 
 
 def test_sparse_examples():

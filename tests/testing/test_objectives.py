@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -63,6 +64,15 @@ def test_what_was_evaluated_before_must_not_matter():
         return replace(found, value=found.value + how["self"].seen)
 
     fails(Altered(remembers), "whatever came before")
+
+
+def test_points_that_are_evaluated_at_the_same_time_must_not_meet():
+    def meets(found, kernel, C, how):
+        how["self"].last = found.value
+        time.sleep(1e-3)
+        return replace(found, value=how["self"].last)
+
+    fails(Altered(meets), "at the same time")
 
 
 @pytest.mark.parametrize("error", [1e-3, -0.01])

@@ -21,8 +21,8 @@ namespace widemargin::grid {
 
 class Chain {
  public:
-  // `start` is any point, or empty.
-  Chain(const float* kernel, std::size_t n, std::span<const Link> links, std::span<const double> start, const StopRule& stop, Watch& watch)
+  // `start` is any point, with its gradient if that is known; or empty.
+  Chain(const float* kernel, std::size_t n, std::span<const Link> links, const Start& start, const StopRule& stop, Watch& watch)
       : n_(n), sequence_(links, watch), start_(start), stop_(stop), watch_(watch), patience_(watch, true), solver_(kernel, n, Tuning{}, patience_) {}
 
   // Solves the next links, as a sequence does.
@@ -60,9 +60,9 @@ class Chain {
     return solution;
   }
 
-  void start_from(const Link& link, std::span<const double> start, DualState& state) {
+  void start_from(const Link& link, const Start& start, DualState& state) {
     solver_.set_ridge(link.ridge);
-    if (!start.empty()) return start_from_point(link, {start.begin(), start.end()}, state);
+    if (!start.alpha.empty()) return start_from_point(link, start, state);
     std::vector<double> alpha(n_, 0.0);
     stretch(link.problem, alpha);
     make_feasible(state, link.problem.total, alpha);
@@ -77,10 +77,15 @@ class Chain {
     place(state, alpha, std::vector<double>(n_, 0.0));
   }
 
-  // Any point: moved into the box, then onto the sums by the gradient it has there.
-  void start_from_point(const Link& link, std::vector<double> alpha, DualState& state) {
-    for (std::size_t p = 0; p < n_; ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
-    place(state, alpha, std::vector<double>(n_, 0.0));
+  // Any point: moved into the box, then onto the sums by the gradient it has there, or had before if that is known.
+  void start_from_point(const Link& link, const Start& start, DualState& state) {
+    std::vector<double> alpha(start.alpha.begin(), start.alpha.end());
+    if (start.gradient.empty()) {
+      for (std::size_t p = 0; p < n_; ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
+      place(state, alpha, std::vector<double>(n_, 0.0));
+    } else {
+      for (std::size_t p = 0; p < n_; ++p) state.gradient[p] = start.gradient[p] + (state.linear[p] - link.problem.linear[p]);
+    }
     const std::vector<double> from = alpha;
     make_feasible_by_gradient(state, link.problem.total, alpha);
     place(state, alpha, from);
@@ -136,7 +141,7 @@ class Chain {
   std::size_t n_;
   double stretched_ = 1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
   Sequence sequence_;
-  std::span<const double> start_;
+  Start start_;
   StopRule stop_;
   Watch& watch_;
   Patience patience_;

@@ -12,15 +12,15 @@ namespace widemargin::grid {
 
 class RowChain {
  public:
-  // `start` is any point, or empty.
-  RowChain(const RowSource& source, std::vector<Id> ids, std::span<const Link> links, std::span<const double> start, const Options& options, const StopRule& stop,
+  // `start` is any point, with its gradient if that is known; or empty.
+  RowChain(const RowSource& source, std::vector<Id> ids, std::span<const Link> links, const Start& start, const Options& options, const StopRule& stop,
            ThreadTeam& team, Watch& watch)
       : source_(source), ids_(std::move(ids)), sequence_(links, watch), start_(start), options_(options), stop_(stop), team_(team), watch_(watch) {}
 
   // Solves the next links, as a sequence does.
   std::vector<LinkSolution> advance(std::size_t count, SlabPool& pool) {
     return sequence_.advance(count, [&](const Link& link, const Link* before, const LinkSolution* last) {
-      if (last == nullptr) return solve(link, {start_, {}}, pool);
+      if (last == nullptr) return solve(link, start_, pool);
       const Point from = scaled(*before, link, *last);
       return solve(link, {from.alpha, from.gradient}, pool);
     });
@@ -38,7 +38,7 @@ class RowChain {
   const RowSource& source_;
   std::vector<Id> ids_;
   Sequence sequence_;
-  std::span<const double> start_;
+  Start start_;
   Options options_;
   StopRule stop_;
   ThreadTeam& team_;

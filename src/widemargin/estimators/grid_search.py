@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.novelty import NoveltyMachine
 from widemargin.estimators.one_class_scores import RejectionScore
+from widemargin.estimators.search_calibration import provide_values, require_shared, why_alone
 from widemargin.estimators.search_costs import measure_search
 from widemargin.estimators.search_data import Found, SearchData, machine_of
 from widemargin.estimators.search_plans import require_plan, require_suitable_plan
@@ -237,10 +238,12 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         require_plan(self.plan)
 
     def _why_plain(self, params: Mapping[str, Any]) -> str | None:
-        return why_plain(self.estimator, self.param_grid, self._get_routed_params_for_fit(params).estimator.fit)
+        reason = why_plain(self.estimator, self.param_grid, self._get_routed_params_for_fit(params).estimator.fit)
+        return reason or why_alone(self.estimator, self.param_grid, self._get_scorers()[0])
 
     def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> Self:
         """Search as scikit-learn does, for a reason."""
+        require_shared(reason, self.estimator, self.param_grid)
         given = [name for name in ("max_time", "journal", "progress") if getattr(self, name) is not None]
         given += ["memory"] * (self.memory != "auto") + ["plan"] * (self.plan not in ("heuristic", "cold"))
         if given:
@@ -286,6 +289,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             self._choose(out, refit_metric)
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+                provide_values(self.best_estimator_, search, self.best_index_)
                 with tasks.refit(self.best_estimator_):
                     self._refit(X, y, fit_params)
             scorers = search.data.scoring.scorers

@@ -53,8 +53,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     ----------
     estimator : SVC, SVR or Pipeline
         The machine, alone or at the end of a pipeline. Its kernel is an object of :mod:`widemargin.kernels`, or "rbf"
-        or "poly". Steps before it are fitted to all rows once, before the search (along the path of C to the training
-        part of each split); those that learn from `y` are refused for objectives that train machines.
+        or "poly". Steps before it are fitted to all rows once, before the search, and without `y` if the objective
+        trains machines, since these may be judged by rows held out: steps that need `y` are refused then. Along the
+        path of C they are fitted to the training part of each split.
     objective : str or Objective, default="target-alignment"
         What is good. Objects of :mod:`widemargin.objectives` have options of their own.
     strategy : str or Strategy, default=None
@@ -198,8 +199,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self._check_options()
         objective = objective_of(self.objective)
         strategy = strategy_of(self.strategy, objective)
-        require_machine(self.estimator, objective)
-        require_fit(objective, strategy)
+        require_machine(self.estimator)
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
@@ -207,7 +207,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if given.others:
             raise ValueError(f"ModelSearch knows no fit parameters but weights; got {', '.join(given.others)}.")
         stop = Stop()
-        subject = subject_of(self.estimator, X, y, given, stop)
+        subject = subject_of(self.estimator, X, y, given, objective, stop)
         require_suitable(objective, subject)
         C = float(subject.machine.C)
         low, high = C_RANGE
@@ -220,6 +220,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
                 f"There is nothing to search: the kernel {subject.kernel!r} has no free parameters here, and C={C!r} "
                 "is not to be chosen."
             )
+        if axes:
+            require_fit(strategy, objective, subject, len(axes))
         splits = None
         if prices is not None:
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))

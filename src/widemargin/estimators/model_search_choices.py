@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from widemargin import objectives
+from widemargin.estimators.model_search_task import Subject
+from widemargin.kernels.rows import take
 from widemargin.objectives import Objective
-from widemargin.search import strategies
-from widemargin.search.strategies import Strategy
+from widemargin.search.strategies import Strategy, strategy_named, why_not
 
 
 def objective_of(given: Any) -> Objective:
@@ -18,43 +22,45 @@ def objective_of(given: Any) -> Objective:
     >>> objective_of("polarization").greater_is_better
     True
     """
-    found: Objective = _of("objective", given, Objective, objectives)
-    return found
+    if isinstance(given, Objective):
+        return given
+    classes = [getattr(objectives, name) for name in objectives.__all__]
+    known = {one.name: one for one in classes if hasattr(one, "name") and issubclass(one, Objective)}
+    if not isinstance(given, str) or given not in known:
+        names = ", ".join(repr(name) for name in sorted(known))
+        raise ValueError(f"objective must be one of {names}, or an object with options of its own; got {given!r}.")
+    made: Objective = known[given]()
+    return made
 
 
 def strategy_of(given: Any, objective: Objective) -> Strategy:
     """Return a strategy, given as such or by its name; None is the one that suits the objective.
 
     That is iRprop+ where there is a gradient, NoisyRprop where that is random, and CMA-ES where there is none.
+
+    Examples
+    --------
+    >>> strategy_of(None, objective_of("likelihood")).name
+    'noisy-rprop'
     """
     if given is None:
         given = "cma-es" if not objective.differentiable else "rprop" if objective.deterministic else "noisy-rprop"
-    found: Strategy = _of("strategy", given, Strategy, strategies)
-    return found
+    return strategy_named(given, deterministic=objective.deterministic)
 
 
-def _of(parameter: str, given: Any, kind: Any, module: Any) -> Any:
-    if isinstance(given, kind):
-        return given
-    classes = [getattr(module, name) for name in module.__all__]
-    known = {
-        one.name: one for one in classes if isinstance(one, type) and issubclass(one, kind) and hasattr(one, "name")
-    }
-    if not isinstance(given, str) or given not in known:
-        names = ", ".join(repr(name) for name in sorted(known))
-        raise ValueError(f"{parameter} must be one of {names}, or an object with options of its own; got {given!r}.")
-    return known[given]()
+def require_fit(strategy: Strategy, objective: Objective, subject: Subject, n_dims: int) -> None:
+    """Refuse a strategy that cannot follow an objective, in the strategies' own words."""
+    higher = strategy.needs_higher and n_dims == 1 and tells_higher(objective, subject)
+    reason = why_not(strategy, objective, n_dims=n_dims, second_derivatives=higher)
+    if reason is not None:
+        raise ValueError(reason)
 
 
-def require_fit(objective: Objective, strategy: Strategy) -> None:
-    """Refuse a strategy that cannot follow an objective."""
-    if (strategy.needs_higher or strategy.needs_gradient) and not objective.differentiable:
-        raise ValueError(
-            f"strategy={strategy.name!r} follows derivatives, and objective={objective.name!r} has none; "
-            "strategy='cma-es' needs none."
-        )
-    if not objective.deterministic and not strategy.copes_with_noise:
-        raise ValueError(
-            f"objective={objective.name!r} is random, which strategy={strategy.name!r} cannot cope with; "
-            "strategy='noisy-rprop' can."
-        )
+def tells_higher(objective: Objective, subject: Subject) -> bool:
+    """Tell whether an objective knows derivatives of higher order for a kernel, from an evaluation at a few rows."""
+    task = subject.task
+    labels = task.y if task.n_classes else np.zeros(task.n_examples)
+    some = [np.flatnonzero((labels == label) & (task.weights > 0))[:2] for label in np.unique(labels)]
+    rows = np.sort(np.concatenate(some))
+    few = replace(task, X=take(task.X, rows), y=task.y[rows], weights=task.weights[rows])
+    return len(objective.bind(few).evaluate(subject.kernel, float(subject.machine.C)).higher) == 3

@@ -21,7 +21,6 @@ from widemargin.estimators.search_report import WorkReport
 from widemargin.estimators.search_results import Mask
 from widemargin.estimators.shared_search import SharedSearch
 from widemargin.estimators.splits import Rows
-from widemargin.kernels import Kernel
 from widemargin.objectives import Effort
 from widemargin.search.ranges import c_values
 from widemargin.study import EvaluationTasks, Records
@@ -187,8 +186,8 @@ def _sharing(estimator: Any) -> Any:
     if isinstance(own, Pipeline):
         own.set_params(memory=None)
     machine = machine_of(own).set_params(solver="auto", selection="auto", dtype="float32", max_time=None)
-    if isinstance(machine.kernel, Kernel):
-        machine.kernel = machine.kernel.__call__  # kernel objects have no hash, by which a search tells kernels apart
+    if hasattr(machine, "calibration"):
+        machine.set_params(calibration=None, sigmoid="slope")  # probabilities are for the machine that is chosen
     return own
 
 

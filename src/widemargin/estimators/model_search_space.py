@@ -81,7 +81,7 @@ class ParameterSpace:
         lower, upper = (
             np.array([getattr(axis, end) for axis in self.axes], dtype=np.float64) for end in ("low", "high")
         )
-        return Space(np.clip(start, lower, upper), lower, upper)
+        return Space(start, lower, upper)
 
     def at(self, point: Vector) -> tuple[Kernel, float]:
         """Return the kernel and the C that a point stands for."""
@@ -105,10 +105,10 @@ class ParameterSpace:
 
     def edges(self, point: Vector) -> dict[str, str]:
         """Name the coordinates that are at the end of their ranges."""
-        box, found = self.box(), {}
-        for place, axis in enumerate(self.axes):
-            if point[place] in (box.lower[place], box.upper[place]):
-                found[axis.name] = "smallest" if point[place] == box.lower[place] else "largest"
+        found = {}
+        for coordinate, axis in zip(point, self.axes, strict=True):
+            if not axis.low < coordinate < axis.high:
+                found[axis.name] = "smallest" if coordinate <= axis.low else "largest"
         return found
 
 

@@ -199,9 +199,10 @@ class ModelStudy:
 
     def _point(self, search: StrategySearch) -> Vector:
         """Return what the search chooses; raise an error if it has nothing to choose from."""
-        if np.isfinite(search.trace["value"]).any():
-            return search.chosen()
-        if search.trace.n_evaluations:
+        point = search.chosen()
+        if point is not None:
+            return point
+        if search.n_told:
             raise RuntimeError(
                 f"objective={self.objective.name!r} has no finite value at any of the {search.trace.n_evaluations} "
                 "points that were looked at; scale X, or begin elsewhere."
@@ -225,7 +226,6 @@ class ModelStudy:
     ) -> PricePath | None:
         """Choose C for a kernel, unless somebody asked to stop, or time is up."""
         if self.stop.reason not in (INTERRUPTED, STOPPED):
-            low, high = self.prices or (0.0, 0.0)
             label = {"stage": PATH, "kernel": fingerprint(kernel)[:16]}
             try:
                 return price_path(
@@ -233,7 +233,7 @@ class ModelStudy:
                     self.X,
                     self.y,
                     self.params,
-                    bounds=(low, high) if self.prices_given else None,
+                    bounds=self.prices if self.prices_given else None,
                     unit=self.subject.c_unit,
                     deadline=deadline,
                     part=lambda number: None if kept is None else JournalPart(kept, {**label, "round": number}),
@@ -297,13 +297,13 @@ class ModelStudy:
         part = _part(kept, BEGINNING)
         if part is None:
             return drawn
-        for number, record in enumerate(part.records):
-            wrong = what_is_wrong(record, {"seed": COUNT}, "beginnings")
-            if wrong is not None:
-                part.refuse(number, wrong)
-            return int(record["seed"])
-        part.extend([{"seed": drawn}])
-        return drawn
+        if not part.records:
+            part.extend([{"seed": drawn}])
+        kept_seed = part.records[0]
+        wrong = what_is_wrong(kept_seed, {"seed": COUNT}, "beginnings")
+        if wrong is not None:
+            part.refuse(0, wrong)
+        return int(kept_seed["seed"])
 
 
 class OnePoint(StrategyRun):

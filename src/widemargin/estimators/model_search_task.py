@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.scale import require_magnitude
@@ -59,14 +58,13 @@ def kernel_of(machine: Any) -> Kernel:
     return as_kernel(machine.kernel, gamma=gamma, coef0=float(machine.coef0), degree=int(machine.degree))
 
 
-def require_machine(estimator: Any, objective: Objective) -> None:
+def require_machine(estimator: Any) -> None:
     """Refuse what has no parameters that a model search could choose.
 
     Examples
     --------
     >>> from widemargin import NuSVC
-    >>> from widemargin.objectives import Polarization
-    >>> require_machine(NuSVC(), Polarization())
+    >>> require_machine(NuSVC())
     Traceback (most recent call last):
     ...
     TypeError: ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got NuSVC.
@@ -78,21 +76,16 @@ def require_machine(estimator: Any, objective: Objective) -> None:
             f"{type(machine).__name__}."
         )
     machine._check_parameters()
+    if getattr(machine, "calibration", None) == "from-search":
+        raise ValueError(
+            "calibration='from-search' takes the decision values that a GridSearchCV has of rows held out; with "
+            "ModelSearch pass calibration='folds'."
+        )
     kernel_of(machine)
-    if isinstance(estimator, Pipeline) and objective.needs_machine:
-        for name, step in estimator.steps[:-1]:
-            if hasattr(step, "fit") and get_tags(step).target_tags.required:
-                raise ValueError(
-                    f"The step {name!r} learns from y, and would have seen the labels of rows that "
-                    f"objective={objective.name!r} may hold out, since steps before the machine are fitted once, to "
-                    "all rows; transform X before the search, or choose an objective without machines."
-                )
 
 
-def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, stop: Stop) -> Subject:
+def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective, stop: Stop) -> Subject:
     """Check examples, targets and weights as a fit does; put the machine's kernel where the search begins.
-
-    Steps before the machine are fitted to all rows, once.
 
     Parameters
     ----------
@@ -100,11 +93,12 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, stop: Stop)
     X, y
         As they were given.
     given : FitParameters
+    objective : Objective
     stop : Stop
         Ends what is computed for the task.
     """
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
-        X = clone(estimator)[:-1].fit_transform(X, y, **given.of_steps)
+        X = _behind_steps(clone(estimator)[:-1], X, y, given.of_steps, objective)
     machine = clone(machine_of(estimator))
     X, targets, weights = machine._check_training_data(X, y, given.weights)
     if count(X) < 2:
@@ -133,6 +127,20 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, stop: Stop)
     )
     # Numbers s times as large have the same machine, times s, for a C s times as large, unless slack is squared.
     return Subject(machine, task, kernel, 1.0 if task.squared else unit)
+
+
+def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
+    """Fit the steps before the machine to all rows; without y, if the objective may hold rows out."""
+    if not objective.needs_machine:
+        return steps.fit_transform(X, y, **own)
+    try:
+        return clone(steps).fit_transform(X, None, **own)
+    except Exception as error:
+        steps.fit_transform(X, y, **own)  # what has nothing to do with y is told as it is
+        raise ValueError(
+            f"Steps before the machine learn from y, and would have seen the labels of rows that objective="
+            f"{objective.name!r} may hold out; transform X before the search, or choose an objective without machines."
+        ) from error
 
 
 def require_suitable(objective: Objective, subject: Subject) -> None:

@@ -98,6 +98,9 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
     if isinstance(machine, PairwiseClassifier):
         description["classes"] = _describe_labels(machine.classes_)
         arrays["class_weight"] = machine.class_weight_
+        description["calibrated"] = hasattr(machine, "sigmoids_")
+        if description["calibrated"]:
+            arrays["sigmoids"] = machine.sigmoids_
     for number in _NUMBERS.get(name, ()):
         attribute = number.rstrip("?")
         description[attribute.strip("_")] = to_json(getattr(machine, attribute), attribute)
@@ -132,6 +135,8 @@ def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelM
     machine._takes_objects = False
     if isinstance(machine, SVC):
         machine._fitted_scheme = machine.multi_class
+        if "calibrated" in step.values and step.flag("calibrated"):  # files of older versions say nothing
+            machine.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", _DOUBLE, (functions, 2)), step)
     _restore_report(machine, step, functions)
     for number in _NUMBERS.get(name, ()):
         attribute, key = number.rstrip("?"), number.strip("_?")
@@ -307,6 +312,12 @@ def _restore_vectors(archive: ModelArchive, step: Fields, prefix: str, precomput
     if stored and (indices.min() < 0 or indices.max() >= shape[1]):
         raise ModelFileError(f"array {prefix}vectors_indices holds a column outside of the {shape[1]} features.")
     return _CONTAINERS[kind]((data, indices, begins), shape=shape)
+
+
+def _restore_sigmoids(sigmoids: NDArray[np.float64], step: Fields) -> NDArray[np.float64]:
+    if (sigmoids[:, 0] < 0).any():
+        raise ModelFileError(f"array sigmoids of {step.where} holds a slope below 0.")
+    return sigmoids
 
 
 def _restore_report(machine: Any, step: Fields, functions: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,24 @@ from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count
 from widemargin.machines.classifier import Pair, PairSolution, Votes, gather_votes, rescaled
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a fit has come to: checked examples with their kernel rows, classes and weights; bounds, and machines."""
+
+    X: Any
+    rows: RowSource
+    labels: NDArray[np.intp]
+    weights: Vector
+    bounds: Vector
+    machines: list[PairSolution]
+    options: SolverOptions
+    began: float
+
+    def elapsed(self) -> float:
+        """Return the seconds since the fit began."""
+        return time.perf_counter() - self.began
 
 
 class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  # type: ignore[misc]
@@ -54,24 +73,28 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
         """
         began = time.perf_counter()
         self._check_parameters()
+        self._require_out_of_fold()
         X, labels, weights = self._check_training_data(X, y, sample_weight)
         n = count(X)
         self.class_weight_ = self._class_factors(labels, weights)
         bounds = self._bounds(labels, weights * self.class_weight_[labels])
         kernel = self._checked_kernel(X, weights)
-        machines = self._solve(
-            self._row_source(X, kernel),
-            labels,
-            bounds,
-            stop=self._stop_rule(n, time.perf_counter() - began),
-            options=self._solver_options(n),
-        )
+        rows, options = self._row_source(X, kernel), self._solver_options(n)
+        stop = self._stop_rule(n, time.perf_counter() - began)
+        machines = self._solve(rows, labels, bounds, stop=stop, options=options)
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, self._starting_points(machines, bounds))
         self._keep_pairs(X, labels, kernel, machines)
+        self._calibrate(Trained(X, rows, labels, weights, bounds, machines, options, began))
         self._tell()
         self._warn_of_missing_margins(machines)
         return self
+
+    def _require_out_of_fold(self) -> None:
+        """Refuse to fit if what probabilities are to be made from is missing."""
+
+    def _calibrate(self, trained: Trained) -> None:
+        """Prepare for probabilities, if there are to be any."""
 
     @abstractmethod
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:

@@ -75,6 +75,15 @@ class SharedSearch:
         """Let what is computed for all units, whatever the share of each, end at a moment, if it is not done then."""
         self._examples.until = Until(moment, self._signal)
 
+    def renew(self) -> None:
+        """Let go of what was computed, and forget that somebody asked to stop."""
+        self._signal = _core.StopSignal()
+        self._examples = SearchExamples(self.data, self.candidates, Until(signal=self._signal))
+
+    def split(self, number: int) -> SplitMachines:
+        """Return the machines of a split."""
+        return self._examples.of_split(number)
+
     def units(self) -> list[Unit]:
         """List the units, those that share examples or a kernel side by side.
 

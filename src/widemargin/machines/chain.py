@@ -55,13 +55,15 @@ class Link:
 class Chain:
     """Problems over the same examples, `ids` of the kernel (all of them if not given), and where to start.
 
-    With `any_sum` the variables need not sum to anything, as in machines without an intercept.
+    With `any_sum` the variables need not sum to anything, as in machines without an intercept. `start_gradient` is
+    y - K start in the first problem, if that is known; it saves its computation.
     """
 
     links: tuple[Link, ...]
     ids: Ids | None = None
     start: Vector | None = None
     any_sum: bool = False
+    start_gradient: Vector | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,11 @@ def _as_ids(ids: NDArray[Any] | None) -> Ids | None:
 
 
 def _links_and_start(chain: Chain) -> tuple[list[_core.Task], Vector | None]:
-    links = [as_task(link.problem, ridge=link.ridge) for link in chain.links]
+    gradients = [chain.start_gradient, *[None] * (len(chain.links) - 1)]
+    links = [
+        as_task(link.problem, start_gradient=gradient, ridge=link.ridge)
+        for link, gradient in zip(chain.links, gradients, strict=True)
+    ]
     return links, None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64)
 
 
@@ -206,7 +212,8 @@ def _with_spare(chain: Chain) -> Chain:
         )
         links.append(Link(wider, None if link.ridge is None else np.append(link.ridge, 0.0)))
     start = None if chain.start is None else np.append(chain.start, -chain.start.sum())
-    return Chain(tuple(links), start=start)
+    gradient = None if chain.start_gradient is None else np.append(chain.start_gradient, 0.0)
+    return Chain(tuple(links), start=start, start_gradient=gradient)
 
 
 def _without_spare(one: LinkSolution) -> LinkSolution:

@@ -119,15 +119,6 @@ def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) 
     ]
 
 
-def problems_and_sharing(
-    labels: NDArray[np.intp], n_classes: int, weights: Vector, problems: Sequence[PairExamples] | None
-) -> tuple[Sequence[PairExamples], NDArray[np.intp]]:
-    """Return the problems given, or those of all pairs; and groups of examples whose kernel values problems share."""
-    if problems is None:
-        return pairs_of_classes(labels, n_classes, weights), labels
-    return problems, np.zeros_like(labels)
-
-
 def share_class_rows(
     rows: RowSource, labels: NDArray[np.intp], n_pairs: int, options: SolverOptions
 ) -> tuple[RowSource, SolverOptions]:
@@ -215,12 +206,12 @@ def solve_pairs(
     fit_intercept : bool, default=True
         Whether decision functions have a constant; without it their intercept is 0.
     problems : sequence of PairExamples, optional
-        Other problems than the pairs of classes; they share all kernel values.
+        Other problems than the pairs of classes.
     """
     began = time.perf_counter()
     hard = bool(np.isinf(bounds).any())
     formulation = _Formulation(len(labels), squared and not hard, fit_intercept)
-    pairs, sharing = problems_and_sharing(labels, n_classes, bounds, problems)
+    pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
     own_starts = [None if starts is None or p.pair not in starts else starts[p.pair][p.ids] for p in pairs]
     if hard:
         # One deadline for all pairs and all their steps, as in `solve_all`.
@@ -230,7 +221,8 @@ def solve_pairs(
             _solve_hard(examples, bounds[examples.ids], formulation, diagonal, source, start, stop, options, deadline)
             for examples, start in zip(pairs, own_starts, strict=True)
         ]
-    rows, options = share_class_rows(rows, sharing, len(pairs), options)
+    if problems is None:
+        rows, options = share_class_rows(rows, labels, len(pairs), options)
     subproblems = [formulation.subproblem(p, bounds[p.ids], s) for p, s in zip(pairs, own_starts, strict=True)]
     solutions = solve_all(subproblems, formulation.rows(rows, bounds), stop=stop, options=options)
     return [PairSolution(p.pair, p.ids, formulation.of_examples(one)) for p, one in zip(pairs, solutions, strict=True)]

@@ -47,6 +47,7 @@ class LeftOut:
 
 
 def leave_one_out(
+    K: Matrix,
     sensitivity: Sensitivity,
     train: Callable[[PairProblem, Vector], Machine],
     *,
@@ -58,6 +59,8 @@ def leave_one_out(
 
     Parameters
     ----------
+    K : ndarray of shape (n, n)
+        Kernel values in float64.
     sensitivity : Sensitivity
         Of the machine trained on all examples.
     train : callable
@@ -73,7 +76,7 @@ def leave_one_out(
     ridge = np.zeros(len(machine.alpha)) if problem.ridge is None else np.where(problem.bounds > 0, problem.ridge, 0.0)
     limits = np.where(problem.bounds > 0, np.inf, 0.0) if problem.squared else problem.bounds
     found = _core.leave_one_out(
-        np.ascontiguousarray(sensitivity.K),
+        np.ascontiguousarray(K),
         problem.signs,
         limits,
         ridge,
@@ -97,10 +100,10 @@ def leave_one_out(
         if found.found[number]:
             if keep:
                 alpha, b = alphas[number], float(found.intercepts[number])
-                machines.append(_without(sensitivity.K, problem, int(p), alpha, b, machine))
+                machines.append(_without(K, problem, int(p), alpha, b, machine))
             continue
         begun = np.where(np.arange(len(values)) == p, 0.0, machine.alpha)
-        one = Sensitivity(sensitivity.K, train(problem.held_out(np.array([p])), begun)).machine
+        one = Sensitivity(K, train(problem.held_out(np.array([p])), begun)).machine
         values[p] = one.values[p]
         trained, iterations = trained + 1, iterations + one.outcome.iterations
         if keep:

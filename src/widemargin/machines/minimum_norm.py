@@ -24,7 +24,7 @@ from widemargin.machines.classifier import (
     Pair,
     PairExamples,
     PairSolution,
-    problems_and_sharing,
+    pairs_of_classes,
     remaining,
     ridge_of,
     share_class_rows,
@@ -131,13 +131,13 @@ def solve_minimum_norm_pairs(
     starts : mapping from pair to ndarray, optional
         Signed dual variables over all examples.
     problems : sequence of PairExamples, optional
-        Other problems than the pairs of classes; they share all kernel values.
+        Other problems than the pairs of classes.
     """
     began = time.perf_counter()
-    pairs, sharing = problems_and_sharing(labels, n_classes, bounds, problems)
+    pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
     hard = bool(np.isinf(bounds).any())
-    if not hard:
-        rows, options = share_class_rows(rows, sharing, len(pairs), options)
+    if not hard and problems is None:
+        rows, options = share_class_rows(rows, labels, len(pairs), options)
     diagonal, ridge = rows.diagonal(), ridge_of(bounds)
     weights = [
         starting_weights(p.signs, None if starts is None or p.pair not in starts else starts[p.pair][p.ids], own)

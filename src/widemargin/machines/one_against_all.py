@@ -1,17 +1,35 @@
 """A machine for each class that separates it from all others.
 
 The problems are those of :mod:`widemargin.machines.classifier`, with label +1 for a class and -1 for every other
-example; all of them are over the same examples, and share their kernel values. k problems of n examples stand against
-the k (k - 1) / 2 pairs, of 2 n / k examples each.
+example. k problems of n examples stand against the k (k - 1) / 2 pairs, of 2 n / k examples each; all of them are over
+the same examples, and share their kernel values.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.machines.classifier import OTHERS, PairExamples, PairSolution, Votes, sorted_by_class
-from widemargin.machines.dual import Vector
+from widemargin import _core
+from widemargin._runtime import cache_bytes, single_threaded_blas
+from widemargin.kernels import RowSource
+from widemargin.machines.classifier import (
+    OTHERS,
+    PairExamples,
+    PairSolution,
+    Votes,
+    remaining,
+    share_class_rows,
+    sorted_by_class,
+)
+from widemargin.machines.dual import SolverOptions, StopRule, Vector
+
+#: Trains the machines of some problems.
+Solves = Callable[[RowSource, Sequence[PairExamples], StopRule, SolverOptions], list[PairSolution]]
 
 #: Decision value of a class without examples.
 ABSENT = -1.0
@@ -33,6 +51,66 @@ def classes_against_all(labels: NDArray[np.intp], n_classes: int, weights: Vecto
         for c in range(n_classes)
         if 0 < np.count_nonzero(own == c) < len(ids)
     ]
+
+
+def solve_against_all(
+    solve: Solves,
+    rows: RowSource,
+    problems: Sequence[PairExamples],
+    *,
+    stop: StopRule,
+    options: SolverOptions,
+) -> list[PairSolution]:
+    """Train the machines of all classes; what one of them needs of the kernel, the others need not compute again.
+
+    The first machine is trained alone. If the others together can be expected to need more kernel values than there
+    are, as they do unless support vectors are few, all of these are computed once, if they fit into the cache. Values
+    that somebody else computes, when called, are kept as they come.
+
+    Parameters
+    ----------
+    solve : callable (rows, problems, stop, options) -> list of PairSolution
+    rows : RowSource
+        Kernel rows of all examples.
+    problems : sequence of PairExamples
+        Of :func:`classes_against_all`.
+    stop : StopRule
+        `max_seconds` for all of them together.
+    options : SolverOptions
+    """
+    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+    if not rows.of_examples:
+        shared, options = share_class_rows(rows, np.zeros(rows.size, dtype=np.intp), len(problems), options)
+        return solve(shared, problems, stop, options)
+    found = solve(rows, problems[:1], stop, options)
+    expected = sum(int(np.count_nonzero(one.solution.alpha)) for one in found) * (len(problems) - 1)
+    matrix = None
+    if 2 * expected > rows.size:
+        matrix = _float32_matrix(rows, options, remaining(stop, 0, deadline))
+    if matrix is not None:
+        rows = _core.matrix_backed_source(rows, matrix)
+    others = solve(rows, problems[1:], remaining(stop, 0, deadline), options)
+    # The first of them pays for the matrix, every entry of which counts.
+    return [*found, *(_charged(one, matrix.size if one is others[0] and matrix is not None else 0) for one in others)]
+
+
+def _float32_matrix(rows: RowSource, options: SolverOptions, stop: StopRule) -> NDArray[np.float32] | None:
+    """Compute the kernel matrix, if it fits into the cache and time suffices for it."""
+    allowed = options.cache_bytes or cache_bytes("auto", rows.size, options.dtype)
+    if 4 * rows.size**2 > allowed or options.dtype != "float32":
+        return None
+    try:
+        with single_threaded_blas():
+            limit = 1e10 if stop.max_seconds is None else stop.max_seconds
+            return np.asarray(_core.kernel_matrix_float32(rows, None, options.n_threads, limit))
+    except _core.StoppedError:
+        return None  # time is up, as the machines will say themselves
+
+
+def _charged(machine: PairSolution, kernel_evaluations: int) -> PairSolution:
+    took = machine.outcome
+    outcome = replace(took, kernel_evaluations=took.kernel_evaluations + kernel_evaluations)
+    return replace(machine, solution=replace(machine.solution, outcome=outcome))
 
 
 def gather_against_all(machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int) -> Votes:

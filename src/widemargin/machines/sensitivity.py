@@ -32,6 +32,7 @@ from widemargin.machines.free_system import FreeSystem
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Single = NDArray[np.float32]
+Ids = NDArray[np.intp]
 
 
 #: How often variables that left their boxes may be put back to them.
@@ -149,6 +150,46 @@ def _settled(alpha: Vector, limits: Vector) -> Vector:
     return np.where(size <= little, 0.0, np.where(at_bound, np.sign(alpha) * np.where(at_bound, limits, 0.0), alpha))
 
 
+#: Gives kernel values in float64 between some examples and others, by their numbers.
+Evaluate = Callable[[Ids, Ids], Matrix]
+
+
+class KernelPart:
+    """Kernel values between some examples and some others, to be found by the examples' numbers.
+
+    Examples
+    --------
+    >>> part = KernelPart(np.array([[7.0, 8.0]]), np.array([3]), np.array([0, 5]), 6)
+    >>> part.block(np.array([3]), np.array([5])).tolist()
+    [[8.0]]
+    """
+
+    def __init__(self, values: Matrix, rows: Ids, columns: Ids, n: int) -> None:
+        self._values, self._columns = values, columns
+        self._row_of, self._column_of = np.full((2, n), -1)
+        self._row_of[rows], self._column_of[columns] = np.arange(len(rows)), np.arange(len(columns))
+
+    def block(self, rows: Ids, columns: Ids) -> Matrix:
+        """Values between given examples; not to be written to."""
+        at_rows, at_columns = self._row_of[rows], self._column_of[columns]
+        whole_rows, whole_columns = _counts_up(at_rows, len(self._values)), _counts_up(at_columns, len(self._columns))
+        if whole_rows and whole_columns:
+            return self._values
+        if whole_columns:
+            return np.asarray(self._values[at_rows])
+        return np.asarray(self._values[:, at_columns] if whole_rows else self._values[np.ix_(at_rows, at_columns)])
+
+    def apply(self, rows: Ids, coefficients: Vector) -> Vector:
+        """Sum of coefficients (one an example, 0 but for those whose values are here) times values, for each row."""
+        at_rows, own = self._row_of[rows], coefficients[self._columns]
+        values = self._values if _counts_up(at_rows, len(self._values)) else self._values[at_rows]
+        return np.asarray(values @ own)
+
+
+def _counts_up(places: Ids, n: int) -> bool:
+    return len(places) == n and bool((places == np.arange(n)).all())
+
+
 class Sensitivity:
     """A machine with the factorised system of its free variables.
 
@@ -157,15 +198,28 @@ class Sensitivity:
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Kernel values in float64.
+    K : ndarray of shape (n, n) or callable
+        Kernel values in float64, all of them, or a function that gives those between some examples and others.
     machine : Machine
+    rows : ndarray of int, optional
+        Examples whose values matter; all of them if not given. Values of others stay those of training.
     exact : bool, default=False
-        Whether it already is.
+        Whether the machine already is.
+
+    Attributes
+    ----------
+    machine : Machine
+    free, bounded : ndarray of int
+        Its free and its bounded support vectors.
+    kept : ndarray of int
+        The free ones that were solved for.
+    system : FreeSystem
+    kernel : KernelPart
+        Kernel values of `rows` and free examples with support vectors.
     """
 
-    def __init__(self, K: Matrix, machine: Machine, *, exact: bool = False) -> None:
-        self.K = K
+    def __init__(self, K: Matrix | Evaluate, machine: Machine, *, rows: Ids | None = None, exact: bool = False) -> None:
+        self._rows, self.kernel = _part(K, machine, rows)
         if exact:
             self._factorise(machine)
             self.machine = machine
@@ -186,7 +240,7 @@ class Sensitivity:
         problem = machine.problem
         self.free, self.bounded = machine.free, machine.bounded
         self._ridge = None if problem.ridge is None else problem.ridge[self.free]
-        among = self.K[np.ix_(self.free, self.free)]
+        among = self.kernel.block(self.free, self.free)
         self.system = FreeSystem.factorised(among, self._ridge, bordered=problem.fit_intercept)
         self.kept = self.free[self.system.kept]
         self._limits = _limiting(machine) if problem.fit_intercept and not len(self.free) else None
@@ -195,16 +249,18 @@ class Sensitivity:
         """Solve for the free variables on the sets that were found [section 9.3.1]."""
         problem, alpha, b = machine.problem, machine.alpha.copy(), machine.intercept
         if len(self.kept):
-            held = np.setdiff1d(machine.support, self.kept)
-            right = problem.signs[self.free] - self.K[np.ix_(self.free, held)] @ alpha[held]
-            found, last = self.system.solve(right, -float(alpha[held].sum()))
+            held = alpha.copy()
+            held[self.kept] = 0.0
+            right = problem.signs[self.free] - self.kernel.apply(self.free, held)
+            found, last = self.system.solve(right, -float(held.sum()))
             alpha[self.kept] = found[self.system.kept]
             b = float(last) if problem.fit_intercept else 0.0
-        support = np.flatnonzero(alpha)
-        values = self.K[:, support] @ alpha[support]
+        values = machine.values.copy()
+        values[self._rows] = self.kernel.apply(self._rows, alpha)
         if self._limits is not None:
             b = float(np.mean(problem.signs[self._limits] - values[self._limits]))
-        return Machine(problem, alpha, b, values + b, machine.outcome)
+        values[self._rows] += b
+        return Machine(problem, alpha, b, values, machine.outcome)
 
     def _outside(self, exact: Machine) -> NDArray[np.intp]:
         """Return the free variables that left their boxes: training had not told them from those at a bound."""
@@ -224,7 +280,7 @@ class Sensitivity:
         """
         machine, problem = self.machine, self.machine.problem
         rows = np.flatnonzero(of_values)
-        right = self.K[np.ix_(self.free, rows)] @ of_values[rows]
+        right = of_values[rows] @ self.kernel.block(rows, self.free)
         if of_coefficients is not None:
             right = right + of_coefficients[self.free]
         q, r = self.system.solve(right, float(of_values.sum()))
@@ -232,17 +288,17 @@ class Sensitivity:
         left[self.free] -= q
         if self._limits is not None:
             # Without a free variable the intercept lies halfway between two examples that limit it.
-            left[self._limits] -= 0.5 * float(of_values.sum())
+            left[self._limits] -= float(of_values.sum()) / len(self._limits)
         if problem.squared:
             assert self._ridge is not None
             return Adjoint(left, machine.alpha, float(np.sum(q * self._ridge * machine.alpha[self.free])))
-        growing = machine.alpha[self.bounded]  # C da_g/dC
-        taken = np.flatnonzero(left)
-        slope = float(left[taken] @ (self.K[np.ix_(taken, self.bounded)] @ growing))
+        growing = np.zeros(len(left))  # C da/dC, while free variables stay
+        growing[self.bounded] = machine.alpha[self.bounded]
+        slope = float(left[self._rows] @ self.kernel.apply(self._rows, growing))
         if problem.fit_intercept and self._limits is None:
             slope -= float(r) * float(growing.sum())
         if of_coefficients is not None:
-            slope += float(of_coefficients[self.bounded] @ growing)
+            slope += float(of_coefficients @ growing)
         return Adjoint(left, machine.alpha, slope)
 
 
@@ -254,10 +310,25 @@ class Adjoint:
     right: Vector
     c_slope: float
 
-    def contracted(self, pull_back: Callable[[Matrix, NDArray[np.intp], NDArray[np.intp]], Vector]) -> Vector:
-        """Hand the weights to a kernel: ``pull_back(W, rows, columns)`` for the rows and columns where W is not 0."""
+    @property
+    def weights(self) -> tuple[Matrix, Ids, Ids]:
+        """The weight matrix W of <W, dK/dtheta> where it is not 0, with its rows and columns."""
         rows, columns = np.flatnonzero(self.left), np.flatnonzero(self.right)
-        return pull_back(np.outer(self.left[rows], self.right[columns]), rows, columns)
+        return np.outer(self.left[rows], self.right[columns]), rows, columns
+
+
+def _part(K: Matrix | Evaluate, machine: Machine, rows: Ids | None) -> tuple[Ids, KernelPart]:
+    """Return the examples whose values will be known, and their kernel values with the support vectors."""
+    n, everything = len(machine.alpha), np.arange(len(machine.alpha))
+    if isinstance(K, np.ndarray):
+        return everything, KernelPart(K, everything, everything, n)
+    wanted = np.zeros(n, dtype=bool)
+    wanted[everything if rows is None else rows] = True
+    wanted[machine.free] = True
+    if machine.problem.fit_intercept:
+        wanted[_limiting(machine)] = True  # in case that no free variable is left
+    known = np.flatnonzero(wanted)
+    return known, KernelPart(K(known, machine.support), known, machine.support, n)
 
 
 def _put_back(machine: Machine, exact: Machine, outside: NDArray[np.intp]) -> Machine:
@@ -273,10 +344,11 @@ def _limiting(machine: Machine) -> NDArray[np.intp]:
     problem = machine.problem
     slope = problem.signs - (machine.values - machine.intercept)  # what the intercept would have to be
     taking_part = problem.bounds > 0
-    at_top = np.isin(np.arange(len(slope)), machine.bounded)
+    at_top = np.zeros(len(slope), dtype=bool)
+    at_top[machine.bounded] = True
     # Positive examples at 0 and negative ones at their bound ask for a larger intercept, the others for a smaller one.
     from_below = taking_part & ((problem.signs > 0) != at_top)
     from_above = taking_part & ((problem.signs > 0) == at_top)
-    lowest = np.flatnonzero(from_below)[np.argmax(slope[from_below])]
-    highest = np.flatnonzero(from_above)[np.argmin(slope[from_above])]
-    return np.array([lowest, highest])
+    lowest = np.flatnonzero(from_below)[np.argsort(-slope[from_below])[:1]]
+    highest = np.flatnonzero(from_above)[np.argsort(slope[from_above])[:1]]
+    return np.concatenate([lowest, highest])

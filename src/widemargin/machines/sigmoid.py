@@ -8,7 +8,9 @@ weights w_n:
 
   sum_{m_n > 0} w_n m_n / (1 + exp(s m_n)) = sum_{m_n < 0} w_n |m_n| / (1 + exp(s m_n));
 
-* slope and offset, with targets pulled off 0 and 1 by Bayes' rule for a flat prior [Platt1999, section 2.2].
+* slope and offset, for targets t_n that Bayes' rule with a flat prior has pulled off 0 and 1: (N_+ + 1) / (N_+ + 2) for
+  the N_+ positive examples, 1 / (N_- + 2) for the N_- negative ones [Platt1999]. With z_n = s f_n + r,
+  F(s, r) = sum_n w_n (log(1 + exp(-z_n)) + (1 - t_n) z_n) is convex [Lin2007, Algorithm 1].
 
 Both keep s >= 0: a larger value never means a smaller probability. Thesis and Platt write the exponent with the other
 sign. A fit costs O(n) per Newton step, and a handful of steps.
@@ -31,6 +33,15 @@ LARGEST_SLOPE = 100.0
 SLOPE_PRECISION = 1e-9
 
 MOST_STEPS = 100
+
+#: Added to the diagonal of second derivatives, so that they can be inverted [Lin2007, Algorithm 1].
+LEAST_CURVATURE = 1e-12
+
+#: What a step must gain, as a share of what its slope promises, and the shortest one tried [Lin2007, Algorithm 1].
+SUFFICIENT_GAIN, SHORTEST_STEP = 1e-4, 1e-10
+
+#: A step that promises to gain less than this, relative to the cost, is the last one: the next would gain its square.
+LEAST_GAIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -126,3 +137,111 @@ def _best_slope(margins: Vector, weights: Vector, largest: float) -> float:
             return proposal
         slope = proposal if low < proposal < high else 0.5 * (low + high)
     return slope
+
+
+def slope_for_no_error(values: Vector, weights: Vector | None = None) -> float:
+    """Return the slope whose claims are as bold as N examples without a single error admit.
+
+    By the rule of succession the next example is wrong with probability 1 / (N + 2) then; a steeper sigmoid would claim
+    less, on average over these examples. Examples whose value is 0 say nothing and do not count.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Decision values.
+    weights : ndarray of shape (n,), optional
+        How often each example counts; once if not given.
+
+    Examples
+    --------
+    >>> slope = slope_for_no_error(np.array([1.0, -1.0, 1.0, 1.0]))
+    >>> float(expit(-slope).round(4))
+    0.1667
+    """
+    sizes = np.abs(values)
+    counts = np.where(sizes > 0.0, 1.0 if weights is None else weights, 0.0)
+    total, scale = float(counts.sum()), float(sizes[counts > 0.0].max(initial=0.0))
+    if not scale > 0.0:
+        return 0.0
+    wanted, sizes = total / (total + 2.0), sizes / scale
+    low, high = 0.0, 1.0
+    while counts @ expit(-high * sizes) > wanted:
+        low, high = high, 2.0 * high
+    slope = low
+    # The claimed number of errors falls and is convex in the slope: from the left, Newton's method never overshoots.
+    for _ in range(MOST_STEPS):
+        doubt = expit(-slope * sizes)
+        step = float(counts @ doubt - wanted) / float(counts @ (sizes * doubt * (1.0 - doubt)))
+        slope += step
+        if abs(step) <= SLOPE_PRECISION * slope:
+            break
+    return slope / scale
+
+
+def fit_platt(values: Vector, signs: Vector, weights: Vector | None = None) -> Sigmoid:
+    """Find slope and offset for Platt's targets, by Newton's method with backtracking [Lin2007, Algorithm 1].
+
+    Where larger values would mean smaller probabilities the slope is 0, and the offset that of the best constant.
+
+    Parameters
+    ----------
+    values, signs, weights
+        As in :func:`fit_slope`.
+
+    Examples
+    --------
+    >>> found = fit_platt(np.array([-2.0, -1.0, 0.5, 1.0, 2.0]), np.array([-1.0, 1.0, -1.0, 1.0, 1.0]))
+    >>> round(found.slope, 4), round(found.offset, 4)
+    (0.3889, 0.3057)
+    >>> fit_platt(np.array([-1.0, 1.0]), np.array([-1.0, 1.0])).probabilities(np.array([1.0])).round(4).tolist()
+    [0.6667]
+    """
+    counts = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+    positive = np.asarray(signs) > 0.0
+    n_positive, n_negative = float(counts[positive].sum()), float(counts[~positive].sum())
+    targets = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0))
+    scale = float(np.abs(values[counts > 0.0]).max(initial=0.0))
+    slope, offset = 0.0, 0.0
+    if scale > 0.0:
+        # [Lin2007] starts here: at the frequencies of the classes.
+        begin = np.array([0.0, np.log((n_positive + 1.0) / (n_negative + 1.0))])
+        slope, offset = _best_line(values / scale, targets, counts, begin)
+        slope /= scale
+    if not slope > 0.0:
+        slope, offset = 0.0, _log_odds(float(counts @ targets), float(counts @ (1.0 - targets)))
+    lines = slope * values + offset
+    return Sigmoid(slope, offset, -float(counts @ (np.logaddexp(0.0, -lines) + (1.0 - targets) * lines)))
+
+
+def _log_odds(positive: float, negative: float) -> float:
+    return float(np.log(positive / negative)) if positive > 0.0 and negative > 0.0 else 0.0
+
+
+def _best_line(values: Vector, targets: Vector, weights: Vector, begin: Vector) -> tuple[float, float]:
+    """Minimise F over slope and offset, for values of size at most 1."""
+    features = np.stack([values, np.ones(len(values))])
+
+    def cost(line: Vector) -> float:
+        z = line @ features
+        return float(weights @ (np.logaddexp(0.0, -z) + (1.0 - targets) * z))
+
+    line, least = begin, cost(begin)
+    for _ in range(MOST_STEPS):
+        p = expit(line @ features)
+        gradient = features @ (weights * (p - targets))
+        curvature = (features * (weights * p * (1.0 - p))) @ features.T + LEAST_CURVATURE * np.eye(2)
+        direction = -np.linalg.solve(curvature, gradient)
+        promised, length = float(gradient @ direction), 1.0
+        if -promised <= LEAST_GAIN * (1.0 + least):
+            line = line + direction
+            break
+        while length >= SHORTEST_STEP:
+            proposal = line + length * direction
+            now = cost(proposal)
+            if now < least + SUFFICIENT_GAIN * length * promised:
+                line, least = proposal, now
+                break
+            length *= 0.5
+        else:  # rounding has the last word
+            break
+    return float(line[0]), float(line[1])

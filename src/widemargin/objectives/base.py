@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -87,7 +88,7 @@ class Task:
         """Whether slack counts by its square."""
         return self.loss.startswith("squared")
 
-    @property
+    @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of classes that both have examples of weight above 0.
 

@@ -42,9 +42,9 @@ class ClassDistance(Objective):
 
     Kernels of one scale, :math:`k = \exp(-p D)` with D free of parameters (`Gaussian`, `Mahalanobis`), have the first
     three derivatives with respect to p itself in :attr:`Evaluated.higher`, for ``strategy="newton"``. Distances are
-    kept for them, 4 n^2 bytes, up to 128 MiB, and a value with all derivatives then costs less than one kernel
-    matrix. Otherwise a value costs one kernel matrix, n^2 d operations, and a gradient about as much again, in memory
-    that does not grow with the square of n.
+    kept for them, 4 n^2 bytes, up to 512 MiB and a quarter of the free memory, and a value with all derivatives then
+    costs less than one kernel matrix. Otherwise a value costs one kernel matrix, n^2 d operations, and a gradient about
+    as much again, in memory that does not grow with the square of n.
 
     Parameters
     ----------

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from widemargin._runtime import free_memory
 from widemargin.kernels import Kernel
 from widemargin.objectives.base import Ids, Matrix, Task, Vector
 
 #: Rows and columns of a tile: with its powers it stays within the cache that a core has to itself.
 EDGE = 256
 
-#: Distances that are kept at most, 128 MiB: all of about 5,800 examples.
-MOST_KEPT = 2**24
+#: Bytes of distances that are kept at most: 512 MiB, all of about 11,500 examples.
+MOST_KEPT = 2**29
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def _cut(classes: list[Ids], weights: Vector) -> tuple[list[_Tile], int]:
 class DistanceTiles:
     """Squared distances between the examples of a task, tile by tile, each within one pair of classes.
 
-    They are kept from one call to the next as long as examples are mapped the same way, if there is room.
+    They are kept from one call to the next as long as examples are mapped the same way, if there is room. Threads may
+    call at the same time.
 
     Parameters
     ----------
@@ -112,8 +115,8 @@ class DistanceTiles:
         self._task = task
         classes = [np.flatnonzero((task.y == c) & (task.weights > 0)) for c in range(task.n_classes)]
         self._tiles, self._n_pairs = _cut(classes, task.weights)
-        self._keep = self._n_pairs <= MOST_KEPT
-        self._points: Any = None
+        self._distances: _Distances | None = None
+        self._lock = Lock()
 
     def sums(self, scale: ScaledDistances, n_powers: int, classes: Ids) -> tuple[Matrix, int]:
         """Sum w_i w_j D_ij^k exp(-p D_ij) over pairs of classes, for k = 0 .. n_powers - 1.
@@ -131,16 +134,18 @@ class DistanceTiles:
         evaluations : int
             Kernel values that were computed.
         """
-        if self._points is None or not _equal(self._points, scale.points):
-            self._prepare(scale.points)
+        with self._lock:
+            if self._distances is None or not _equal(self._distances.points, scale.points):
+                self._distances = _Distances(scale.points, self._n_pairs)
+            known = self._distances
         found = np.zeros((n_powers, self._task.n_classes, self._task.n_classes))
-        scratch, evaluations = np.empty(EDGE * EDGE), 0
+        room, scratch, evaluations = np.empty(EDGE * EDGE), np.empty(EDGE * EDGE), 0
         wanted = set(classes.tolist())
         for tile in self._tiles:
             if not {tile.a, tile.b} <= wanted:
                 continue
             self._task.poll()
-            distances = self._distances(tile)
+            distances = known.of(tile, room)
             values = scratch[: distances.size]
             np.multiply(distances, -scale.p * scale.unit, out=values)
             np.exp(values, out=values)
@@ -158,34 +163,48 @@ class DistanceTiles:
                 found[k, tile.a, tile.b] += factor * float(distances @ values)
         return found + np.triu(found, 1).transpose(0, 2, 1), evaluations
 
-    def _prepare(self, points: Any) -> None:
-        """Take new points. (|a|^2, a, 1)'(1, -2 b, |b|^2) is a squared distance: one product gives a whole tile."""
-        self._points = points
-        self._room = np.empty(self._n_pairs if self._keep else EDGE * EDGE)
+
+class _Distances:
+    """Squared distances between points; those of all tiles are kept, once computed, if there is room.
+
+    (|a|^2, a, 1)'(1, -2 b, |b|^2) is a squared distance: one product gives a whole tile.
+    """
+
+    def __init__(self, points: Any, n_pairs: int) -> None:
+        self.points = points
+        keep = 8 * n_pairs <= min(MOST_KEPT, free_memory() // 4)
+        self._kept = np.empty(n_pairs) if keep else None
         self._known: set[int] = set()
+        self._lock = Lock()
         if not sp.issparse(points):
             away = points - points.mean(axis=0)
             squares, ones = np.einsum("ij,ij->i", away, away), np.ones(len(away))
             self._left = np.column_stack((squares, away, ones))
             self._right = np.column_stack((ones, -2.0 * away, squares))
 
-    def _distances(self, tile: _Tile) -> Vector:
-        """Squared distances of a tile, row after row; those that were computed before, if they were kept."""
-        begin = tile.begin if self._keep else 0
-        found = self._room[begin : begin + len(tile.rows) * len(tile.columns)]
-        if tile.begin in self._known:
-            return found
-        matrix = found.reshape(len(tile.rows), -1)
-        if sp.issparse(self._points):
-            _sparse_distances(self._points[tile.rows], self._points[tile.columns], matrix)
+    def of(self, tile: _Tile, room: Vector) -> Vector:
+        """Squared distances of a tile, row after row: those that were kept, or written to `room`."""
+        size = len(tile.rows) * len(tile.columns)
+        if self._kept is None:
+            return self._written(tile, room[:size])
+        found = self._kept[tile.begin : tile.begin + size]
+        if tile.begin not in self._known:
+            with self._lock:
+                if tile.begin not in self._known:
+                    self._written(tile, found)
+                    self._known.add(tile.begin)
+        return found
+
+    def _written(self, tile: _Tile, out: Vector) -> Vector:
+        matrix = out.reshape(len(tile.rows), -1)
+        if sp.issparse(self.points):
+            _sparse_distances(self.points[tile.rows], self.points[tile.columns], matrix)
         else:
             np.matmul(self._left[tile.rows], self._right[tile.columns].T, out=matrix)
         np.maximum(matrix, 0.0, out=matrix)
         if tile.on_diagonal:
             np.fill_diagonal(matrix, 0.0)
-        if self._keep:
-            self._known.add(tile.begin)
-        return found
+        return out
 
 
 def _sparse_distances(A: Any, B: Any, out: Matrix) -> None:

@@ -34,6 +34,9 @@ from widemargin.objectives.machines import (
     train_tube,
 )
 
+#: Slopes from here on are at their bound, but for rounding.
+AT_BOUND = (1.0 - 1e-9) * LARGEST_SLOPE
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -72,7 +75,7 @@ def smooth_errors(values: Vector, signs: Vector, weights: Vector) -> Judged:
     spread = weights * p * (1.0 - p)
     of_margins = -slope * spread
     curvature = float(spread @ np.square(margins))
-    if 0.0 < slope < LARGEST_SLOPE and curvature > 0.0:
+    if 0.0 < slope < AT_BOUND and curvature > 0.0:
         moves = (weights * (1.0 - p) - slope * margins * spread) / curvature
         of_margins = of_margins - float(spread @ margins) * moves
     return Judged(float(weights @ (1.0 - p)), signs * of_margins)
@@ -141,8 +144,6 @@ class HeldOutObjective(BoundObjective):
             errors = np.square(tube.values[test] - task.y[test])
             effort = Effort(1, tube.outcome.iterations)
             return _OfSplit(float(task.weights[test] @ errors), float(task.weights[test].sum()), [tube.alpha], effort)
-        if gradient:
-            values.double  # noqa: B018  (machines are then trained on the same values)
         machines = train_pairs(values, task, C, training, starts)
         begun = [one.alpha for one in machines]
         effort = Effort(len(machines), sum(one.outcome.iterations for one in machines))
@@ -167,13 +168,13 @@ class HeldOutObjective(BoundObjective):
         judge = log_likelihood if self.loss == "likelihood" else smooth_errors
         total = _OfSplit(0.0, 0.0, begun, effort, np.zeros(values.kernel.n_dims))
         for pair, machine in zip(task.pairs, machines, strict=True):
-            rows = test[np.isin(task.y[test], pair)]
+            rows = test[(task.y[test] == pair[0]) | (task.y[test] == pair[1])]
             weights = task.weights[rows]
             if not gradient:
                 one = judge(machine.values[rows], machine.problem.signs[rows], weights)
                 total = total + _OfSplit(one.value, float(weights.sum()), [], Effort())
                 continue
-            sensitivity = Sensitivity(values.double, machine)
+            sensitivity = Sensitivity(values.block, machine, rows=rows)
             exact = sensitivity.machine
             one = judge(exact.values[rows], exact.problem.signs[rows], weights)
             of_values = np.zeros(task.n_examples)
@@ -184,7 +185,7 @@ class HeldOutObjective(BoundObjective):
                 float(weights.sum()),
                 [],
                 Effort(factorisations=1),
-                values.contracted(adjoint),
+                values.contracted(adjoint, sensitivity.kernel),
                 adjoint.c_slope,
                 sensitivity.system.dependent,
             )

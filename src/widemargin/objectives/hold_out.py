@@ -23,10 +23,10 @@ def random_split(task: Task, share: float, generator: np.random.Generator) -> tu
     """
     rows = np.flatnonzero(task.weights > 0)
     size = int((1.0 - share) * len(rows) + 1e-9)
-    present = np.unique(task.y[rows]) if task.n_classes else np.empty(0)
+    present = np.flatnonzero(np.bincount(task.y[rows], minlength=task.n_classes)) if task.n_classes else np.empty(0)
     order = generator.permutation(rows)
     for _ in range(PATIENCE):
-        if len(np.unique(task.y[order[:size]])) >= len(present):
+        if task.n_classes == 0 or np.bincount(task.y[order[:size]], minlength=task.n_classes)[present].all():
             break
         order = generator.permutation(rows)
     else:

@@ -18,6 +18,7 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
     task.poll()
     try:
         return leave_one_out(
+            values.double,
             sensitivity,
             lambda problem, start: train_one(values.single, task, problem, start),
             keep=keep,
@@ -30,8 +31,7 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
 
 
 def machine_of(values: TaskKernel, task: Task, pair: tuple[int, int], C: float, start: Any) -> Machine:
-    """Train the machine of a pair of classes on all examples, on the values that it is then differentiated with."""
-    values.double  # noqa: B018
+    """Train the machine of a pair of classes on all examples."""
     return train_one(values.single, task, pair_problem(task, pair, C), start)
 
 
@@ -75,11 +75,12 @@ class _Bound(BoundObjective):
         """Train on all examples, then leave support vectors out."""
         task = self._task
         values = TaskKernel(kernel, task)
+        K = values.double
         wrong = weight = 0.0
         effort, begun, dependent = Effort(), [], 0
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
-            sensitivity = Sensitivity(values.double, machine)
+            sensitivity = Sensitivity(K, machine)
             found = left_out(values, task, sensitivity)
             rows = np.flatnonzero(machine.problem.bounds > 0)
             errors = machine.problem.signs[rows] * found.values[rows] <= 0

@@ -15,7 +15,7 @@ from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem, Outcome, StopRule
 from widemargin.machines.regression import tube
-from widemargin.machines.sensitivity import Adjoint, Machine, PairProblem, train
+from widemargin.machines.sensitivity import Adjoint, KernelPart, Machine, PairProblem, train
 from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task, Vector
 
 Single = NDArray[np.float32]
@@ -60,14 +60,22 @@ class TaskKernel:
             n_jobs=self._task.n_threads,
         )
 
-    def pull_back(self, W: Matrix, rows: Ids, columns: Ids) -> Vector:
-        """<W, dK/dtheta> over some rows and columns."""
-        X = self._task.X
-        return self.kernel.pull_back(W, X[rows], X[columns], self.double[np.ix_(rows, columns)])
+    def block(self, rows: Ids, columns: Ids) -> Matrix:
+        """Values in float64 between some examples and others."""
+        if "double" in self.__dict__:
+            return self.double[np.ix_(rows, columns)]
+        self._task.poll()
+        self.computed += len(rows) * len(columns)
+        return self.kernel.values(self._task.X[rows], self._task.X[columns])
 
-    def contracted(self, adjoint: Adjoint) -> Vector:
-        """Return the derivative of what an adjoint belongs to."""
-        return adjoint.contracted(self.pull_back)
+    def pull_back(self, W: Matrix, rows: Ids, columns: Ids, K: Matrix) -> Vector:
+        """<W, dK/dtheta> over some rows and columns, whose kernel values are `K`."""
+        return self.kernel.pull_back(W, self._task.X[rows], self._task.X[columns], K)
+
+    def contracted(self, adjoint: Adjoint, part: KernelPart) -> Vector:
+        """Return the derivative of what an adjoint belongs to, with kernel values that are at hand."""
+        W, rows, columns = adjoint.weights
+        return self.pull_back(W, rows, columns, part.block(rows, columns))
 
 
 @dataclass(frozen=True)

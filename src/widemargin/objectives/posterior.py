@@ -44,7 +44,8 @@ class JaakkolaPrior:
             self._centres[kind] = kernel.typical(self._X, gamma=self._gamma).theta
         width = self._width * kernel.theta_per_log_gamma
         away = (theta - self._centres[kind]) / width
-        return -0.5 * float(away @ away) - self._pull * float(np.log(C)), -away / width, -self._pull
+        price = float(np.log(C)) if np.isfinite(C) else 0.0  # a hard margin is no choice of C
+        return -0.5 * float(away @ away) - self._pull * price, -away / width, -self._pull
 
 
 class Posterior(Likelihood):

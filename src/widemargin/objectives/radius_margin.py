@@ -132,7 +132,7 @@ class _Bound(BoundObjective):
         a, b = one.margin.alpha, one.ball
         rows = np.flatnonzero((a != 0) | (b != 0))
         W = -one.squared_radius * np.outer(a[rows], a[rows]) - one.squared_norm * np.outer(b[rows], b[rows])
-        of_theta = values.pull_back(W, rows, rows)
+        of_theta = values.pull_back(W, rows, rows, values.double[np.ix_(rows, rows)])
         of_theta += one.squared_norm * values.kernel.pull_back_diagonal(b[rows], self._task.X[rows])
         ridge = _ridge(problem)
         of_ridge = -one.squared_radius * np.square(a) + one.squared_norm * (b - np.square(b))

@@ -96,22 +96,22 @@ class Spans:
     directions: Matrix
 
 
-def spans(sensitivity: Sensitivity) -> Spans:
-    """Spans of a machine's support vectors; 0 for free ones that depend on others."""
-    K, kept, bounded = sensitivity.K, sensitivity.kept, sensitivity.bounded
+def spans(sensitivity: Sensitivity, diagonal: Vector) -> Spans:
+    """Spans of a machine's support vectors, given k(x, x) of all examples; 0 for free ones that depend on others."""
+    kept, bounded = sensitivity.kept, sensitivity.bounded
     problem = sensitivity.machine.problem
-    squared = np.zeros(len(K))
+    squared = np.zeros(len(problem.signs))
     inverse = sensitivity.system.inverse()
     ridge = 0.0 if problem.ridge is None else problem.ridge[kept]
     if len(kept):
         heights = np.diagonal(inverse)
         # The only free variable cannot be left out unless others become free: nothing can be said of its value.
         squared[kept] = np.where(heights > 0, 1.0 / np.where(heights > 0, heights, 1.0) - ridge, OUT_OF_REACH)
-    among = K[np.ix_(sensitivity.free, bounded)]
+    among = sensitivity.kernel.block(sensitivity.free, bounded)
     directions, last = sensitivity.system.solve(among, np.ones(len(bounded)))
     if len(bounded):
         last = last if problem.fit_intercept else np.zeros(len(bounded))
-        squared[bounded] = np.diagonal(K)[bounded] - np.einsum("un,un->n", among, directions) - last
+        squared[bounded] = diagonal[bounded] - np.einsum("un,un->n", among, directions) - last
     return Spans(np.maximum(squared, 0.0), inverse, directions[sensitivity.system.kept])
 
 
@@ -135,9 +135,10 @@ class _Bound(BoundObjective):
         total, of_theta, c_slope = 0.0, np.zeros(kernel.n_dims), 0.0
         effort, begun, dependent = Effort(), [], 0
         add = _add_retrained if self._retrained else _add_predicted
+        evaluate = values.double if self._retrained else values.block
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
-            sensitivity = Sensitivity(values.double, machine)
+            sensitivity = Sensitivity(evaluate, machine, rows=machine.support)
             one = add(values, task, sensitivity, gradient)
             total, of_theta, c_slope = total + one.value, of_theta + one.of_theta, c_slope + one.c_slope
             effort += Effort(1, machine.outcome.iterations, factorisations=1) + one.effort
@@ -178,7 +179,7 @@ def _counts(task: Task, margins: Vector, left: Vector) -> tuple[Vector, Vector, 
 def _add_predicted(values: TaskKernel, task: Task, sensitivity: Sensitivity, gradient: bool) -> _OfPair:
     machine, kept, bounded = sensitivity.machine, sensitivity.kept, sensitivity.bounded
     problem, support = machine.problem, machine.support
-    found = spans(sensitivity)
+    found = spans(sensitivity, values.kernel.diagonal(task.X))
     sizes, margins = np.abs(machine.alpha), problem.signs * machine.values
     terms, of_margins, of_left = _counts(task, margins, margins - sizes * found.squared)
     value = float(terms[support].sum())
@@ -191,24 +192,23 @@ def _add_predicted(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
         problem.signs * (of_margins + of_left), -np.sign(machine.alpha) * found.squared * of_left
     )
     of_spans = -sizes * of_left
-    # The derivative of all spans together: E diag(c) E', columns of E being g_n / G_nn and e_n - x_n.
+    # The derivative of all spans together: E diag(c) E', columns of E being g_n / G_nn and e_n - x_n; and the adjoint.
     heights = np.where(np.diagonal(found.inverse) > 0, np.diagonal(found.inverse), 1.0)
-    sides = np.hstack([found.inverse / heights, -found.directions]) if len(kept) else None
+    sides = np.hstack([found.inverse / heights, -found.directions])
     c = of_spans[np.concatenate([kept, bounded])]
-    rows = np.concatenate([kept, bounded])
-    W = np.zeros((len(rows), len(rows)))
-    u = len(kept)
-    if sides is not None:
-        W[:u, :u] = (sides * c) @ sides.T
-        W[:u, u:] = sides[:, u:] * c[u:]
-        W[u:, :u] = W[:u, u:].T
-    W[u:, u:] = np.diag(c[u:])
-    of_theta = values.contracted(adjoint) + values.pull_back(W, rows, rows)
+    u, at_kept, at_bounded = len(kept), np.searchsorted(support, kept), np.searchsorted(support, bounded)
+    W = np.outer(adjoint.left[support], adjoint.right[support])
+    among = (sides * c) @ sides.T
+    W[np.ix_(at_kept, at_kept)] += among
+    # Twice the lower left part, instead of its mirror image as well: derivatives of a kernel matrix are symmetric.
+    W[np.ix_(at_kept, at_bounded)] += 2.0 * sides[:, u:] * c[u:]
+    W[at_bounded, at_bounded] += c[u:]
+    of_theta = values.pull_back(W, support, support, sensitivity.kernel.block(support, support))
     c_slope = adjoint.c_slope
     if problem.ridge is not None:
         # dD/dlog C = -D, both in 1 / G_nn and where D_n is taken off it.
         ridge = problem.ridge[kept]
-        c_slope -= float(np.diagonal(W)[:u] @ ridge - c[:u] @ ridge)
+        c_slope -= float(np.diagonal(among) @ ridge - c[:u] @ ridge)
     return _OfPair(value, of_theta, c_slope, Effort())
 
 
@@ -239,4 +239,5 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
         W[rows] += np.outer(one.left[rows], one.right)
         c_slope += one.c_slope
     rows, columns = np.flatnonzero(W.any(axis=1)), np.flatnonzero(W.any(axis=0))
-    return _OfPair(value, values.pull_back(W[np.ix_(rows, columns)], rows, columns), c_slope, effort)
+    some = np.ix_(rows, columns)
+    return _OfPair(value, values.pull_back(W[some], rows, columns, values.double[some]), c_slope, effort)

@@ -5,6 +5,7 @@ from widemargin.study.identity import fingerprint
 from widemargin.study.journal import Journal, JournalError
 from widemargin.study.journal_part import JournalPart, Records
 from widemargin.study.progress import LogProgress, Progress, SilentProgress, progress_for
+from widemargin.study.trace import Trace
 from widemargin.study.writer import JournalWriter
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Records",
     "SearchTasks",
     "SilentProgress",
+    "Trace",
     "fingerprint",
     "progress_for",
     "with_callbacks",

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -80,6 +81,13 @@ class Stop:
     def seconds_left(self) -> float:
         """Seconds until the deadline."""
         return math.inf if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
+
+
+def why_ended(error: BaseException) -> str:
+    """Say how a search ends with an error: machines that run out of time say so before anybody has asked them to."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return TIME_IS_UP if isinstance(error, CutShortError) else FAILED
 
 
 @dataclass(frozen=True)
@@ -182,9 +190,10 @@ class PointEvaluator:
             return
         self._regain()
         before, after = self._state, None
-        for finding, state in self._found(missing, before):
-            finished(finding)
-            after = state if finding.number == last else after
+        with closing(self._found(missing, before)) as found:
+            for finding, state in found:
+                finished(finding)
+                after = state if finding.number == last else after
         if last in known:
             self._skipped = [(last, asks[-1])]
         else:
@@ -194,7 +203,7 @@ class PointEvaluator:
         """Evaluate a point by itself, from nothing and without derivatives."""
         return self._one(self._prepared(self._n_threads), number, Ask(point), None, Wanted())[0]
 
-    def _found(self, asks: list[tuple[int, Ask]], state: Any) -> Iterator[tuple[Finding, Any]]:
+    def _found(self, asks: list[tuple[int, Ask]], state: Any) -> Generator[tuple[Finding, Any], None, None]:
         """Yield findings and the states after them, as they come."""
         if len(asks) == 1 or self._n_threads == 1:
             for number, ask in asks:
@@ -208,15 +217,17 @@ class PointEvaluator:
         }
         try:
             while left:
-                done, left = wait(left, return_when=FIRST_COMPLETED)
-                yield from [one.result() for one in done if one.exception() is None]
+                done, _ = wait(left, return_when=FIRST_COMPLETED)
                 for one in done:
-                    one.result()
+                    yield one.result()
+                    left.remove(one)
         except BaseException as error:
-            self._stop.request(INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED)
+            self._stop.request(why_ended(error))
             for one in left:
                 one.cancel()
             wait(left)
+            if not isinstance(error, GeneratorExit):
+                yield from [one.result() for one in left if not one.cancelled() and one.exception() is None]
             raise
 
     def _regain(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.objectives import CutShortError
 from widemargin.search.strategies import Ask, StrategyRun, Told
 from widemargin.study.finding_log import FindingLog
-from widemargin.study.point_evaluation import Finding, PointEvaluator, Stop, Vector
+from widemargin.study.point_evaluation import Finding, PointEvaluator, Stop, Vector, why_ended
 from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, STOPPED, Progress, SilentProgress
 from widemargin.study.trace import Trace
 
@@ -74,19 +74,23 @@ class StrategySearch:
                 if self.max_evaluations is not None and self.n_told + len(asks) > self.max_evaluations:
                     self.ended, self.cut_short = f"max_evaluations={self.max_evaluations} reached", False
                     return
-                found = self._evaluated(asks, shown)
+                found = self._evaluated([self._own(ask) for ask in asks], shown)
                 self.strategy.tell([self._as_told(one) for one in found])
                 self.n_told += len(found)
                 if self.stop.reason is not None:
                     raise CutShortError(self.stop.reason)
             self.ended, self.cut_short = self.strategy.reason or FINISHED, False
-        except CutShortError:
-            self.ended = self.stop.reason or FAILED
+        except CutShortError as error:
+            self.stop.request(why_ended(error))
+            self.ended = str(self.stop.reason)
         except KeyboardInterrupt:
-            self.stop.request(INTERRUPTED)
-            self.ended = INTERRUPTED
+            self.stop.reason = self.ended = INTERRUPTED
         finally:
             shown.finish(self.ended if self.cut_short else FINISHED)
+
+    def _own(self, ask: Ask) -> Ask:
+        """Copy a point, which its strategy may go on with; the only part of an objective is the objective."""
+        return Ask(np.array(ask.point, dtype=np.float64), None if self.evaluator.n_parts == 1 else ask.part)
 
     def _evaluated(self, asks: Sequence[Ask], shown: _Shown) -> list[Finding]:
         """Evaluate points that are asked for together, or know their values; keep what is finished, come what may."""
@@ -135,19 +139,17 @@ class StrategySearch:
         gradient = None if one.gradient is None else -one.gradient
         return Told(-one.value, gradient, tuple(-number for number in one.higher))
 
-    def chosen(self) -> Vector:
-        """Return the point that the search chooses.
+    def chosen(self) -> Vector | None:
+        """Return the point that the search chooses; None if it knows of none.
 
-        Raises
-        ------
-        LookupError
-            If not a single evaluation was finished.
+        That is the strategy's choice. Of a first question that was not answered as a whole it is the best answer.
         """
         if self.n_told:
-            return np.array(self.strategy.best, dtype=np.float64)
+            known = bool(np.isfinite(self.trace["value"]).any())
+            return np.array(self.strategy.best, dtype=np.float64) if known else None
         values = np.where(self.trace["part"] == -1, self.trace["value"], np.nan)
         if not np.isfinite(values).any():
-            raise LookupError
+            return None
         best = np.nanargmax(values) if self.greater_is_better else np.nanargmin(values)
         return np.array(self.trace.points[best])
 
@@ -165,8 +167,8 @@ class StrategySearch:
             try:
                 found = self.evaluator.value_at(self.n_told, point)
             except (CutShortError, KeyboardInterrupt) as error:
-                self.stop.request(INTERRUPTED)
-                self.ended, self.cut_short = self.stop.reason or str(error), True
+                self.stop.request(why_ended(error))
+                self.ended, self.cut_short = str(self.stop.reason), True
                 return float("nan")
             self.log.add(found, chosen=True)
         self._keep(found)
@@ -203,13 +205,13 @@ class _Shown:
             self._show()
 
     def _show(self) -> None:
-        self._done, self._cost = self._done + self._new, self._cost + self._new_cost
+        new, cost, self._new, self._new_cost = self._new, self._new_cost, 0, 0.0
+        self._done, self._cost = self._done + new, self._cost + cost
         left = None
         if self._total is not None and self._paid:
             left = max(0, self._total - self._done) * self._cost / self._paid
-        self._progress.advance(self._new, self._new_cost, left, self._best)
-        self._new, self._new_cost = 0, 0.0
         self._next = time.perf_counter() + PAUSE
+        self._progress.advance(new, cost, left, self._best)
 
     def finish(self, reason: str) -> None:
         if not self._silent and self._new:

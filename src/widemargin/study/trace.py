@@ -93,7 +93,8 @@ class Trace(Sequence[dict[str, Any]]):
     @property
     def points(self) -> NDArray[np.float64]:
         """Points of the evaluations of the objective, in the coordinates of the search."""
-        return np.array([row[0] for row in self._rows], dtype=np.float64).reshape(-1, len(self._logarithmic))
+        shape = len(self._rows), len(self._logarithmic)
+        return np.array([row[0] for row in self._rows], dtype=np.float64).reshape(shape)
 
     @property
     def n_evaluations(self) -> int:

@@ -24,6 +24,7 @@ from widemargin.testing.oracles import (
     unmirror,
     vote_one_versus_one,
 )
+from widemargin.testing.probabilities import couple_slowly, favour_slowly, platt_likelihood, slope_likelihood
 from widemargin.testing.problems import (
     Case,
     chess_board_case,
@@ -33,6 +34,7 @@ from widemargin.testing.problems import (
     regression_case,
     small_cases,
 )
+from widemargin.testing.strategies import StrategyContract
 from widemargin.testing.tasks import (
     adaptable_kernels,
     points_with_a_closest_pair,
@@ -44,6 +46,7 @@ __all__ = [
     "Case",
     "Certificate",
     "ObjectiveContract",
+    "StrategyContract",
     "adaptable_kernels",
     "certificate",
     "check_feasible",
@@ -51,7 +54,9 @@ __all__ = [
     "check_solution",
     "chess_board_case",
     "classification_case",
+    "couple_slowly",
     "duality_gap",
+    "favour_slowly",
     "fuzzy_one_against_all",
     "fuzzy_one_versus_one",
     "intercept",
@@ -65,9 +70,11 @@ __all__ = [
     "naive_values",
     "objective",
     "points_with_a_closest_pair",
+    "platt_likelihood",
     "predict_one_versus_one",
     "project",
     "regression_case",
+    "slope_likelihood",
     "small_cases",
     "small_regression_task",
     "small_tasks",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -206,10 +207,20 @@ class ObjectiveContract:
         )
 
     def does_not_depend_on_threads(self) -> None:
-        """One thread and three give the same bits."""
+        """One thread and three give the same bits; so do points that are evaluated at the same time."""
+        what = self.objective.name
         for task, kernel, C in self._points(1):
             one, three = (self._evaluate(replace(task, n_threads=n), kernel, C) for n in (1, 3))
-            assert _same_bits(one, three), f"{self.objective.name}: three threads must give the bits of one."
+            assert _same_bits(one, three), f"{what}: three threads must give the bits of one."
+            points = [kernel.clone_with_theta(kernel.theta + 0.1 * number) for number in range(4)]
+            bound = self.objective.bind(task)
+            with ThreadPoolExecutor(4) as threads:
+                together = list(
+                    threads.map(lambda at: bound.evaluate(at, C, generator=np.random.default_rng(0)), 4 * points)  # noqa: B023
+                )
+            alone = 4 * [self._evaluate(task, at, C) for at in points]
+            same = all(_same_bits(first, second) for first, second in zip(together, alone, strict=True))
+            assert same, f"{what}: points that are evaluated at the same time must have the bits of each by itself."
 
     def does_not_depend_on_its_start(self) -> None:
         """Machines that start where those of another point ended lead to the same value, up to their tolerance."""

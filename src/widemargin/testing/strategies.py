@@ -1,12 +1,4 @@
-"""The contract of search strategies: what a new one has to pass before it may join the package.
-
-A test file holds a strategy to it by deriving a class::
-
-    class TestMine(StrategyContract):
-        strategy = Mine()
-
-Each clause is a method that pytest finds; :meth:`StrategyContract.check` runs them all without it.
-"""
+"""What a new search strategy has to pass before it may join the package, and problems to try it on."""
 
 from __future__ import annotations
 
@@ -16,7 +8,6 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,40 +81,64 @@ def minimise(run: StrategyRun, function: Function) -> list[Exchange]:
     return exchanges
 
 
+@dataclass(frozen=True)
 class StrategyContract:
-    """What every strategy keeps; derive, set `strategy`, and let pytest find the clauses.
+    """The clauses that a strategy has to keep: each is a method that raises AssertionError with a sentence.
 
-    Attributes
+    Parameters
     ----------
     strategy : Strategy
     n_dims : int, default=2
         Of the problems; 1 for strategies that search along one parameter.
     precision, noisy_precision : float
-        How near the end of a run has to come to the minimum of a quadratic, without and with noise.
-    noise : float, default=0.5
-        Standard deviation of the noise, the quadratic's curvatures being about 1.
+        How near the end of a run has to come to the minimum of a quadratic, without and with noise. The box reaches
+        from -4 to 4.
+    noise : float, default=0.1
+        Standard deviation of the noise of value and gradient; the quadratic's curvatures are 1 to 2.
+
+    Examples
+    --------
+    >>> from widemargin.search.strategies import Rprop
+    >>> from widemargin.testing import StrategyContract
+    >>> StrategyContract(Rprop()).check()
     """
 
-    strategy: ClassVar[Strategy]
-    n_dims: ClassVar[int] = 2
-    precision: ClassVar[float] = 0.01
-    noisy_precision: ClassVar[float] = 0.2
-    noise: ClassVar[float] = 0.5
+    strategy: Strategy
+    n_dims: int = 2
+    precision: float = 0.01
+    noisy_precision: float = 0.3
+    noise: float = 0.1
 
-    @classmethod
-    def check(cls) -> None:
-        """Run all clauses."""
-        for name in dir(cls):
-            if name.startswith("test_"):
-                getattr(cls(), name)()
+    def clauses(self) -> tuple[Callable[[], None], ...]:
+        """All clauses, for tests that want one report each."""
+        return (
+            self.finds_the_minimum,
+            self.finds_the_minimum_through_noise_if_declared,
+            self.asks_inside_of_the_bounds,
+            self.leaves_parameters_alone_whose_bounds_are_equal,
+            self.asks_for_parts_that_exist,
+            self.ends_with_a_reason_within_its_budget,
+            self.replays_bit_for_bit,
+            self.leaves_what_it_handed_out_alone,
+            self.leaves_common_random_numbers_alone,
+            self.refuses_answers_that_do_not_fit,
+            self.survives_points_without_a_value,
+        )
 
-    def space(self) -> Space:
+    def check(self) -> None:
+        """Raise AssertionError, with a sentence, unless every clause is kept."""
+        for clause in self.clauses():
+            clause()
+
+    def _space(self) -> Space:
         """Return the box of the problems, [-4, 4], with the start at 2, -2, 2, ..."""
         edge = np.full(self.n_dims, 4.0)
         signs = np.where(np.arange(self.n_dims) % 2, -1.0, 1.0)
         return Space(2.0 * signs, -edge, edge)
 
-    def bowl(self, centre: float = 0.7, *, noise: float = 0.0, missing: Callable[[Vector], bool] | None = None) -> Bowl:
+    def _bowl(
+        self, centre: float = 0.7, *, noise: float = 0.0, missing: Callable[[Vector], bool] | None = None
+    ) -> Bowl:
         """Return a quadratic whose bottom is at the same number in all parameters, steeper in later ones."""
         return Bowl(
             np.full(self.n_dims, centre),
@@ -133,61 +148,70 @@ class StrategyContract:
             along_a_scale=self.strategy.needs_higher,
         )
 
-    def begin(self, seed: int = 0, *, space: Space | None = None, max_evaluations: int | None = None) -> StrategyRun:
+    def _begin(self, seed: int = 0, *, space: Space | None = None, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run on the box."""
-        return self.strategy.begin(space or self.space(), seed=seed, max_evaluations=max_evaluations)
+        return self.strategy.begin(space or self._space(), seed=seed, max_evaluations=max_evaluations)
 
-    def test_finds_the_minimum_of_a_quadratic(self) -> None:
+    def finds_the_minimum(self) -> None:
         """Require that the end of a run is near the bottom of a bowl, wherever the seed."""
         for seed in range(3):
-            run = self.begin(seed)
-            minimise(run, self.bowl())
+            run = self._begin(seed)
+            minimise(run, self._bowl())
             away = float(np.abs(run.best - 0.7).max())
             assert away <= self.precision, f"the minimum must be within {self.precision:g}; it is {away:.3g} away."
 
-    def test_finds_the_minimum_of_a_noisy_quadratic_if_it_says_so(self) -> None:
+    def finds_the_minimum_through_noise_if_declared(self) -> None:
         """Require the same through noise, less exactly, of strategies that cope with it."""
         if not self.strategy.copes_with_noise:
             return
-        run = self.begin()
-        minimise(run, self.bowl(noise=self.noise))
+        run = self._begin()
+        minimise(run, self._bowl(noise=self.noise))
         away = float(np.abs(run.best - 0.7).max())
         assert away <= self.noisy_precision, (
             f"the minimum must be found through noise within {self.noisy_precision:g}; it is {away:.3g} away."
         )
 
-    def test_asks_inside_of_the_bounds(self) -> None:
+    def asks_inside_of_the_bounds(self) -> None:
         """Require that no point leaves the box, also where the slope leads out of it."""
-        space = self.space()
+        space = self._space()
         for centre in (0.7, 9.0, -9.0):
-            run = self.begin()
-            for asks, _ in minimise(run, self.bowl(centre)):
+            run = self._begin()
+            for asks, _ in minimise(run, self._bowl(centre)):
                 for ask in asks:
                     inside = ask.point.shape == (self.n_dims,) and np.array_equal(ask.point, space.clipped(ask.point))
                     assert inside, f"a point to evaluate must lie in [-4, 4]^{self.n_dims}; one is {ask.point}."
             assert np.array_equal(run.best, space.clipped(run.best)), f"the best point must lie inside, not {run.best}."
 
-    def test_leaves_parameters_alone_whose_bounds_are_equal(self) -> None:
-        """Require that the last of several parameters stays where its bounds hold it."""
+    def leaves_parameters_alone_whose_bounds_are_equal(self) -> None:
+        """Require that parameters stay where their bounds hold them: all of them, or the last of several."""
+        space = self._space()
+        run = self._begin(space=Space(space.start, space.start, space.start), max_evaluations=60)
+        points = [ask.point for asks, _ in minimise(run, self._bowl()) for ask in asks]
+        held = all(np.array_equal(point, space.start) for point in (*points, run.best))
+        assert held, "parameters between equal bounds must stay."
         if self.n_dims == 1:
             return
-        space = self.space()
-        held = np.arange(self.n_dims) == self.n_dims - 1
-        held_space = Space(
-            np.where(held, 1.5, space.start), np.where(held, 1.5, space.lower), np.where(held, 1.5, space.upper)
-        )
-        run = self.begin(space=held_space)
-        points = [ask.point for asks, _ in minimise(run, self.bowl()) for ask in asks]
+        last = np.arange(self.n_dims) == self.n_dims - 1
+        start, lower, upper = (np.where(last, 1.5, vector) for vector in (space.start, space.lower, space.upper))
+        run = self._begin(space=Space(start, lower, upper))
+        points = [ask.point for asks, _ in minimise(run, self._bowl()) for ask in asks]
         assert all(point[-1] == 1.5 for point in (*points, run.best)), "a parameter between equal bounds must stay."
         away = float(np.abs(run.best - 0.7)[:-1].max())
         assert away <= self.precision, f"the other parameters must find the minimum; it is {away:.3g} away."
 
-    def test_ends_with_a_reason_within_its_budget(self) -> None:
+    def asks_for_parts_that_exist(self) -> None:
+        """Require that of three parts none but these is asked for, if any is."""
+        run = self.strategy.begin(self._space(), seed=0, n_parts=3, max_evaluations=120)
+        for asks, _ in minimise(run, self._bowl()):
+            for ask in asks:
+                assert ask.part in (None, 0, 1, 2), f"there are parts 0, 1 and 2; {ask.part} was asked for."
+
+    def ends_with_a_reason_within_its_budget(self) -> None:
         """Require that a run says why it ends exactly when it asks for nothing more, and keeps to its evaluations."""
         for budget in (None, 25):
-            run = self.begin(max_evaluations=budget)
+            run = self._begin(max_evaluations=budget)
             assert run.reason is None, f"a run that has just begun cannot have ended: {run.reason!r}."
-            bowl, taken = self.bowl(), 0
+            bowl, taken = self._bowl(), 0
             while asks := run.ask():
                 assert run.reason is None, f"a run that asks for more cannot have ended: {run.reason!r}."
                 run.tell([bowl(ask) for ask in asks])
@@ -198,12 +222,12 @@ class StrategyContract:
             allowed = TOO_MANY if budget is None else budget
             assert taken <= allowed, f"{taken} evaluations were made where {allowed} were allowed."
 
-    def test_replays_bit_for_bit(self) -> None:
+    def replays_bit_for_bit(self) -> None:
         """Require that the same answers lead to the same asks, whatever else draws random numbers meanwhile."""
-        first = self.begin(5)
-        exchanges = minimise(first, self.bowl(noise=self.noise if self.strategy.copes_with_noise else 0.0))
+        first = self._begin(5)
+        exchanges = minimise(first, self._bowl(noise=self.noise if self.strategy.copes_with_noise else 0.0))
         with _common_sources_restored():
-            again = self.begin(5)
+            again = self._begin(5)
             for number, (asks, told) in enumerate(exchanges):
                 _seed_common_sources(number)
                 assert _same(asks, again.ask()), "a run that is told the same must ask for the same, bit for bit."
@@ -213,11 +237,11 @@ class StrategyContract:
         assert again.reason == first.reason, f"the same run must end for {first.reason!r}, not for {again.reason!r}."
         assert np.array_equal(again.best, first.best), "a run that is told the same must choose the same point."
 
-    def test_leaves_what_it_handed_out_alone(self) -> None:
+    def leaves_what_it_handed_out_alone(self) -> None:
         """Require that points, spaces and answers are not written into later."""
-        space = self.space()
+        space = self._space()
         copies = [vector.copy() for vector in (space.start, space.lower, space.upper)]
-        run, bowl, kept = self.begin(space=space, max_evaluations=60), self.bowl(), []
+        run, bowl, kept = self._begin(space=space, max_evaluations=60), self._bowl(), []
         while asks := run.ask():
             told = [bowl(ask) for ask in asks]
             kept += [(ask.point, ask.point.copy()) for ask in asks] + [(run.best, run.best.copy())]
@@ -226,28 +250,28 @@ class StrategyContract:
         kept += list(zip((space.start, space.lower, space.upper), copies, strict=True))
         assert all(np.array_equal(*pair) for pair in kept), "points, spaces and answers must not be written into."
 
-    def test_leaves_global_random_numbers_alone(self) -> None:
+    def leaves_common_random_numbers_alone(self) -> None:
         """Require that neither NumPy's nor Python's common source of random numbers is used or set."""
         before = _common_sources()
-        minimise(self.begin(1, max_evaluations=200), self.bowl())
+        minimise(self._begin(1, max_evaluations=200), self._bowl())
         assert before == _common_sources(), "a strategy must draw from a source of its own."
 
-    def test_refuses_answers_that_do_not_fit(self) -> None:
+    def refuses_answers_that_do_not_fit(self) -> None:
         """Require a ValueError for too many answers, and for answers that nobody asked for."""
-        run, bowl = self.begin(), self.bowl()
+        run, bowl = self._begin(), self._bowl()
         told = [bowl(ask) for ask in run.ask()]
         _refuses(run, [*told, told[0]])
         run.tell(told)
-        run = self.begin()
+        run = self._begin()
         minimise(run, bowl)
         _refuses(run, told)
 
-    def test_survives_points_without_a_value(self) -> None:
+    def survives_points_without_a_value(self) -> None:
         """Require that a run ends with a reason and chooses a point that has a value, where a quarter has none."""
         hole: Callable[[Vector], bool] = lambda point: bool((point < 0.5).all())  # noqa: E731
         for missing in (hole, lambda point: True):
-            run = self.begin(max_evaluations=500)
-            minimise(run, self.bowl(missing=missing))
+            run = self._begin(max_evaluations=500)
+            minimise(run, self._bowl(missing=missing))
             assert run.reason, "a run that has ended must say why."
             assert np.isfinite(run.best).all(), f"the best point must be finite, not {run.best}."
             if missing is hole:

@@ -11,8 +11,8 @@ from widemargin.testing.rprop import noisy_rprop
 from widemargin.testing.strategies import Bowl, StrategyContract, minimise
 
 
-class TestContract(StrategyContract):
-    strategy = NoisyRprop(evaluations=4000)
+def test_contract():
+    StrategyContract(NoisyRprop(evaluations=4000), noise=0.5, noisy_precision=0.1).check()
 
 
 def everywhere(start):

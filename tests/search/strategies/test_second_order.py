@@ -11,9 +11,8 @@ from widemargin.search.strategies import SecondOrder, Space, Told
 from widemargin.testing.strategies import StrategyContract, minimise
 
 
-class TestContract(StrategyContract):
-    strategy = SecondOrder()
-    n_dims = 1
+def test_contract():
+    StrategyContract(SecondOrder(), n_dims=1).check()
 
 
 def line(start=1.0, lower=1e-6, upper=1e9):

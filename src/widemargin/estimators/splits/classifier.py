@@ -17,7 +17,6 @@ from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.search_starts import Start
 from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
-from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.estimators.svc import SVC
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
@@ -32,6 +31,7 @@ from widemargin.machines.classifier import (
     typical,
 )
 from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.nu_classifier import solve_nu_chain
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
 
@@ -164,6 +164,22 @@ class PairwiseSplit(SplitMachines):
             values[:, column] = value
         return -values if len(self.classes) == 2 else values  # the attributes of binary machines point the other way
 
+    def named_values(self, machine: Any, solutions: Sequence[Solution]) -> Iterator[tuple[Hashable, Vector]]:
+        """Decision values of the test rows, by the names of the classes that a function tells apart.
+
+        They are positive for the first of two classes, or the only one of those against all. Two classes that are left
+        of more stand against all others of the split.
+        """
+        scheme, values = self.scheme(machine), self.values(machine, solutions, self.test)
+        if len(self.classes) == 2:
+            values = -values
+        for column, problem in zip(scheme.columns, scheme.problems, strict=True):
+            yield self._names(problem), values[:, column]
+        if len(self.classes) == 2:
+            first, second = self.classes.tolist()
+            yield (first,), values[:, 0]
+            yield (second,), -values[:, 0]
+
     def correct(self, machine: Any, solutions: Sequence[Solution]) -> int | None:
         """Count the test rows on the side of their class, where there is but one function and no slack in it."""
         own_way = type(machine) not in (SVC, NuSVC)  # a subclass may predict as it likes
@@ -173,6 +189,9 @@ class PairwiseSplit(SplitMachines):
         signs, sides = self._sides
         on_second = signs - solution.gradient[self.test] + solution.intercept < 0
         return int(np.count_nonzero(on_second == sides))
+
+    def _names(self, pair: PairExamples) -> Hashable:
+        return tuple(self.classes[[c for c in pair.pair if c != OTHERS]].tolist())
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a classifier that knows the classes of the training part."""
@@ -291,9 +310,6 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
             whole[self._examples(pair)[0]] = solution.alpha
             functions[self._names(pair)] = whole
         return Start.of(functions)
-
-    def _names(self, pair: PairExamples) -> Hashable:
-        return tuple(self.classes[[c for c in pair.pair if c != OTHERS]].tolist())
 
 
 class NuClassifierSplit(PairwiseSplit):

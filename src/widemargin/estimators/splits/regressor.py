@@ -14,10 +14,10 @@ from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.regressor import KernelRegressor, warn_of_missing_tube
 from widemargin.estimators.search_starts import Start
 from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
-from widemargin.estimators.splits.hard_margins import solve_to_the_hard_end
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.regression import hard_unit, nu_function, solve_nu_tube_chain, tube
 
 #: What starts call the one function.

@@ -219,7 +219,11 @@ class CountedRun(StrategyRun):
         for ask, told in zip(asked, found, strict=True):
             if -math.inf < told.value < self._lowest:
                 self._lowest, self._best = told.value, ask.point
-        self.learn(asked, found)
+        try:
+            self.learn(asked, found)
+        except BaseException:
+            self.end("an answer could not be used")
+            raise
         if self._reason is None and self.evaluations >= self.budget:
             self.end(spent(self.budget))
 

@@ -17,7 +17,6 @@ from widemargin.search.strategies.base import (
     StrategyRun,
     Told,
     Vector,
-    evaluations_allowed,
     require,
 )
 
@@ -58,7 +57,8 @@ class SecondOrder(Strategy):
     ----------
     start : float, optional
         p to begin with; that of the space if not given. On distances between class centres it matters little: in 170
-        problems of 15 data sets, scaled as in the paper, starts between 1e-4 and 1e4 took at most 10 iterations.
+        problems (up to 300 rows of 17 data sets, scaled as in the paper) starts between 1e-4 and 1e4 took at most 10
+        iterations, 5 on average.
     factor : float, default=10.0
     tolerance : float, default=1e-5
     iterations : int, default=30
@@ -96,8 +96,8 @@ class SecondOrder(Strategy):
         """Start a run of all parts; it draws no random numbers."""
         if space.n_dims != 1:
             raise ValueError(f"strategy={self.name!r} searches along one parameter; the space has {space.n_dims}.")
-        budget = evaluations_allowed(self.iterations * n_parts, max_evaluations, 0)
-        return _Run(self, space, n_parts, budget)
+        own = self.iterations * n_parts
+        return _Run(self, space, n_parts, own if max_evaluations is None else min(own, max_evaluations))
 
 
 class _Run(CountedRun):

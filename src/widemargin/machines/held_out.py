@@ -1,0 +1,243 @@
+"""Decision values of examples by machines that were not trained on them, for every example in turn.
+
+The examples are split into folds, and each two-class problem is solved once without each of them: the variables of the
+fold that is held out have the box [0, 0], so that their decision values, f(x_n) = y_n - G_n + b, fall out of the
+gradient (see :mod:`widemargin.machines.chain`).
+
+These machines are close to the one trained on all examples, which is known. They start from its solution and its
+gradient. Examples beyond the margin by more than 1, y_n f(x_n) > 2, are left aside at first; that leaves m of them, and
+m^2 kernel values, which all folds share. The decision values of the others follow from the support vectors, once, and
+tell whether one of them was left aside wrongly: then it takes part from there on. In the end no machine violates the
+optimality conditions of the whole problem by more than its tolerance.
+
+Kernel values: m^2 and (n - m) n_SV, mostly once; memory for m^2 of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin import _core
+from widemargin._runtime import single_threaded_blas
+from widemargin.kernels import RowSource, derived_rows
+from widemargin.machines.chain import Chain, ChainKernel, Link
+from widemargin.machines.classifier import PairExamples, PairSolution, box, remaining, ridge_of, typical
+from widemargin.machines.dual import Solution, SolverOptions, StopRule, Vector
+from widemargin.machines.hard_margins import solve_to_the_hard_end
+
+Folds = NDArray[np.intp]
+Places = NDArray[np.intp]
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+#: Examples whose margin exceeds 1 by more are left aside at first.
+FAR = 1.0
+
+
+@dataclass(frozen=True)
+class HeldOutValues:
+    """Decision values of the examples of a problem, each by a machine trained without its fold.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        NaN for examples of a fold without which there is but one class, and for those that time did not suffice for.
+    reasons : tuple of str
+        How the machines ended.
+    """
+
+    values: Vector
+    reasons: tuple[str, ...]
+
+
+def held_out_values(
+    rows: RowSource,
+    problems: Sequence[PairExamples],
+    machines: Sequence[PairSolution],
+    bounds: Vector,
+    folds: Folds,
+    *,
+    stop: StopRule,
+    options: SolverOptions,
+    squared: bool = False,
+    fit_intercept: bool = True,
+) -> list[HeldOutValues]:
+    """Train all problems without each fold in turn.
+
+    Parameters
+    ----------
+    rows : RowSource
+        Kernel rows of all examples.
+    problems : sequence of PairExamples
+    machines : sequence of PairSolution
+        Their solutions on all examples.
+    bounds : ndarray of shape (n,)
+        C of every example; inf asks for a hard margin.
+    folds : ndarray of shape (n,)
+        The fold of every example.
+    stop : StopRule
+        For each machine; `max_seconds` for all of them together.
+    options : SolverOptions
+        Kernel matrices that do not fit into its cache are not made; threads work on several folds at a time.
+    squared, fit_intercept
+        As in :func:`widemargin.machines.classifier.solve_pairs`.
+
+    Returns
+    -------
+    list of HeldOutValues
+        For each problem, in the order of its examples.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import row_source
+    >>> from widemargin.machines.classifier import pairs_of_classes, solve_pairs
+    >>> labels, bounds = np.array([0, 1, 0, 1]), np.full(4, 10.0)
+    >>> rows = row_source(np.array([[-2.0], [1.0], [-1.0], [2.0]]), kernel="linear")
+    >>> how = {"stop": StopRule(), "options": SolverOptions()}
+    >>> machines, problems = solve_pairs(rows, labels, 2, bounds, **how), pairs_of_classes(labels, 2, bounds)
+    >>> (found,) = held_out_values(rows, problems, machines, bounds, np.array([0, 1, 1, 0]), **how)
+    >>> found.values.round(6).tolist()  # those of class 0 come first
+    [2.0, 0.5, -0.5, -2.0]
+    """
+    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+    diagonal = rows.diagonal() if np.isinf(bounds).any() else np.ones(rows.size)
+    found = []
+    for one, machine in zip(problems, machines, strict=True):
+        unit = 1.0 / typical(diagonal[one.ids])
+        own = _Problem(rows, one, bounds[one.ids], folds[one.ids], squared, fit_intercept, unit, options)
+        found.append(own.solve(machine.solution, stop, deadline))
+    return found
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where a machine starts: variables of the examples that take part, and y - K a there."""
+
+    alpha: Vector
+    gradient: Vector
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """A two-class problem; examples are counted as it counts them."""
+
+    rows: RowSource
+    examples: PairExamples
+    bounds: Vector
+    folds: Folds
+    squared: bool
+    fit_intercept: bool
+    unit: float
+    options: SolverOptions
+
+    def solve(self, whole: Solution, stop: StopRule, deadline: float | None) -> HeldOutValues:
+        """Train machines without each fold, from the machine trained on all examples."""
+        signs = self.examples.signs
+        values, reasons = np.full(len(signs), np.nan), dict[int, str]()
+        near = (whole.alpha != 0) | (signs * (signs - whole.gradient + whole.intercept) < 1.0 + FAR)
+        part, rest = np.flatnonzero(near), np.flatnonzero(~near)
+        pending = {fold: _Point(whole.alpha[part], whole.gradient[part]) for fold in self._able_folds()}
+        while pending:
+            try:
+                found = self._trained(part, rest, pending, stop, deadline)
+            except _core.StoppedError:
+                return HeldOutValues(values, (*reasons.values(), "time budget"))
+            join, wrong = np.zeros(len(rest), dtype=bool), []
+            for fold, (one, sums) in found.items():
+                reasons[fold] = one.outcome.reason
+                held, far = self.folds[part] == fold, self.folds[rest] == fold
+                values[part[held]] = (signs[part] - one.gradient + one.intercept)[held]
+                values[rest[far]] = (sums + one.intercept)[far]
+                missed = ~far & (signs[rest] * (sums + one.intercept) < 1.0 - stop.tolerance)
+                if missed.any() and one.outcome.reason == "converged":
+                    join |= missed
+                    wrong.append(fold)
+            pending = {fold: _joined(*found[fold], signs[rest], join) for fold in wrong}
+            part, rest = np.append(part, rest[join]), rest[~join]
+        return HeldOutValues(values, tuple(reasons.values()))
+
+    def _trained(
+        self, part: Places, rest: Places, pending: dict[int, _Point], stop: StopRule, deadline: float | None
+    ) -> dict[int, tuple[Solution, Vector]]:
+        """Train machines without some folds; return them with their values, intercept aside, on what took no part."""
+        signal = _core.StopSignal()
+        kernel = self._kernel(part, remaining(stop, 0, deadline), signal)
+
+        def train(fold: int) -> Solution:
+            return self._without(fold, part, kernel, pending[fold], remaining(stop, 0, deadline))
+
+        threads = 1 if kernel.matrix is None else self.options.n_threads
+        solutions = _in_threads(train, list(pending), threads, signal)
+        sums = self._sums(solutions, part, rest, remaining(stop, 0, deadline), signal)
+        return dict(zip(pending, zip(solutions, sums, strict=True), strict=True))
+
+    def _able_folds(self) -> list[int]:
+        """List the folds without which there are still two classes."""
+        signs = self.examples.signs
+        return [int(fold) for fold in np.unique(self.folds) if len(np.unique(signs[self.folds != fold])) == 2]
+
+    def _kernel(self, part: Places, stop: StopRule, signal: _core.StopSignal) -> ChainKernel:
+        """Return the kernel of the examples that take part: as a matrix, if that fits into the cache."""
+        ids = self.examples.ids[part]
+        rows, matrix = derived_rows(self.rows, base=ids), None
+        if self.options.cache_bytes is None or 4 * len(ids) ** 2 <= self.options.cache_bytes:
+            with single_threaded_blas():
+                matrix = np.asarray(_core.kernel_among(self.rows, ids, self.options.n_threads, _seconds(stop), signal))
+        return ChainKernel(rows, matrix, self.options, signal)
+
+    def _without(self, fold: int, part: Places, kernel: ChainKernel, start: _Point, stop: StopRule) -> Solution:
+        """Train a machine without a fold."""
+        signs, all_bounds = self.examples.signs[part], self.bounds[part]
+        bounds = np.where(self.folds[part] == fold, 0.0, all_bounds)
+        links: tuple[Link, ...] = ()
+        if not np.isinf(bounds).any():
+            links = (Link(box(signs, bounds)),)
+            if self.squared:  # those held out keep their ridge, which the gradient at the start contains
+                links = (Link(box(signs, np.where(bounds > 0, np.inf, 0.0)), ridge_of(all_bounds)),)
+        chain = Chain(links, start=start.alpha, any_sum=not self.fit_intercept, start_gradient=start.gradient)
+        found = solve_to_the_hard_end(kernel, chain, [bounds], lambda raised: Link(box(signs, raised)), self.unit, stop)
+        return next(iter(found)).solution
+
+    def _sums(
+        self, solutions: Sequence[Solution], part: Places, rest: Places, stop: StopRule, signal: _core.StopSignal
+    ) -> Vector:
+        """Decision values, intercepts aside, of the examples that took no part: a row for each machine."""
+        alpha = np.array([one.alpha for one in solutions])
+        used = np.flatnonzero(alpha.any(axis=0))
+        ids, coefficients = self.examples.ids, np.ascontiguousarray(alpha[:, used])
+        limits = self.options.n_threads, _seconds(stop), signal
+        with single_threaded_blas():
+            return np.asarray(_core.combined_rows(self.rows, ids[part[used]], coefficients, ids[rest], *limits))
+
+
+def _joined(one: Solution, sums: Vector, signs: Vector, join: NDArray[np.bool_]) -> _Point:
+    """Return a solution as a start for a problem that some more examples take part in."""
+    return _Point(np.append(one.alpha, np.zeros(np.count_nonzero(join))), np.append(one.gradient, (signs - sums)[join]))
+
+
+def _seconds(stop: StopRule) -> float:
+    return 1e10 if stop.max_seconds is None else stop.max_seconds
+
+
+def _in_threads(
+    call: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int, signal: _core.StopSignal
+) -> list[Result]:
+    """Do tasks in some threads; let all of them end if one fails, or if somebody presses Ctrl-C."""
+    if n_threads == 1 or len(tasks) < 2:
+        return [call(task) for task in tasks]
+    with ThreadPoolExecutor(min(n_threads, len(tasks))) as pool:
+        futures = [pool.submit(call, task) for task in tasks]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            signal.request()
+            raise

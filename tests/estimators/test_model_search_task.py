@@ -1,0 +1,102 @@
+"""The task that a model search hands to its objective says what the machine would be trained on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from model_searches import Downhill, targets, three_classes, two_classes
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from widemargin import SVC, SVR, ModelSearch, kernels
+from widemargin.objectives import BoundObjective, Evaluated, Objective, Task
+
+
+class Captured(Objective):
+    """Keeps the task that it is bound to."""
+
+    name = "captured"
+    chooses_c = False
+    differentiable = False
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+
+    def __deepcopy__(self, memo: Any) -> Captured:
+        return self
+
+    def bind(self, task: Task) -> BoundObjective:
+        self.tasks.append(task)
+        return _Zero()
+
+
+class _Zero(BoundObjective):
+    def evaluate(self, kernel: Any, C: float, **how: Any) -> Evaluated:
+        return Evaluated(0.0)
+
+
+def task_of(machine: Any, X: Any, y: Any, *, n_jobs: int = 1, **fit: Any) -> Task:
+    """Return the task of a search in which nothing but C is chosen, and that not by the objective."""
+    objective = Captured()
+    name = "svc__C" if hasattr(machine, "steps") else "C"
+    ModelSearch(machine, objective=objective, strategy=Free(), space={name: (0.5, 1.0)}, n_jobs=n_jobs).fit(X, y, **fit)
+    return objective.tasks[0]
+
+
+class Free(Downhill):
+    """Needs no gradient; it is not asked where there is nothing to search."""
+
+    needs_gradient = False
+
+
+def test_classifiers() -> None:
+    X, y = three_classes()
+    names = np.array(["b", "c", "a"])[y]
+    task = task_of(SVC(tol=1e-3), X, names, n_jobs=2)
+    np.testing.assert_array_equal(task.X, X)
+    assert task.X.dtype == np.float64
+    np.testing.assert_array_equal(task.y, np.array([1, 2, 0])[y])
+    assert (task.n_classes, task.loss, task.fit_intercept, task.n_threads) == (3, "hinge", True, 2)
+    assert task.tolerance == 1e-6
+    np.testing.assert_array_equal(task.weights, np.ones(len(y)))
+    other = task_of(SVC(loss="squared_hinge", fit_intercept=False, tol=1e-8), X, y)
+    assert (other.loss, other.fit_intercept, other.tolerance) == ("squared_hinge", False, 1e-8)
+
+
+def test_weights_of_classes_and_rows_multiply() -> None:
+    X, y = two_classes()
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(y))
+    task = task_of(SVC(class_weight={0: 2.0, 1: 3.0}), X, y, sample_weight=weights)
+    np.testing.assert_allclose(task.weights, weights * np.array([2.0, 3.0])[y])
+
+
+def test_regressors() -> None:
+    X, y = targets()
+    task = task_of(SVR(epsilon=0.25, loss="squared_epsilon_insensitive"), X, 1000.0 * y)
+    np.testing.assert_array_equal(task.y, 1000.0 * y)
+    assert (task.n_classes, task.epsilon, task.loss) == (0, 0.25, "squared_epsilon_insensitive")
+    assert task.tolerance == 1e-3  # a millionth of the targets' spread would be more
+    assert task_of(SVR(), X, y).tolerance == pytest.approx(1e-6 * np.std(y))
+
+
+def test_rows_behind_steps_and_sparse_rows() -> None:
+    X, y = two_classes()
+    task = task_of(make_pipeline(StandardScaler(), SVC()), 5.0 * X, y)
+    np.testing.assert_allclose(task.X, StandardScaler().fit_transform(X), atol=1e-12)
+    sparse = task_of(SVC(), sp.csr_array(X.astype(np.float32)), y)
+    assert sp.issparse(sparse.X)
+    assert sparse.X.dtype == np.float64
+
+
+def test_the_kernel_that_it_begins_with() -> None:
+    X, y = two_classes()
+    kept = np.arange(len(y)) % 3 > 0
+    started = ModelSearch(SVC(C=2.0), objective="polarization", strategy="rprop").fit(X, y, sample_weight=1.0 * kept)
+    assert started.trace_[0]["gamma"] == pytest.approx(kernels.jaakkola_gamma(X[kept], y[kept]))
+    assert started.trace_[0]["C"] == 2.0
+    X, y = targets()
+    regression = ModelSearch(SVR(), strategy="rprop").fit(X, y)
+    assert regression.trace_[0]["gamma"] == pytest.approx(kernels.jaakkola_gamma(X))
