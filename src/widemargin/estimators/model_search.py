@@ -101,8 +101,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     best_value_ : float
         Value of the objective at the point that was chosen, on average if it was evaluated there more than once. If
         the strategy chooses a point that it never asked for, it is evaluated there once more; NaN if time was up.
+    best_score_ : float
+        Mean score over the splits of the C that was chosen; only if it was chosen along a path.
     trace_ : Trace
-        Every evaluation: parameters, value, gradient norm, cost; the scores along the path of C after these.
+        Every evaluation: parameters (by the names that the machine or its kernel has for them), value, gradient norm,
+        cost; the scores along the path of C after these.
     n_evaluations_ : int
         Evaluations of the objective.
     ended_ : str
@@ -269,6 +272,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             self.best_value_, self.trace_, self.ended_ = chosen.value, chosen.trace, chosen.ended
             self.edges_, self.notes_ = chosen.edges, chosen.notes
             self.n_evaluations_ = chosen.trace.n_evaluations
+            self.__dict__.pop("best_score_", None)
+            if chosen.path is not None:
+                self.best_score_ = chosen.path.score
             path = None if chosen.path is None else chosen.path.report
             self.work_report_ = EvaluationReport.of(chosen.trace, path, time.perf_counter() - study.began)
             chosen_price = study.space.searches_c or chosen.path is not None

@@ -24,7 +24,6 @@ from widemargin.estimators.splits import Rows
 from widemargin.objectives import Effort
 from widemargin.search.ranges import c_values
 from widemargin.study import EvaluationTasks, Records
-from widemargin.study.progress import FINISHED
 
 #: Factor between neighbouring values of C, at most.
 STEP = 4.0
@@ -41,8 +40,8 @@ class PathSearch(GridSearchCV):
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
     ) -> tuple[Found, Mask, str]:
-        self.found, missing, self.ended = super()._evaluate(search, tasks, weights, began)
-        return self.found, missing, self.ended
+        self.found, missing, ended = super()._evaluate(search, tasks, weights, began)
+        return self.found, missing, ended
 
 
 class FixedSplits:
@@ -87,7 +86,6 @@ class PricePath:
     edge : str or None
         "smallest" or "largest" if a better one may lie beyond those that were tried.
     report : WorkReport
-    ended : str
     """
 
     C: float
@@ -95,7 +93,6 @@ class PricePath:
     points: list[PathPoint]
     edge: str | None
     report: WorkReport
-    ended: str
 
 
 def price_path(
@@ -153,6 +150,7 @@ def price_path(
     axes = {f"{prefix}C": c_values() * unit if bounds is None else spread(*bounds)}
     if bounds is None:
         perfect = PERFECT if how.get("scoring") in (None, "accuracy", "r2") else math.inf
+        # Whether a larger C would change anything takes as many machines to find out as to try it.
         done, edges = grown(searched, lambda parameters: False, axes, perfect=perfect)
     else:
         search = searched(axes, 0)
@@ -164,7 +162,6 @@ def price_path(
         points=[point for search in searches[: len(done)] for point in _points(search, prefix)],
         edge=edges.get(f"{prefix}C"),
         report=WorkReport.total([one.work_report_ for one in done]),
-        ended=next((one.ended for one in searches[: len(done)] if one.ended != FINISHED), FINISHED),
     )
 
 
