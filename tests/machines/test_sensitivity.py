@@ -70,6 +70,34 @@ def test_machines_are_exact_on_their_sets():
     assert not machine.alpha[HELD].any()
 
 
+def violation_of(sensitivity):
+    machine, problem = sensitivity.machine, sensitivity.machine.problem
+    margins, size = problem.signs * (sensitivity.K @ machine.alpha + machine.intercept), np.abs(machine.alpha)
+    return max(np.max(1 - margins[size < problem.bounds]), np.max(margins[size > 0] - 1))
+
+
+@pytest.mark.parametrize(("gamma", "C", "rounded"), [(0.03, 1e5, True), (0.1, 1e6, True), (0.1, 1e2, False)])
+def test_sets_that_only_rounded_kernel_values_have(gamma, C, rounded):
+    """Solving for these machines with exact kernel values gives violations from 1,000 to 100,000."""
+    X, y = chess_board(200, random_state=np.random.default_rng([9, 0]))
+    K, problem = Gaussian(gamma)(X), PairProblem(y.astype(float), np.full(200, C))
+    sensitivity = Sensitivity(K, train(K.astype(np.float32), problem))
+    assert sensitivity.rounded == rounded
+    np.testing.assert_array_equal(sensitivity.K, K.astype(np.float32) if rounded else K)
+    assert violation_of(sensitivity) < 1e-6
+
+
+def test_leaving_out_where_sets_are_those_of_rounded_kernel_values():
+    X, y = chess_board(100, random_state=0)
+    K, problem = Gaussian(0.1)(X), PairProblem(y.astype(float), np.full(100, 1e6))
+    single = K.astype(np.float32)
+    sensitivity = Sensitivity(K, train(single, problem))
+    assert sensitivity.rounded
+    found = leave_one_out(sensitivity, lambda problem, start: train(single, problem, start=start))
+    again = [train(single, problem.held_out(np.array([p]))).values[p] for p in range(100)]
+    assert np.count_nonzero((found.values > 0) != (np.array(again) > 0)) <= 1
+
+
 def test_no_free_variable_leaves_the_intercept_between_two_examples():
     X, y, kernel, _, _ = setting(1)
     sensitivity = trained(X, y, kernel, 1e-3, False, True)

@@ -40,6 +40,9 @@ MOST_CORRECTIONS = 4
 #: Coefficients this much smaller than the largest are 0, those this close to their bounds are there.
 ROUNDING = 1e-12
 
+#: Violations of the optimality conditions, in units of the margin, that show sets to be those of other kernel values.
+MISFIT = 1e-3
+
 
 @dataclass(frozen=True)
 class PairProblem:
@@ -155,21 +158,36 @@ class Sensitivity:
     Its coefficients are solved for once more, in float64, on the sets of free and bounded variables that training
     found: :attr:`machine` is exact for these sets.
 
+    Where K is nearly singular and C large, rounding of kernel values to float32, which training works with, changes
+    the sets: then those that were found belong to the rounded values only, and a machine solved for with the others is
+    far from optimal. Such a machine is solved for, and differentiated, with the rounded ones.
+
     Parameters
     ----------
     K : ndarray of shape (n, n)
         Kernel values in float64.
     machine : Machine
+        Trained on `K` as float32.
     exact : bool, default=False
         Whether it already is.
+
+    Attributes
+    ----------
+    K : ndarray of shape (n, n)
+        The values that :attr:`machine` is exact for.
+    rounded : bool
+        Whether they are those rounded to float32.
     """
 
     def __init__(self, K: Matrix, machine: Machine, *, exact: bool = False) -> None:
-        self.K = K
+        self.K, self.rounded = K, False
         if exact:
             self._factorise(machine)
             self.machine = machine
-        else:
+            return
+        self._solve(machine)
+        if _violation(self.machine) > MISFIT:
+            self.K, self.rounded = K.astype(np.float32).astype(np.float64), True
             self._solve(machine)
 
     def _solve(self, machine: Machine) -> None:
@@ -268,6 +286,16 @@ def _put_back(machine: Machine, exact: Machine, outside: NDArray[np.intp]) -> Ma
     negative = problem.signs[outside] * exact.alpha[outside] < 0
     alpha[outside] = np.where(negative, 0.0, problem.signs[outside] * problem.bounds[outside])
     return replace(machine, alpha=alpha)
+
+
+def _violation(machine: Machine) -> float:
+    """Return by how much a coefficient that may grow lacks margin, or one that may shrink has too much of it."""
+    problem, size = machine.problem, np.abs(machine.alpha)
+    ridge = 0.0 if problem.ridge is None else problem.ridge
+    taking_part = problem.bounds > 0
+    lacking = np.where(taking_part, 1.0 - problem.signs * machine.values, 0.0) - np.where(size > 0, ridge * size, 0.0)
+    may_grow = taking_part & (problem.squared | (size < problem.bounds))
+    return float(max(lacking[may_grow].max(initial=0.0), -lacking[size > 0].min(initial=0.0)))
 
 
 def _limiting(machine: Machine) -> NDArray[np.intp]:

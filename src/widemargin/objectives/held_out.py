@@ -117,7 +117,7 @@ class HeldOutObjective(BoundObjective):
         ]
         weight = sum(one.weight for one in found)
         scale = 1.0 if self.loss == "likelihood" else 1.0 / max(weight, np.finfo(np.float64).tiny)
-        dependent = sum(one.dependent for one in found)
+        dependent, rounded = sum(one.dependent for one in found), sum(one.rounded for one in found)
         effort = effort_of([], values)
         for one in found:
             effort += one.effort
@@ -127,7 +127,7 @@ class HeldOutObjective(BoundObjective):
             scale * sum(one.c_slope for one in found) if gradient else None,
             effort=effort,
             state=[one.starts for one in found],
-            notes=notes_of(dependent),
+            notes=notes_of(dependent, rounded),
         )
 
     def _evaluate_split(
@@ -187,6 +187,7 @@ class HeldOutObjective(BoundObjective):
                 values.contracted(adjoint),
                 adjoint.c_slope,
                 sensitivity.system.dependent,
+                int(sensitivity.rounded),
             )
         return total
 
@@ -202,6 +203,7 @@ class _OfSplit:
     of_theta: Any = 0.0
     c_slope: float = 0.0
     dependent: int = 0
+    rounded: int = 0
 
     def __add__(self, other: _OfSplit) -> _OfSplit:
         return _OfSplit(
@@ -212,6 +214,7 @@ class _OfSplit:
             self.of_theta + other.of_theta,
             self.c_slope + other.c_slope,
             self.dependent + other.dependent,
+            self.rounded + other.rounded,
         )
 
 

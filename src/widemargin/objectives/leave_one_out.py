@@ -76,7 +76,7 @@ class _Bound(BoundObjective):
         task = self._task
         values = TaskKernel(kernel, task)
         wrong = weight = 0.0
-        effort, begun, dependent = Effort(), [], 0
+        effort, begun, dependent, rounded = Effort(), [], 0, 0
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
             sensitivity = Sensitivity(values.double, machine)
@@ -89,5 +89,6 @@ class _Bound(BoundObjective):
             effort += Effort(1 + found.trained, steps, factorisations=1)
             begun.append(machine.alpha)
             dependent += sensitivity.system.dependent
+            rounded += sensitivity.rounded
         effort += effort_of([], values)
-        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(dependent))
+        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(dependent, rounded))

@@ -169,8 +169,11 @@ def effort_of(machines: list[Any], kernel: TaskKernel, factorisations: int = 0) 
     return Effort(len(machines), steps, kernel.computed, factorisations)
 
 
-def notes_of(dependent: int) -> tuple[str, ...]:
-    """Say that some free variables depended on others."""
-    if not dependent:
-        return ()
-    return (f"{dependent} free variables depend on others and were held while the machine was differentiated",)
+def notes_of(dependent: int, rounded: int) -> tuple[str, ...]:
+    """Say that free variables depended on others, and that machines are exact for rounded kernel values only."""
+    notes = []
+    if dependent:
+        notes.append(f"{dependent} free variables depend on others and were held while the machine was differentiated")
+    if rounded:
+        notes.append("the kernel matrix is nearly singular for this C: machines are exact for its float32 values only")
+    return tuple(notes)

@@ -13,7 +13,9 @@ A leave-one-out error is y_n f^n(x_n) < 0. The thesis's continuous count of them
 
 S = sum_n s_n,    s_n = 1 - f^n(x_n) / f(x_n) where y_n f^n(x_n) > 0, and 1 otherwise,
 
-0 for examples that are no support vectors. f^n is either predicted as above, or that of a machine trained without n.
+0 for examples that are no support vectors. Leaving x_n out does not raise its margin, y_n f^n(x_n) <= y_n f(x_n), so
+that s_n is never below 0, and where rounding would bring it there it counts as 0. f^n is either predicted as above, or
+that of a machine trained without n.
 
 Derivatives. With m_n = y_n f(x_n) and l_n = y_n f^n(x_n), ds_n = -dl_n / m_n + l_n dm_n / m_n^2. Predicted values have
 dl_n = dm_n - S_n^2 d|a_n| - |a_n| dS_n^2 with
@@ -133,7 +135,7 @@ class _Bound(BoundObjective):
         task = self._task
         values = TaskKernel(kernel, task)
         total, of_theta, c_slope = 0.0, np.zeros(kernel.n_dims), 0.0
-        effort, begun, dependent = Effort(), [], 0
+        effort, begun, dependent, rounded = Effort(), [], 0, 0
         add = _add_retrained if self._retrained else _add_predicted
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
@@ -143,6 +145,7 @@ class _Bound(BoundObjective):
             effort += Effort(1, machine.outcome.iterations, factorisations=1) + one.effort
             begun.append(machine.alpha)
             dependent += sensitivity.system.dependent
+            rounded += sensitivity.rounded
         effort += effort_of([], values)
         return Evaluated(
             total,
@@ -150,7 +153,7 @@ class _Bound(BoundObjective):
             c_slope if gradient else None,
             effort=effort,
             state=begun,
-            notes=notes_of(dependent),
+            notes=notes_of(dependent, rounded),
         )
 
 
@@ -164,9 +167,9 @@ class _OfPair:
 
 def _counts(task: Task, margins: Vector, left: Vector) -> tuple[Vector, Vector, Vector]:
     """Return the terms s_n, and their derivatives with respect to m_n and l_n."""
-    inside = (left > 0) & (margins > 0)
+    inside = (left > 0) & (left < margins)
     safe = np.where(inside, margins, 1.0)
-    terms = np.where(inside, 1.0 - left / safe, 1.0)
+    terms = np.where(inside, 1.0 - left / safe, (left <= 0) | (margins <= 0))
     weights = task.weights
     return (
         weights * terms,
@@ -233,7 +236,7 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
         task.poll()
         of_values = np.zeros(len(margins))
         of_values[p] = problem.signs[p] * of_left[p]
-        one = Sensitivity(values.double, without, exact=True).adjoint(of_values)
+        one = Sensitivity(sensitivity.K, without, exact=True).adjoint(of_values)
         effort += Effort(factorisations=1)
         rows = np.flatnonzero(one.left)
         W[rows] += np.outer(one.left[rows], one.right)
