@@ -18,7 +18,8 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
     task.poll()
     try:
         return leave_one_out(
-            values.double,
+            values.exact_for(sensitivity),
+            values.single,
             sensitivity,
             lambda problem, start: train_one(values.single, task, problem, start),
             keep=keep,
@@ -77,10 +78,10 @@ class _Bound(BoundObjective):
         values = TaskKernel(kernel, task)
         K = values.double
         wrong = weight = 0.0
-        effort, begun, dependent = Effort(), [], 0
+        effort, begun, dependent, rounded = Effort(), [], 0, 0
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
-            sensitivity = Sensitivity(K, machine)
+            sensitivity = Sensitivity(K, machine, values.single)
             found = left_out(values, task, sensitivity)
             rows = np.flatnonzero(machine.problem.bounds > 0)
             errors = machine.problem.signs[rows] * found.values[rows] <= 0
@@ -90,5 +91,6 @@ class _Bound(BoundObjective):
             effort += Effort(1 + found.trained, steps, factorisations=1)
             begun.append(machine.alpha)
             dependent += sensitivity.system.dependent
+            rounded += sensitivity.rounded
         effort += effort_of([], values)
-        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(dependent))
+        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(dependent, rounded))

@@ -15,7 +15,7 @@ from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem, Outcome, StopRule
 from widemargin.machines.regression import tube
-from widemargin.machines.sensitivity import Adjoint, KernelPart, Machine, PairProblem, train
+from widemargin.machines.sensitivity import Adjoint, KernelPart, Machine, PairProblem, Sensitivity, train
 from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task, Vector
 
 Single = NDArray[np.float32]
@@ -59,6 +59,10 @@ class TaskKernel:
             degree=core.degree,
             n_jobs=self._task.n_threads,
         )
+
+    def exact_for(self, sensitivity: Sensitivity) -> Matrix:
+        """All values in float64 that a machine is exact for: those of float32 where it was solved for with these."""
+        return self.single.astype(np.float64) if sensitivity.rounded else self.double
 
     def block(self, rows: Ids, columns: Ids) -> Matrix:
         """Values in float64 between some examples and others."""
@@ -177,8 +181,11 @@ def effort_of(machines: list[Any], kernel: TaskKernel, factorisations: int = 0) 
     return Effort(len(machines), steps, kernel.computed, factorisations)
 
 
-def notes_of(dependent: int) -> tuple[str, ...]:
-    """Say that some free variables depended on others."""
-    if not dependent:
-        return ()
-    return (f"{dependent} free variables depend on others and were held while the machine was differentiated",)
+def notes_of(dependent: int, rounded: int) -> tuple[str, ...]:
+    """Say that free variables depended on others, and that machines are exact for rounded kernel values only."""
+    notes = []
+    if dependent:
+        notes.append(f"{dependent} free variables depend on others and were held while the machine was differentiated")
+    if rounded:
+        notes.append("the kernel matrix is nearly singular for this C: machines are exact for its float32 values only")
+    return tuple(notes)

@@ -28,6 +28,8 @@ from widemargin.objectives.machines import Single, TaskKernel, pair_problem, tra
 #: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
 HARD = 1e6
 
+NOT_HARD = "there is no hard margin within reach: coefficients grow beyond what float32 kernel values can tell apart"
+
 
 class RadiusMargin(Objective):
     r"""The quotient :math:`R^2 / \rho^2` of radius and margin, a bound of the leave-one-out error of hard margins.
@@ -35,6 +37,9 @@ class RadiusMargin(Objective):
     For ``loss="squared_hinge"``, and for hard margins (``C=inf``), which have no C to choose. With the radial Gaussian
     kernel its size is best kept (``GeneralGaussian(fixed="size")``): narrow kernels have large margins
     [Glasmachers2008, section 10.2]. For several pairs of classes quotients add up. Smaller is better.
+
+    Where classes cannot be separated, or by coefficients beyond 1e6 / mean k(x, x) only, the value is that of a machine
+    whose coefficients end there, which is a lower bound of the quotient and continues it; the evaluation says so.
 
     A value costs a kernel matrix, n^2 d operations, a machine and a ball; a gradient another pass over the kernel
     values of support vectors, and no more.
@@ -86,12 +91,13 @@ class _Bound(BoundObjective):
         task = self._task
         values = TaskKernel(kernel, task)
         K = values.double
-        total, of_theta, c_slope, steps, begun = 0.0, np.zeros(kernel.n_dims), 0.0, 0, []
+        total, of_theta, c_slope, steps, begun, hard = 0.0, np.zeros(kernel.n_dims), 0.0, 0, [], True
         for number, pair in enumerate(task.pairs):
             problem = self._problem(pair, C, K)
             one = self._quotient(K, values.single, problem, None if state is None else state[number])
             total += one.value
             steps += one.steps
+            hard &= problem.squared or not len(one.margin.bounded)
             begun.append((one.margin.alpha, one.ball))
             if gradient:
                 theta, slope = self._derivative(values, problem, one)
@@ -99,7 +105,12 @@ class _Bound(BoundObjective):
         effort = Effort(2 * len(begun), steps, values.computed)
         slope_known = gradient and np.isfinite(C)
         return Evaluated(
-            total, of_theta if gradient else None, c_slope if slope_known else None, effort=effort, state=begun
+            total,
+            of_theta if gradient else None,
+            c_slope if slope_known else None,
+            effort=effort,
+            state=begun,
+            notes=() if hard else (NOT_HARD,),
         )
 
     def _problem(self, pair: tuple[int, int], C: float, K: Matrix) -> PairProblem:
