@@ -40,8 +40,8 @@ Result = TypeVar("Result")
 #: Examples whose margin exceeds 1 by more are left aside at first.
 FAR = 1.0
 
-#: Variables of problems that are solved to rounding, on rows; as in `cpp/core/solve.cpp`.
-FINISHED_EXACTLY = 512
+#: Problems of so few variables are solved to rounding, on rows: that costs next to nothing.
+FINISHED_EXACTLY = 128
 
 
 @dataclass(frozen=True)
