@@ -124,6 +124,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         fit_intercept=bool(machine.fit_intercept) if is_classifier else True,
         epsilon=0.0 if is_classifier else float(machine.epsilon),
         tolerance=min(float(machine.tol), TOLERANCE * unit),
+        **({} if machine.max_iter in ("auto", -1) else {"max_iterations": int(machine.max_iter)}),
         poll=stop.poll,
         seconds_left=stop.seconds_left,
     )

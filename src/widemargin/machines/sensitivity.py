@@ -111,6 +111,7 @@ def train(
     *,
     tolerance: float = 1e-6,
     start: Vector | None = None,
+    max_iterations: int | None = None,
     max_seconds: float | None = None,
 ) -> Machine:
     """Train on a kernel matrix of all examples, those that are held out included.
@@ -124,6 +125,7 @@ def train(
         Largest violation of the optimality conditions.
     start : ndarray of shape (n,), optional
         Signed coefficients to begin with; any, they are brought into the box.
+    max_iterations : int, optional
     max_seconds : float, optional
 
     Examples
@@ -138,7 +140,7 @@ def train(
     limits = np.where(taking_part, np.inf, 0.0) if problem.squared else problem.bounds
     link = Link(box(problem.signs, limits), ridge)
     chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
-    stop = StopRule(tolerance, max_seconds=max_seconds)
+    stop = StopRule(tolerance, max_iterations, max_seconds)
     found = solve_chain(K, chain, stop=stop)[0].solution
     values = problem.signs - found.gradient + found.intercept
     if ridge is not None:

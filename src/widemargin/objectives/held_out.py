@@ -130,7 +130,7 @@ class HeldOutObjective(BoundObjective):
             scale * sum(one.c_slope for one in found) if gradient else None,
             effort=effort,
             state=[one.starts for one in found],
-            notes=notes_of(dependent, rounded),
+            notes=notes_of(values, dependent, rounded),
         )
 
     def _evaluate_split(

@@ -21,7 +21,7 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
             values.exact_for(sensitivity),
             values.single,
             sensitivity,
-            lambda problem, start: train_one(values.single, task, problem, start),
+            lambda problem, start: train_one(values, task, problem, start),
             keep=keep,
             n_threads=task.n_threads,
             max_seconds=max(0.0, task.seconds_left()),
@@ -33,7 +33,7 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
 
 def machine_of(values: TaskKernel, task: Task, pair: tuple[int, int], C: float, start: Any) -> Machine:
     """Train the machine of a pair of classes on all examples."""
-    return train_one(values.single, task, pair_problem(task, pair, C), start)
+    return train_one(values, task, pair_problem(task, pair, C), start)
 
 
 class LeaveOneOut(Objective):
@@ -93,4 +93,4 @@ class _Bound(BoundObjective):
             dependent += sensitivity.system.dependent
             rounded += sensitivity.rounded
         effort += effort_of([], values)
-        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(dependent, rounded))
+        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(values, dependent, rounded))

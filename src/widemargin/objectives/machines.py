@@ -29,11 +29,19 @@ class TaskKernel:
     ----------
     kernel : Kernel
     task : Task
+
+    Attributes
+    ----------
+    computed : int
+        Kernel values that were computed.
+    unfinished : int
+        Machines on these values that were left before their tolerance was met.
     """
 
     def __init__(self, kernel: Kernel, task: Task) -> None:
         self.kernel, self._task = kernel, task
         self.computed = 0
+        self.unfinished = 0
 
     @cached_property
     def double(self) -> Matrix:
@@ -119,17 +127,24 @@ def train_pairs(
     found = []
     for number, pair in enumerate(task.pairs):
         problem = pair_problem(task, pair, C, train_rows)
-        found.append(train_one(kernel.single, task, problem, None if starts is None else starts[number]))
+        found.append(train_one(kernel, task, problem, None if starts is None else starts[number]))
     return found
 
 
-def train_one(K: Single, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
+def train_one(kernel: TaskKernel, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
     """Train one machine of a task; raise :class:`CutShortError` if there was no time to finish it."""
     task.poll()
     left = task.seconds_left()
     limit = None if np.isinf(left) else max(0.0, left)
-    machine = train(K, problem, tolerance=task.tolerance, start=start, max_seconds=limit)
-    _require_end(task, machine.outcome)
+    machine = train(
+        kernel.single,
+        problem,
+        tolerance=task.tolerance,
+        start=start,
+        max_iterations=task.max_iterations,
+        max_seconds=limit,
+    )
+    _note_end(kernel, task, machine.outcome)
     return machine
 
 
@@ -143,17 +158,18 @@ def train_tube(
     problem: DualProblem = tube(np.asarray(task.y, dtype=np.float64), task.epsilon, limits)
     ridge = ridge_of(bounds) if task.squared else None
     left = task.seconds_left()
-    stop = StopRule(task.tolerance, max_seconds=None if np.isinf(left) else max(0.0, left))
+    stop = StopRule(task.tolerance, task.max_iterations, None if np.isinf(left) else max(0.0, left))
     chain = Chain((Link(problem, ridge),), start=start, any_sum=not task.fit_intercept)
     found = solve_chain(kernel.single, chain, stop=stop)[0].solution
-    _require_end(task, found.outcome)
+    _note_end(kernel, task, found.outcome)
     values = problem.linear - found.gradient + found.intercept
     if ridge is not None:
         values = values - np.where(bounds > 0, ridge * found.alpha, 0.0)
     return RegressionMachine(found.alpha, found.intercept, values, found.outcome)
 
 
-def _require_end(task: Task, outcome: Outcome) -> None:
+def _note_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
+    kernel.unfinished += outcome.reason != "converged"
     if outcome.reason in ("time budget", "interrupted"):
         task.poll()
         raise CutShortError(f"Training ended early ({outcome.reason}).")
@@ -181,9 +197,11 @@ def effort_of(machines: list[Any], kernel: TaskKernel, factorisations: int = 0) 
     return Effort(len(machines), steps, kernel.computed, factorisations)
 
 
-def notes_of(dependent: int, rounded: int) -> tuple[str, ...]:
-    """Say that free variables depended on others, and that machines are exact for rounded kernel values only."""
+def notes_of(kernel: TaskKernel, dependent: int = 0, rounded: int = 0) -> tuple[str, ...]:
+    """Say what a reader should know: machines left early, free variables that depend on others, rounded values."""
     notes = []
+    if kernel.unfinished:
+        notes.append("machines were left before their tolerance was met, after as many steps as they may take")
     if dependent:
         notes.append(f"{dependent} free variables depend on others and were held while the machine was differentiated")
     if rounded:

@@ -23,7 +23,7 @@ from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.dual import DualProblem, StopRule
 from widemargin.machines.sensitivity import Machine, PairProblem
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
-from widemargin.objectives.machines import Single, TaskKernel, pair_problem, train_one
+from widemargin.objectives.machines import TaskKernel, notes_of, pair_problem, train_one
 
 #: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
 HARD = 1e6
@@ -94,7 +94,7 @@ class _Bound(BoundObjective):
         total, of_theta, c_slope, steps, begun, hard = 0.0, np.zeros(kernel.n_dims), 0.0, 0, [], True
         for number, pair in enumerate(task.pairs):
             problem = self._problem(pair, C, K)
-            one = self._quotient(K, values.single, problem, None if state is None else state[number])
+            one = self._quotient(values, problem, None if state is None else state[number])
             total += one.value
             steps += one.steps
             hard &= problem.squared or not len(one.margin.bounded)
@@ -110,7 +110,7 @@ class _Bound(BoundObjective):
             c_slope if slope_known else None,
             effort=effort,
             state=begun,
-            notes=() if hard else (NOT_HARD,),
+            notes=notes_of(values) + (() if hard else (NOT_HARD,)),
         )
 
     def _problem(self, pair: tuple[int, int], C: float, K: Matrix) -> PairProblem:
@@ -120,11 +120,12 @@ class _Bound(BoundObjective):
         hard = pair_problem(self._task, pair, large)
         return PairProblem(hard.signs, hard.bounds, squared=False, fit_intercept=hard.fit_intercept)
 
-    def _quotient(self, K: Matrix, single: Single, problem: PairProblem, start: Any) -> _Quotient:
+    def _quotient(self, values: TaskKernel, problem: PairProblem, start: Any) -> _Quotient:
         """Solve both problems; their values follow from float64 kernel values, whatever is left to solve."""
         task = self._task
         ridge = _ridge(problem)
-        machine = train_one(single, task, problem, None if start is None else start[0])
+        K = values.double
+        machine = train_one(values, task, problem, None if start is None else start[0])
         a = machine.alpha
         norm = 2.0 * float(problem.signs @ a) - _form(K, ridge, a)
         diagonal = np.diagonal(K) + ridge
@@ -132,8 +133,8 @@ class _Bound(BoundObjective):
         box = DualProblem(0.5 * diagonal, np.zeros(len(a)), taking_part.astype(np.float64), total=(1.0, 0.0))
         chain = Chain((Link(box, ridge if problem.squared else None),), start=None if start is None else start[1])
         task.poll()
-        stop = StopRule(task.tolerance * float(diagonal[taking_part].mean()))
-        ball = solve_chain(single, chain, stop=stop)[0].solution
+        stop = StopRule(task.tolerance * float(diagonal[taking_part].mean()), task.max_iterations)
+        ball = solve_chain(values.single, chain, stop=stop)[0].solution
         b = ball.alpha
         radius = float(diagonal @ b) - _form(K, ridge, b)
         steps = machine.outcome.iterations + ball.outcome.iterations

@@ -154,7 +154,7 @@ class _Bound(BoundObjective):
             c_slope if gradient else None,
             effort=effort,
             state=begun,
-            notes=notes_of(dependent, rounded),
+            notes=notes_of(values, dependent, rounded),
         )
 
 
