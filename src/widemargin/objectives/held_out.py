@@ -174,7 +174,7 @@ class HeldOutObjective(BoundObjective):
                 one = judge(machine.values[rows], machine.problem.signs[rows], weights)
                 total = total + _OfSplit(one.value, float(weights.sum()), [], Effort())
                 continue
-            sensitivity = Sensitivity(values.block, machine, values.single, rows=rows)
+            sensitivity = Sensitivity(values.among, machine, values.single, rows=rows)
             exact = sensitivity.machine
             one = judge(exact.values[rows], exact.problem.signs[rows], weights)
             of_values = np.zeros(task.n_examples)

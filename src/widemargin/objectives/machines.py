@@ -15,11 +15,15 @@ from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem, Outcome, StopRule
 from widemargin.machines.regression import tube
-from widemargin.machines.sensitivity import Adjoint, KernelPart, Machine, PairProblem, Sensitivity, train
+from widemargin.machines.sensitivity import Adjoint, Evaluate, KernelPart, Machine, PairProblem, Sensitivity, train
 from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task, Vector
 
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+
+
+#: Up to so many examples all kernel values in float64 cost less than finding out which of them are needed.
+FEW = 512
 
 
 class TaskKernel:
@@ -54,7 +58,7 @@ class TaskKernel:
     def single(self) -> Single:
         """Values in float32, which is what machines are trained with."""
         core = self.kernel.core_kernel
-        if "double" in self.__dict__ or core is None:
+        if "double" in self.__dict__ or core is None or self._task.n_examples <= FEW:
             return np.ascontiguousarray(self.double, dtype=np.float32)
         self._task.poll()
         self.computed += self._task.n_examples**2
@@ -67,6 +71,11 @@ class TaskKernel:
             degree=core.degree,
             n_jobs=self._task.n_threads,
         )
+
+    @property
+    def among(self) -> Matrix | Evaluate:
+        """What a machine is differentiated with: all values if there are few, or a function that gives some."""
+        return self.double if self._task.n_examples <= FEW else self.block
 
     def exact_for(self, sensitivity: Sensitivity) -> Matrix:
         """All values in float64 that a machine is exact for: those of float32 where it was solved for with these."""

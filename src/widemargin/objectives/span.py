@@ -137,7 +137,7 @@ class _Bound(BoundObjective):
         total, of_theta, c_slope = 0.0, np.zeros(kernel.n_dims), 0.0
         effort, begun, dependent, rounded = Effort(), [], 0, 0
         add = _add_retrained if self._retrained else _add_predicted
-        evaluate = values.double if self._retrained else values.block
+        evaluate = values.double if self._retrained else values.among
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
             sensitivity = Sensitivity(evaluate, machine, values.single, rows=machine.support)
