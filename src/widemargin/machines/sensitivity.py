@@ -138,11 +138,14 @@ def train(
     ridge = problem.ridge
     taking_part = problem.bounds > 0
     limits = np.where(taking_part, np.inf, 0.0) if problem.squared else problem.bounds
-    link = Link(box(problem.signs, limits), ridge)
+    # Labels of held-out examples stay out of the problem: their values come from the gradient, and where kernel values
+    # are large, rounding would leave nothing but the label of them.
+    labels = np.where(taking_part, problem.signs, 0.0)
+    link = Link(box(labels, limits), ridge)
     chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
     stop = StopRule(tolerance, max_iterations, max_seconds)
     found = solve_chain(K, chain, stop=stop)[0].solution
-    values = problem.signs - found.gradient + found.intercept
+    values = labels - found.gradient + found.intercept
     if ridge is not None:
         values = values - np.where(taking_part, ridge * found.alpha, 0.0)
     return Machine(problem, _settled(found.alpha, limits), found.intercept, values, found.outcome)

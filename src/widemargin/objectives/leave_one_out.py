@@ -33,7 +33,7 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
 
 def machine_of(values: TaskKernel, task: Task, pair: tuple[int, int], C: float, start: Any) -> Machine:
     """Train the machine of a pair of classes on all examples."""
-    return train_one(values, task, pair_problem(task, pair, C), start)
+    return train_one(values, task, pair_problem(task, pair, values.price(C)), start)
 
 
 class LeaveOneOut(Objective):

@@ -26,6 +26,10 @@ Mask = NDArray[np.bool_]
 FEW = 512
 
 
+#: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
+HARD = 1e6
+
+
 class TaskKernel:
     """Kernel values among all examples of a task, each precision computed when it is asked for first.
 
@@ -81,6 +85,13 @@ class TaskKernel:
         """All values in float64 that a machine is exact for: those of float32 where it was solved for with these."""
         return self.single.astype(np.float64) if sensitivity.rounded else self.double
 
+    def price(self, C: float) -> float:
+        """Return C, or what stands for an infinite one: classes that can be separated need no larger coefficients."""
+        if np.isfinite(C):
+            return C
+        diagonal = self.kernel.diagonal(self._task.X)
+        return HARD / max(float(np.mean(diagonal)), float(np.finfo(np.float64).tiny))
+
     def block(self, rows: Ids, columns: Ids) -> Matrix:
         """Values in float64 between some examples and others."""
         if "double" in self.__dict__:
@@ -135,7 +146,7 @@ def train_pairs(
     """Train a machine for each pair of classes, each from where the last one of its pair ended if that is known."""
     found = []
     for number, pair in enumerate(task.pairs):
-        problem = pair_problem(task, pair, C, train_rows)
+        problem = pair_problem(task, pair, kernel.price(C), train_rows)
         found.append(train_one(kernel, task, problem, None if starts is None else starts[number]))
     return found
 
@@ -162,9 +173,11 @@ def train_tube(
 ) -> RegressionMachine:
     """Train a machine for regression; other rows are held out, with the box [0, 0]."""
     task.poll()
-    bounds = np.where(train_rows, C * task.weights, 0.0)
+    bounds = np.where(train_rows, kernel.price(C) * task.weights, 0.0)
     limits = np.where(bounds > 0, np.inf, 0.0) if task.squared else bounds
-    problem: DualProblem = tube(np.asarray(task.y, dtype=np.float64), task.epsilon, limits)
+    # Targets of held-out rows stay out of the problem: rounding must not bring them into their values.
+    targets = np.where(bounds > 0, np.asarray(task.y, dtype=np.float64), 0.0)
+    problem: DualProblem = tube(targets, task.epsilon, limits)
     ridge = ridge_of(bounds) if task.squared else None
     left = task.seconds_left()
     stop = StopRule(task.tolerance, task.max_iterations, None if np.isinf(left) else max(0.0, left))

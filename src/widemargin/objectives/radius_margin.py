@@ -13,7 +13,7 @@ d||w||^2 = -a' dK a    and    dR^2 = b'diag(dK) - b' dK b.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,6 @@ from widemargin.machines.dual import DualProblem, StopRule
 from widemargin.machines.sensitivity import Machine, PairProblem
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
 from widemargin.objectives.machines import TaskKernel, notes_of, pair_problem, train_one
-
-#: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
-HARD = 1e6
 
 NOT_HARD = "there is no hard margin within reach: coefficients grow beyond what float32 kernel values can tell apart"
 
@@ -90,10 +87,9 @@ class _Bound(BoundObjective):
         """Train machine and ball for each pair of classes."""
         task = self._task
         values = TaskKernel(kernel, task)
-        K = values.double
         total, of_theta, c_slope, steps, begun, hard = 0.0, np.zeros(kernel.n_dims), 0.0, 0, [], True
         for number, pair in enumerate(task.pairs):
-            problem = self._problem(pair, C, K)
+            problem = self._problem(pair, C, values)
             one = self._quotient(values, problem, None if state is None else state[number])
             total += one.value
             steps += one.steps
@@ -113,12 +109,9 @@ class _Bound(BoundObjective):
             notes=notes_of(values) + (() if hard else (NOT_HARD,)),
         )
 
-    def _problem(self, pair: tuple[int, int], C: float, K: Matrix) -> PairProblem:
-        if np.isfinite(C):
-            return pair_problem(self._task, pair, C)
-        large = HARD / max(float(np.mean(np.diagonal(K))), np.finfo(np.float64).tiny)
-        hard = pair_problem(self._task, pair, large)
-        return PairProblem(hard.signs, hard.bounds, squared=False, fit_intercept=hard.fit_intercept)
+    def _problem(self, pair: tuple[int, int], C: float, values: TaskKernel) -> PairProblem:
+        problem = pair_problem(self._task, pair, values.price(C))
+        return problem if np.isfinite(C) else replace(problem, squared=False)
 
     def _quotient(self, values: TaskKernel, problem: PairProblem, start: Any) -> _Quotient:
         """Solve both problems; their values follow from float64 kernel values, whatever is left to solve."""
