@@ -47,14 +47,12 @@ def test_combinations_of_rows(n_threads):
     expected = coefficients @ K[np.ix_(ids, columns)]
     found = _core.combined_rows(row_source(X, gamma=GAMMA), ids, coefficients, columns, n_threads)
     np.testing.assert_allclose(found, expected, atol=1e-4)
-    few = np.ascontiguousarray(columns[:5])
+    first, some = ids[ids < 200], np.ascontiguousarray(coefficients[:, ids < 200])
+    few = np.arange(5, dtype=np.int32)
     for rows in sources(X[:200]):
-        own = (ids[ids < 200], few[few < 200])
-        some = np.ascontiguousarray(coefficients[:, ids < 200])
-        np.testing.assert_allclose(
-            _core.combined_rows(rows, own[0], some, own[1], 1), some @ K[np.ix_(*own)], atol=1e-5
-        )
-    assert _core.combined_rows(rows, ids[:0], coefficients[:, :0].copy(), few, 1).tolist() == np.zeros((3, 5)).tolist()
+        found = _core.combined_rows(rows, first, some, few, n_threads)
+        np.testing.assert_allclose(found, some @ K[np.ix_(first, few)], atol=1e-5)
+        assert not np.asarray(_core.combined_rows(rows, first[:0], np.zeros((3, 0)), few, n_threads)).any()
 
 
 def test_what_does_not_fit_is_refused():
