@@ -57,7 +57,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         trains machines, since these may be judged by rows held out: steps that need `y` are refused then. Along the
         path of C they are fitted to the training part of each split.
     objective : str or Objective, default="target-alignment"
-        What is good. Objects of :mod:`widemargin.objectives` have options of their own.
+        What is good. Objects of :mod:`widemargin.objectives` have options of their own. With more than two classes
+        objectives that train machines judge those of pairs of classes, whatever the machine's `multi_class` says.
     strategy : str or Strategy, default=None
         How to look for it. Objects of :mod:`widemargin.search.strategies` have options of their own. None is "rprop"
         for objectives with a gradient, "noisy-rprop" if that is random, "cma-es" if there is none.
