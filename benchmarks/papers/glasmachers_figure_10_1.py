@@ -33,7 +33,7 @@ from benchmarks.peers.table import render
 from widemargin.datasets import chess_board
 from widemargin.kernels import GeneralGaussian
 from widemargin.objectives import RadiusMargin, Task
-from widemargin.objectives.radius_margin import HARD
+from widemargin.objectives.machines import HARD
 from widemargin.search.strategies import Rprop, Space, Told
 
 if TYPE_CHECKING:
