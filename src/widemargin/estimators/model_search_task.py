@@ -122,6 +122,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         fit_intercept=bool(machine.fit_intercept) if is_classifier else True,
         epsilon=0.0 if is_classifier else float(machine.epsilon),
         tolerance=min(float(machine.tol), TOLERANCE * unit),
+        max_iterations=machine._stop_rule(len(targets), 0.0).max_iterations,
         poll=stop.poll,
         seconds_left=stop.seconds_left,
     )

@@ -109,6 +109,7 @@ def train(
     tolerance: float = 1e-6,
     start: Vector | None = None,
     max_seconds: float | None = None,
+    max_iterations: int | None = None,
 ) -> Machine:
     """Train on a kernel matrix of all examples, those that are held out included.
 
@@ -121,7 +122,8 @@ def train(
         Largest violation of the optimality conditions.
     start : ndarray of shape (n,), optional
         Signed coefficients to begin with; any, they are brought into the box.
-    max_seconds : float, optional
+    max_seconds, max_iterations : optional
+        Budgets.
 
     Examples
     --------
@@ -133,11 +135,13 @@ def train(
     ridge = problem.ridge
     taking_part = problem.bounds > 0
     limits = np.where(taking_part, np.inf, 0.0) if problem.squared else problem.bounds
-    link = Link(box(problem.signs, limits), ridge)
+    # No label of an example held out: where sums of kernel values are huge, y - (y - Ka) would leave nothing but y.
+    labels = np.where(taking_part, problem.signs, 0.0)
+    link = Link(box(labels, limits), ridge)
     chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
-    stop = StopRule(tolerance, max_seconds=max_seconds)
+    stop = StopRule(tolerance, max_iterations, max_seconds)
     found = solve_chain(K, chain, stop=stop)[0].solution
-    values = problem.signs - found.gradient + found.intercept
+    values = labels - found.gradient + found.intercept
     if ridge is not None:
         values = values - np.where(taking_part, ridge * found.alpha, 0.0)
     return Machine(problem, _settled(found.alpha, limits), found.intercept, values, found.outcome)

@@ -28,7 +28,6 @@ from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Ids, O
 from widemargin.objectives.machines import (
     TaskKernel,
     effort_of,
-    notes_of,
     predicted_classes,
     train_pairs,
     train_tube,
@@ -130,7 +129,7 @@ class HeldOutObjective(BoundObjective):
             scale * sum(one.c_slope for one in found) if gradient else None,
             effort=effort,
             state=[one.starts for one in found],
-            notes=notes_of(dependent),
+            notes=values.notes(dependent),
         )
 
     def _evaluate_split(

@@ -10,7 +10,7 @@ from widemargin.kernels import Kernel
 from widemargin.machines.leave_one_out import LeftOut, leave_one_out
 from widemargin.machines.sensitivity import Machine, Sensitivity
 from widemargin.objectives.base import BoundObjective, CutShortError, Effort, Evaluated, Objective, Task
-from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, pair_problem, train_one
+from widemargin.objectives.machines import TaskKernel, effort_of, priced_pair, train_one
 
 
 def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: bool = False) -> LeftOut:
@@ -20,7 +20,7 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
         return leave_one_out(
             values.double,
             sensitivity,
-            lambda problem, start: train_one(values.single, task, problem, start),
+            lambda problem, start: train_one(values, task, problem, start),
             keep=keep,
             n_threads=task.n_threads,
             max_seconds=max(0.0, task.seconds_left()),
@@ -32,7 +32,7 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
 
 def machine_of(values: TaskKernel, task: Task, pair: tuple[int, int], C: float, start: Any) -> Machine:
     """Train the machine of a pair of classes on all examples."""
-    return train_one(values.single, task, pair_problem(task, pair, C), start)
+    return train_one(values, task, priced_pair(values, task, pair, C), start)
 
 
 class LeaveOneOut(Objective):
@@ -91,4 +91,4 @@ class _Bound(BoundObjective):
             begun.append(machine.alpha)
             dependent += sensitivity.system.dependent
         effort += effort_of([], values)
-        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(dependent))
+        return Evaluated(wrong / weight, effort=effort, state=begun, notes=values.notes(dependent))

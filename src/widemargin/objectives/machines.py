@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,9 @@ from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task,
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
+#: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
+HARD = 1e6
+
 
 class TaskKernel:
     """Kernel values among all examples of a task, each precision computed when it is asked for first.
@@ -29,11 +32,18 @@ class TaskKernel:
     ----------
     kernel : Kernel
     task : Task
+
+    Attributes
+    ----------
+    computed : int
+        Kernel values that were computed.
+    unfinished : int
+        Machines whose training ended before it met the tolerance.
     """
 
     def __init__(self, kernel: Kernel, task: Task) -> None:
         self.kernel, self._task = kernel, task
-        self.computed = 0
+        self.computed = self.unfinished = 0
 
     @cached_property
     def double(self) -> Matrix:
@@ -67,6 +77,21 @@ class TaskKernel:
         self._task.poll()
         self.computed += len(rows) * len(columns)
         return self.kernel.values(self._task.X[rows], self._task.X[columns])
+
+    def price(self, C: float) -> float:
+        """Return C, or for a hard margin what stands for it: no coefficient of separable classes is as large."""
+        if np.isfinite(C):
+            return C
+        return HARD / max(float(np.mean(self.kernel.diagonal(self._task.X))), float(np.finfo(np.float64).tiny))
+
+    def notes(self, dependent: int = 0) -> tuple[str, ...]:
+        """Say that machines were not finished, or that some free variables depended on others."""
+        found: tuple[str, ...] = ("machines ended before they met their tolerance",) if self.unfinished else ()
+        if dependent:
+            found += (
+                f"{dependent} free variables depend on others and were held while the machine was differentiated",
+            )
+        return found
 
     def pull_back(self, W: Matrix, rows: Ids, columns: Ids, K: Matrix) -> Vector:
         """<W, dK/dtheta> over some rows and columns, whose kernel values are `K`."""
@@ -108,24 +133,41 @@ def pair_problem(task: Task, pair: tuple[int, int], C: float, train_rows: Mask |
     return PairProblem(signs, np.where(taking_part, C * task.weights, 0.0), task.squared, task.fit_intercept)
 
 
+def priced_pair(
+    kernel: TaskKernel, task: Task, pair: tuple[int, int], C: float, train_rows: Mask | None = None
+) -> PairProblem:
+    """State the problem of two classes; a hard margin is one of the hinge loss, at a price that stands for infinity.
+
+    Without bounds there would be no end where no margin exists.
+    """
+    problem = pair_problem(task, pair, kernel.price(C), train_rows)
+    return problem if np.isfinite(C) else replace(problem, squared=False)
+
+
 def train_pairs(
     kernel: TaskKernel, task: Task, C: float, train_rows: Mask | None = None, starts: list[Vector] | None = None
 ) -> list[Machine]:
     """Train a machine for each pair of classes, each from where the last one of its pair ended if that is known."""
     found = []
     for number, pair in enumerate(task.pairs):
-        problem = pair_problem(task, pair, C, train_rows)
-        found.append(train_one(kernel.single, task, problem, None if starts is None else starts[number]))
+        problem = priced_pair(kernel, task, pair, C, train_rows)
+        found.append(train_one(kernel, task, problem, None if starts is None else starts[number]))
     return found
 
 
-def train_one(K: Single, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
+def train_one(kernel: TaskKernel, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
     """Train one machine of a task; raise :class:`CutShortError` if there was no time to finish it."""
     task.poll()
-    left = task.seconds_left()
-    limit = None if np.isinf(left) else max(0.0, left)
-    machine = train(K, problem, tolerance=task.tolerance, start=start, max_seconds=limit)
-    _require_end(task, machine.outcome)
+    stop = stop_rule(task, task.tolerance)
+    machine = train(
+        kernel.single,
+        problem,
+        tolerance=stop.tolerance,
+        start=start,
+        max_seconds=stop.max_seconds,
+        max_iterations=stop.max_iterations,
+    )
+    require_end(kernel, task, machine.outcome)
     return machine
 
 
@@ -134,25 +176,34 @@ def train_tube(
 ) -> RegressionMachine:
     """Train a machine for regression; other rows are held out, with the box [0, 0]."""
     task.poll()
-    bounds = np.where(train_rows, C * task.weights, 0.0)
-    limits = np.where(bounds > 0, np.inf, 0.0) if task.squared else bounds
-    problem: DualProblem = tube(np.asarray(task.y, dtype=np.float64), task.epsilon, limits)
-    ridge = ridge_of(bounds) if task.squared else None
-    left = task.seconds_left()
-    stop = StopRule(task.tolerance, max_seconds=None if np.isinf(left) else max(0.0, left))
+    squared = task.squared and bool(np.isfinite(C))
+    bounds = np.where(train_rows, kernel.price(C) * task.weights, 0.0)
+    limits = np.where(bounds > 0, np.inf, 0.0) if squared else bounds
+    # Targets of rows held out stay out of sums, as labels do in `train`.
+    targets = np.where(bounds > 0, np.asarray(task.y, dtype=np.float64), 0.0)
+    problem: DualProblem = tube(targets, task.epsilon, limits)
+    ridge = ridge_of(bounds) if squared else None
     chain = Chain((Link(problem, ridge),), start=start, any_sum=not task.fit_intercept)
-    found = solve_chain(kernel.single, chain, stop=stop)[0].solution
-    _require_end(task, found.outcome)
+    found = solve_chain(kernel.single, chain, stop=stop_rule(task, task.tolerance))[0].solution
+    require_end(kernel, task, found.outcome)
     values = problem.linear - found.gradient + found.intercept
     if ridge is not None:
         values = values - np.where(bounds > 0, ridge * found.alpha, 0.0)
     return RegressionMachine(found.alpha, found.intercept, values, found.outcome)
 
 
-def _require_end(task: Task, outcome: Outcome) -> None:
+def stop_rule(task: Task, tolerance: float) -> StopRule:
+    """Say when the training of a task's machines ends."""
+    left = task.seconds_left()
+    return StopRule(tolerance, task.max_iterations, None if np.isinf(left) else max(0.0, left))
+
+
+def require_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
+    """Count training that did not meet its tolerance; raise :class:`CutShortError` if that was for lack of time."""
     if outcome.reason in ("time budget", "interrupted"):
         task.poll()
         raise CutShortError(f"Training ended early ({outcome.reason}).")
+    kernel.unfinished += outcome.reason != "converged"
 
 
 def predicted_classes(task: Task, values: Matrix) -> NDArray[np.intp]:
@@ -175,10 +226,3 @@ def effort_of(machines: list[Any], kernel: TaskKernel, factorisations: int = 0) 
     """Add up what was done."""
     steps = sum(one.outcome.iterations for one in machines)
     return Effort(len(machines), steps, kernel.computed, factorisations)
-
-
-def notes_of(dependent: int) -> tuple[str, ...]:
-    """Say that some free variables depended on others."""
-    if not dependent:
-        return ()
-    return (f"{dependent} free variables depend on others and were held while the machine was differentiated",)

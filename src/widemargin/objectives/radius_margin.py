@@ -20,13 +20,10 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.machines.chain import Chain, Link, solve_chain
-from widemargin.machines.dual import DualProblem, StopRule
+from widemargin.machines.dual import DualProblem
 from widemargin.machines.sensitivity import Machine, PairProblem
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
-from widemargin.objectives.machines import Single, TaskKernel, pair_problem, train_one
-
-#: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
-HARD = 1e6
+from widemargin.objectives.machines import TaskKernel, priced_pair, require_end, stop_rule, train_one
 
 
 class RadiusMargin(Objective):
@@ -88,8 +85,8 @@ class _Bound(BoundObjective):
         K = values.double
         total, of_theta, c_slope, steps, begun = 0.0, np.zeros(kernel.n_dims), 0.0, 0, []
         for number, pair in enumerate(task.pairs):
-            problem = self._problem(pair, C, K)
-            one = self._quotient(K, values.single, problem, None if state is None else state[number])
+            problem = priced_pair(values, task, pair, C)
+            one = self._quotient(K, values, problem, None if state is None else state[number])
             total += one.value
             steps += one.steps
             begun.append((one.margin.alpha, one.ball))
@@ -99,21 +96,19 @@ class _Bound(BoundObjective):
         effort = Effort(2 * len(begun), steps, values.computed)
         slope_known = gradient and np.isfinite(C)
         return Evaluated(
-            total, of_theta if gradient else None, c_slope if slope_known else None, effort=effort, state=begun
+            total,
+            of_theta if gradient else None,
+            c_slope if slope_known else None,
+            effort=effort,
+            state=begun,
+            notes=values.notes(),
         )
 
-    def _problem(self, pair: tuple[int, int], C: float, K: Matrix) -> PairProblem:
-        if np.isfinite(C):
-            return pair_problem(self._task, pair, C)
-        large = HARD / max(float(np.mean(np.diagonal(K))), np.finfo(np.float64).tiny)
-        hard = pair_problem(self._task, pair, large)
-        return PairProblem(hard.signs, hard.bounds, squared=False, fit_intercept=hard.fit_intercept)
-
-    def _quotient(self, K: Matrix, single: Single, problem: PairProblem, start: Any) -> _Quotient:
+    def _quotient(self, K: Matrix, values: TaskKernel, problem: PairProblem, start: Any) -> _Quotient:
         """Solve both problems; their values follow from float64 kernel values, whatever is left to solve."""
         task = self._task
         ridge = _ridge(problem)
-        machine = train_one(single, task, problem, None if start is None else start[0])
+        machine = train_one(values, task, problem, None if start is None else start[0])
         a = machine.alpha
         norm = 2.0 * float(problem.signs @ a) - _form(K, ridge, a)
         diagonal = np.diagonal(K) + ridge
@@ -121,8 +116,9 @@ class _Bound(BoundObjective):
         box = DualProblem(0.5 * diagonal, np.zeros(len(a)), taking_part.astype(np.float64), total=(1.0, 0.0))
         chain = Chain((Link(box, ridge if problem.squared else None),), start=None if start is None else start[1])
         task.poll()
-        stop = StopRule(task.tolerance * float(diagonal[taking_part].mean()))
-        ball = solve_chain(single, chain, stop=stop)[0].solution
+        stop = stop_rule(task, task.tolerance * float(diagonal[taking_part].mean()))
+        ball = solve_chain(values.single, chain, stop=stop)[0].solution
+        require_end(values, task, ball.outcome)
         b = ball.alpha
         radius = float(diagonal @ b) - _form(K, ridge, b)
         steps = machine.outcome.iterations + ball.outcome.iterations

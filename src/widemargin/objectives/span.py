@@ -35,7 +35,7 @@ from widemargin.kernels import Kernel
 from widemargin.machines.sensitivity import Sensitivity
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
 from widemargin.objectives.leave_one_out import left_out, machine_of
-from widemargin.objectives.machines import TaskKernel, effort_of, notes_of
+from widemargin.objectives.machines import TaskKernel, effort_of
 
 SETS = ("unchanged", "retrained")
 
@@ -151,7 +151,7 @@ class _Bound(BoundObjective):
             c_slope if gradient else None,
             effort=effort,
             state=begun,
-            notes=notes_of(dependent),
+            notes=values.notes(dependent),
         )
 
 

@@ -47,7 +47,13 @@ class _Bound(BoundObjective):
             start = None if state is None else state[0]
             tube = train_tube(values, self._task, C, self._task.weights > 0, start)
             effort = Effort(1, tube.outcome.iterations, values.computed)
-            return Evaluated(float(np.count_nonzero(tube.alpha)), effort=effort, state=[tube.alpha])
+            used = float(np.count_nonzero(tube.alpha))
+            return Evaluated(used, effort=effort, state=[tube.alpha], notes=values.notes())
         machines = train_pairs(values, self._task, C, starts=state)
         count = sum(len(one.support) for one in machines)
-        return Evaluated(float(count), effort=effort_of(machines, values), state=[one.alpha for one in machines])
+        return Evaluated(
+            float(count),
+            effort=effort_of(machines, values),
+            state=[one.alpha for one in machines],
+            notes=values.notes(),
+        )
