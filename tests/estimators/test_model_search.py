@@ -239,6 +239,16 @@ def test_hard_margins_keep_their_price() -> None:
         ({"objective": "likelihood", "strategy": "rprop"}, ValueError, "'rprop' .* those of .*'likelihood' are random"),
         ({"objective": "span", "strategy": "newton"}, ValueError, "'newton' searches along one parameter"),
         ({"strategy": "newton", "space": {"gamma": (0.1, 1.0)}}, ValueError, "'newton' follows second derivatives"),
+        (
+            {"objective": "posterior", "strategy": "newton", "space": {"gamma": (0.1, 1.0)}},
+            ValueError,
+            "takes every value at its word",
+        ),
+        (
+            {"objective": "cross-validation", "strategy": "newton", "space": {"gamma": (0.1, 1.0)}},
+            ValueError,
+            "'newton' follows gradients",
+        ),
         ({"max_time": 0.0}, ValueError, "max_time must be a number above 0"),
         ({"max_evaluations": 0.5}, ValueError, "max_evaluations must be a whole number of at least 1"),
         ({"scoring": ["accuracy"]}, ValueError, "scoring must be None, the name of a scorer or a callable"),

@@ -190,10 +190,3 @@ def test_dependent_free_variables_are_held_and_told():
     ObjectiveContract(
         Likelihood(share=0.4), [twice], [Gaussian()], n_points=10, **MACHINE
     ).has_the_slope_of_its_values()
-
-
-def test_machines_that_do_not_converge_end_and_are_told():
-    task = replace(small_tasks(tolerance=1e-7)[0], max_iterations=5)
-    for objective in (CrossValidation(), SupportVectors(), SpanBound(), LeaveOneOut()):
-        notes = objective.bind(task).evaluate(Gaussian(0.1), 1e4).notes
-        assert any("left before their tolerance" in note for note in notes)

@@ -50,8 +50,9 @@ def strategy_of(given: Any, objective: Objective) -> Strategy:
 
 def require_fit(strategy: Strategy, objective: Objective, subject: Subject, n_dims: int) -> None:
     """Refuse a strategy that cannot follow an objective, in the strategies' own words."""
-    higher = strategy.needs_higher and n_dims == 1 and tells_higher(objective, subject)
-    reason = why_not(strategy, objective, n_dims=n_dims, second_derivatives=higher)
+    reason = why_not(strategy, objective, n_dims=n_dims, second_derivatives=True)
+    if reason is None and strategy.needs_higher and not tells_higher(objective, subject):
+        reason = why_not(strategy, objective, n_dims=n_dims, second_derivatives=False)
     if reason is not None:
         raise ValueError(reason)
 

@@ -223,7 +223,7 @@ def notes_of(kernel: TaskKernel, dependent: int = 0, rounded: int = 0) -> tuple[
     """Say what a reader should know: machines left early, free variables that depend on others, rounded values."""
     notes = []
     if kernel.unfinished:
-        notes.append("machines were left before their tolerance was met, after as many steps as they may take")
+        notes.append("machines ended before they met their tolerance")
     if dependent:
         notes.append(f"{dependent} free variables depend on others and were held while the machine was differentiated")
     if rounded:
