@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from widemargin.estimators.multi_class import MultiClassClassifier
-from widemargin.estimators.out_of_fold import OutOfFold, content_folds
+from widemargin.estimators.out_of_fold import OutOfFold, content_folds, function_name
 from widemargin.estimators.pairwise import Trained
 from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.validation import require_choice
@@ -25,7 +25,7 @@ from widemargin.machines.sigmoid import LARGEST_SLOPE, Sigmoid, fit_platt, fit_s
 CALIBRATIONS = (None, "folds", "from-search")
 SIGMOIDS = ("slope", "platt")
 
-#: Exponents of sigmoids stay within this: beyond, 1 - p is no number other than 1 any more.
+#: Exponents of sigmoids stay within this: beyond, the larger of two probabilities would be rounded to 1.
 LARGEST_EXPONENT = 36.0
 
 #: The numbers next to 1/2, for predictions that a probability of 1/2 would contradict.
@@ -156,17 +156,13 @@ class CalibratedClassifier(MultiClassClassifier):
         if self.calibration == "folds":
             values = self._values_of_folds(trained, problems)
         else:
-            values = [given.values(self._names(one.pair))[one.ids] for one in problems]
+            values = [given.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
         self.sigmoids_ = np.tile([LARGEST_SLOPE, 0.0], (len(self.intercept_), 1))  # where a class has no examples
         for one, own in zip(problems, values, strict=True):
             found = fitted_sigmoid(self.sigmoid, own, one.signs, trained.weights[one.ids])
             # scikit-learn's binary machines point the other way.
             offset = -found.offset if len(self.classes_) == 2 else found.offset
             self.sigmoids_[self._function_of(one.pair)] = found.slope, offset + 0.0
-
-    def _names(self, pair: Pair) -> tuple[Any, ...]:
-        """Name a function as splits do, which may know fewer classes."""
-        return tuple(self.classes_[[c for c in pair if c != OTHERS]].tolist())
 
     def _function_of(self, pair: Pair) -> int:
         return pair[0] if pair[1] == OTHERS else self._pairs().index(pair)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.machines.classifier import OTHERS, Pair
 from widemargin.machines.dual import Vector
 
 Rows = NDArray[np.intp]
@@ -24,6 +25,17 @@ N_FOLDS = 5
 
 #: Numbers of dense rows that are looked at at once.
 BLOCK_ENTRIES = 2**18
+
+
+def function_name(classes: NDArray[Any], pair: Pair) -> tuple[Any, ...]:
+    """Name a decision function by the labels of its classes: splits may know fewer classes, and number them otherwise.
+
+    Examples
+    --------
+    >>> function_name(np.array(["a", "b", "c"]), (0, 2)), function_name(np.array(["a", "b", "c"]), (1, OTHERS))
+    (('a', 'c'), ('b',))
+    """
+    return tuple(classes[[c for c in pair if c != OTHERS]].tolist())
 
 
 @dataclass

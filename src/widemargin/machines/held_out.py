@@ -197,8 +197,7 @@ class _Problem:
         ids = self.examples.ids[part]
         rows, matrix = derived_rows(self.rows, base=ids), None
         if not self._small and (self.options.cache_bytes is None or 4 * len(ids) ** 2 <= self.options.cache_bytes):
-            with single_threaded_blas():
-                matrix = np.asarray(_core.kernel_among(self.rows, ids, self.options.n_threads, _seconds(stop), signal))
+            matrix = np.asarray(_core.kernel_among(self.rows, ids, self.options.n_threads, _seconds(stop), signal))
         return ChainKernel(rows, matrix, self.options, signal)
 
     def _without(self, fold: int, part: Places, kernel: ChainKernel, start: _Point, stop: StopRule) -> Solution:

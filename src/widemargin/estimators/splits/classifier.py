@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from widemargin.estimators.nu_svc import NuSVC
+from widemargin.estimators.out_of_fold import function_name
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.search_starts import Start
 from widemargin.estimators.splits.base import KnownValues, Rows, SplitMachines, StartableMachines, ridge, twin_of
@@ -191,7 +192,7 @@ class PairwiseSplit(SplitMachines):
         return int(np.count_nonzero(on_second == sides))
 
     def _names(self, pair: PairExamples) -> Hashable:
-        return tuple(self.classes[[c for c in pair.pair if c != OTHERS]].tolist())
+        return function_name(self.classes, pair.pair)
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a classifier that knows the classes of the training part."""
