@@ -80,9 +80,9 @@ def test_hard_margins():
     check(X, y, np.full(30, np.inf), np.arange(30) % 3)
 
 
-@pytest.mark.parametrize("far", [-0.5, 0.0, 0.2])
+@pytest.mark.parametrize(("far", "some"), [(-0.5, 256), (0.0, 256), (0.2, 256), (1.0, 2)])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_rows_that_were_left_aside_wrongly_take_part(far, loss, monkeypatch):
+def test_rows_that_were_left_aside_wrongly_take_part(far, some, loss, monkeypatch):
     X, y = many_class_points(2, 60)
     rounds = []
     plain = held_out._Problem._trained
@@ -92,10 +92,20 @@ def test_rows_that_were_left_aside_wrongly_take_part(far, loss, monkeypatch):
         return plain(self, part, *others)
 
     monkeypatch.setattr(held_out, "FAR", far)
+    monkeypatch.setattr(held_out, "SOME", some)
+    monkeypatch.setattr(held_out, "MOST_NEAR", 4 if some > 2 else 1)
     monkeypatch.setattr(held_out._Problem, "_trained", counted)
     check(X, y, np.full(120, 10.0), np.arange(120) % 5, loss=loss)
     assert len(rounds) > 1
     assert rounds == sorted(set(rounds))
+
+
+def test_the_worst_of_those_left_aside_come_first():
+    short = np.array([0.0, 0.3, -1.0, 0.1, 0.2])
+    assert np.flatnonzero(held_out._worst(short, 2)).tolist() == [1, 4]
+    assert np.flatnonzero(held_out._worst(short, 9)).tolist() == [1, 3, 4]
+    assert not held_out._worst(np.zeros(3), 2).any()
+    assert not held_out._worst(np.zeros(0), 2).any()
 
 
 def test_a_fold_without_which_there_is_one_class_has_no_values():

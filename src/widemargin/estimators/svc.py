@@ -122,7 +122,7 @@ class SVC(CalibratedClassifier):
     calibration : {"folds", "from-search"} or None, default=None
         Where probabilities (:meth:`predict_proba`) come from: decision values of rows that were held out. "folds" are
         five of the fit's own, stratified; a row belongs to a fold by what it holds, so that equal rows stay together.
-        Their machines start from the whole one and share its kernel: all of it takes the time of one or two more fits.
+        Their machines start from the whole one and share its kernel: mostly that takes the time of one or two fits.
         They meet `tol`, by ``solver="auto"``. "from-search" takes what :class:`GridSearchCV` has of its best candidate
         for the refit. None makes no probabilities.
     sigmoid : {"slope", "platt"}, default="slope"

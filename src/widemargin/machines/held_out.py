@@ -5,10 +5,10 @@ fold that is held out have the box [0, 0], so that their decision values, f(x_n)
 gradient (see :mod:`widemargin.machines.chain`).
 
 These machines are close to the one trained on all examples, which is known. They start from its solution and its
-gradient. Examples beyond the margin by more than 1, y_n f(x_n) > 2, are left aside at first; that leaves m of them, and
-m^2 kernel values, which all folds share. The decision values of the others follow from the support vectors, once, and
-tell whether one of them was left aside wrongly: then it takes part from there on. In the end no machine violates the
-optimality conditions of the whole problem by more than its tolerance.
+gradient. Examples beyond the margin by more than 1, y_n f(x_n) > 2, are left aside at first, and more of them if many
+would be left; m^2 kernel values of the others are shared by all folds. Decision values of those left aside follow from
+the support vectors, and tell which of them were left aside wrongly: these take part from there on, the worst first. In
+the end no machine violates the optimality conditions of the whole problem by more than its tolerance.
 
 Kernel values: m^2 and (n - m) n_SV, mostly once; memory for m^2 of them.
 """
@@ -39,6 +39,9 @@ Result = TypeVar("Result")
 
 #: Examples whose margin exceeds 1 by more are left aside at first.
 FAR = 1.0
+
+#: So many times the support vectors, and some more, take part at first.
+MOST_NEAR, SOME = 4, 256
 
 #: Problems of so few variables are solved to rounding, on rows: that costs next to nothing.
 FINISHED_EXACTLY = 128
@@ -145,7 +148,7 @@ class _Problem:
         """Train machines without each fold, from the machine trained on all examples."""
         signs = self.examples.signs
         values, reasons = np.full(len(signs), np.nan), dict[int, str]()
-        near = (whole.alpha != 0) | (signs * (signs - whole.gradient + whole.intercept) < 1.0 + FAR)
+        near = self._near(whole)
         part, rest = np.flatnonzero(near), np.flatnonzero(~near)
         pending = {fold: _Point(whole.alpha[part], whole.gradient[part]) for fold in self._able_folds()}
         while pending:
@@ -153,19 +156,28 @@ class _Problem:
                 found = self._trained(part, rest, pending, stop, deadline)
             except _core.StoppedError:
                 return HeldOutValues(values, (*reasons.values(), "time budget"))
-            join, wrong = np.zeros(len(rest), dtype=bool), []
+            short, wrong = np.zeros(len(rest)), []
             for fold, (one, sums) in found.items():
                 reasons[fold] = one.outcome.reason
                 held, far = self.folds[part] == fold, self.folds[rest] == fold
                 values[part[held]] = (signs[part] - one.gradient + one.intercept)[held]
                 values[rest[far]] = (sums + one.intercept)[far]
-                missed = ~far & (signs[rest] * (sums + one.intercept) < 1.0 - stop.tolerance)
-                if missed.any() and one.outcome.reason == "converged":
-                    join |= missed
+                own = np.where(far, 0.0, 1.0 - stop.tolerance - signs[rest] * (sums + one.intercept))
+                if (own > 0).any() and one.outcome.reason == "converged":
+                    short = np.maximum(short, own)
                     wrong.append(fold)
+            join = _worst(short, len(part))
             pending = {fold: _joined(*found[fold], signs[rest], join) for fold in wrong}
             part, rest = np.append(part, rest[join]), rest[~join]
         return HeldOutValues(values, tuple(reasons.values()))
+
+    def _near(self, whole: Solution) -> NDArray[np.bool_]:
+        """Tell the examples that take part from those that are left aside: not many more than support vectors."""
+        signs, used = self.examples.signs, whole.alpha != 0
+        beyond = np.where(used, -np.inf, signs * (signs - whole.gradient + whole.intercept) - 1.0)
+        most = MOST_NEAR * int(np.count_nonzero(used)) + SOME
+        limit = FAR if most >= len(beyond) else min(FAR, float(np.partition(beyond, most)[most]))
+        return np.asarray((beyond < limit) | used)
 
     def _trained(
         self, part: Places, rest: Places, pending: dict[int, _Point], stop: StopRule, deadline: float | None
@@ -222,6 +234,12 @@ class _Problem:
         ids, coefficients = self.examples.ids, np.ascontiguousarray(alpha[:, used])
         limits = self.options.n_threads, _seconds(stop), signal
         return np.asarray(_core.combined_rows(self.rows, ids[part[used]], coefficients, ids[rest], *limits))
+
+
+def _worst(short: Vector, most: int) -> NDArray[np.bool_]:
+    """Choose the examples that are short of the margin, or so many of those that are shortest of it."""
+    limit = np.partition(short, -most)[-most] if 0 < most < len(short) else 0.0
+    return np.asarray((short > 0) & (short >= limit))
 
 
 def _joined(one: Solution, sums: Vector, signs: Vector, join: NDArray[np.bool_]) -> _Point:
