@@ -67,7 +67,8 @@ class SVC(CalibratedClassifier):
     tol : float, default=1e-3
         Largest violation of the optimality conditions.
     cache_size : "auto" or float, default="auto"
-        Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
+        Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory. Half as
+        much again for more than two classes with ``multi_class="ova"``.
     class_weight : dict or "balanced", default=None
         Multiplies `C` for the examples of a class.
     verbose : bool, default=False

@@ -64,8 +64,9 @@ def solve_against_all(
     """Train the machines of all classes; what one of them needs of the kernel, the others need not compute again.
 
     The first machine is trained alone. If the others together can be expected to need more kernel values than there
-    are, as they do unless support vectors are few, all of these are computed once, if they fit into the cache. Values
-    that somebody else computes, when called, are kept as they come.
+    are, as they do unless support vectors are few, all of these are computed once, if they fit into the cache; solvers
+    may then take half as much again for the rows they work with. Values that somebody else computes, when called, are
+    kept as they come.
 
     Parameters
     ----------
@@ -84,27 +85,25 @@ def solve_against_all(
         return solve(shared, problems, stop, options)
     found = solve(rows, problems[:1], stop, options)
     expected = sum(int(np.count_nonzero(one.solution.alpha)) for one in found) * (len(problems) - 1)
+    allowed = options.cache_bytes or cache_bytes("auto", rows.size, options.dtype)
     matrix = None
-    if 2 * expected > rows.size:
-        matrix = _float32_matrix(rows, options, remaining(stop, 0, deadline))
+    if 2 * expected > rows.size and 4 * rows.size**2 <= allowed and options.dtype == "float32":
+        matrix = _float32_matrix(rows, options.n_threads, remaining(stop, 0, deadline))
     if matrix is not None:
-        rows = _core.matrix_backed_source(rows, matrix)
+        rows, options = _core.matrix_backed_source(rows, matrix), replace(options, cache_bytes=allowed // 2)
     others = solve(rows, problems[1:], remaining(stop, 0, deadline), options)
     # The first of them pays for the matrix, every entry of which counts.
     return [*found, *(_charged(one, matrix.size if one is others[0] and matrix is not None else 0) for one in others)]
 
 
-def _float32_matrix(rows: RowSource, options: SolverOptions, stop: StopRule) -> NDArray[np.float32] | None:
-    """Compute the kernel matrix, if it fits into the cache and time suffices for it."""
-    allowed = options.cache_bytes or cache_bytes("auto", rows.size, options.dtype)
-    if 4 * rows.size**2 > allowed or options.dtype != "float32":
-        return None
+def _float32_matrix(rows: RowSource, n_threads: int, stop: StopRule) -> NDArray[np.float32] | None:
+    """Compute the kernel matrix, if time suffices for it."""
     try:
         with single_threaded_blas():
             limit = 1e10 if stop.max_seconds is None else stop.max_seconds
-            return np.asarray(_core.kernel_matrix_float32(rows, None, options.n_threads, limit))
+            return np.asarray(_core.kernel_matrix_float32(rows, None, n_threads, limit))
     except _core.StoppedError:
-        return None  # time is up, as the machines will say themselves
+        return None  # as the machines will say themselves
 
 
 def _charged(machine: PairSolution, kernel_evaluations: int) -> PairSolution:
