@@ -58,7 +58,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         trains machines, since these may be judged by rows held out: steps that need `y` are refused then. Along the
         path of C they are fitted to the training part of each split.
     objective : str or Objective, default="target-alignment"
-        What is good. Objects of :mod:`widemargin.objectives` have options of their own.
+        What is good. Objects of :mod:`widemargin.objectives` have options of their own. Those that train machines judge
+        more than two classes by machines for pairs of them, even where the machine to be chosen has
+        ``multi_class="ova"``; along the path of C machines are what they will be.
     strategy : str or Strategy, default=None
         How to look for it. Objects of :mod:`widemargin.search.strategies` have options of their own. None is "rprop"
         for objectives with a gradient, "noisy-rprop" if that is random, "cma-es" if there is none.
@@ -78,7 +80,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         Seconds after which the search ends with the best of what it has found. Three quarters of it are for the kernel
         where C is chosen afterwards.
     max_evaluations : int, default=None
-        Largest number of evaluations of the objective; None leaves it to the strategy.
+        Largest number of evaluations of the objective that the strategy may ask for (see `best_value_` for one more);
+        None leaves it to the strategy.
     journal : path, default=None
         File to which evaluations are added. The same call with the same file continues after an interruption, a crash
         or a deadline, and ends with the same result, bit for bit, as if nothing had happened. A file of other data or
@@ -112,7 +115,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         Parameters that were chosen at the end of their ranges, "smallest" or "largest"; something better may lie
         beyond.
     notes_ : dict
-        What evaluations had to say (free variables that depend on each other, say), and how many of them said it.
+        What evaluations had to say (machines that needed more steps than their `max_iter`, free variables that depend
+        on each other), and how many of them said it.
     work_report_ : EvaluationReport
     refit_time_ : float
         Seconds of the final fit.
