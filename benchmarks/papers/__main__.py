@@ -7,6 +7,8 @@ from typing import Protocol, cast
 from benchmarks.papers import (
     abe_tables,
     barbero_table_2,
+    glasmachers_figure_9_1,
+    glasmachers_figure_10_1,
     glasmachers_section_11_4,
     glasmachers_table_6_2,
     glasmachers_table_6_3,
@@ -35,6 +37,8 @@ TABLES = {
     for module in (
         abe_tables,
         barbero_table_2,
+        glasmachers_figure_9_1,
+        glasmachers_figure_10_1,
         glasmachers_section_11_4,
         glasmachers_table_6_2,
         glasmachers_table_6_3,

@@ -47,6 +47,7 @@ def test_it_is_a_grid_search_of_the_chosen_kernel(name: str, monkeypatch: pytest
     assert prices == (c_values() * unit).tolist()
     assert scores == grid.cv_results_["mean_test_score"].tolist()
     assert found.best_params_[f"{prefix}C"] == grid.best_params_[f"{prefix}C"]
+    assert found.best_score_ == grid.best_score_
     report = found.work_report_.path
     assert report is not None
     assert report.machines == 27
@@ -65,6 +66,14 @@ def test_kernel_values_of_objects_are_computed_once(kernel: Any, monkeypatch: py
     assert found.work_report_.path is not None
     assert found.work_report_.path.kernel_evaluations <= len(y) ** 2
     assert (found.trace_["stage"] == "C").sum() == 9
+
+
+def test_without_a_path_there_is_no_score() -> None:
+    X, y = two_classes()
+    found = search(SVC()).fit(X, y)
+    assert found.best_score_ == max(path_of(found)[1])
+    found.set_params(space={"gamma": (1e-3, 1.0)}).fit(X, y)
+    assert not hasattr(found, "best_score_")
 
 
 def test_the_smallest_of_the_best_is_chosen() -> None:

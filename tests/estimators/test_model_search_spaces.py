@@ -16,6 +16,11 @@ from widemargin import SVC, ModelSearch, NuSVC, OneClassSVM, kernels
 from widemargin.objectives import Polarization
 
 
+class Own(SVC):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return super().fit(X[::2], y[::2])
+
+
 def test_a_space_of_some_parameters() -> None:
     X, y = two_classes()
     found = search(SVC(C=3.0), space={"gamma": (0.01, 0.05)}).fit(X, y)
@@ -122,6 +127,8 @@ def test_hard_margins_keep_their_price() -> None:
         ({"strategy": "luck"}, ValueError, "strategy must be .*'rprop'.*'luck'"),
         ({"estimator": NuSVC()}, TypeError, "SVC and SVR, alone or at the end of a pipeline; got NuSVC"),
         ({"estimator": OneClassSVM()}, TypeError, "got OneClassSVM"),
+        ({"estimator": Own()}, TypeError, "got Own, which is trained in a way of its own"),
+        ({"space": {"gamma": (0.1, 1.0), "kernel__gamma": (0.1, 1.0)}}, ValueError, "'kernel__gamma' in two ways"),
         ({"estimator": SVC(C=-1.0)}, ValueError, "C must be a number above 0"),
         ({"estimator": SVC(kernel="sigmoid")}, ValueError, "kernel='sigmoid'"),
         ({"estimator": SVC(kernel="precomputed")}, ValueError, "kernel='precomputed'"),

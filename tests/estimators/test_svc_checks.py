@@ -28,6 +28,8 @@ from widemargin import SVC
         SVC(multi_class="ova"),
         SVC(multi_class="ova", decision="fuzzy-minimum", kernel="linear", loss="squared_hinge", n_jobs=2),
         SVC(decision="fuzzy-minimum"),
+        SVC(calibration="folds"),
+        SVC(calibration="folds", sigmoid="platt", multi_class="ova", n_jobs=2),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:

@@ -100,6 +100,26 @@ def test_ids_are_a_part_of_the_kernel(squared: bool) -> None:
         assert same(one.solution.alpha, other.solution.alpha)
 
 
+@pytest.mark.parametrize("name", ["classification-everything", "square-loss-everything", "one-class"])
+def test_a_start_whose_gradient_is_known(name: str) -> None:
+    K, chain = CHAINS[name]()
+    chain = replace(chain, links=chain.links[:3])
+    first, stop = chain.links[0], StopRule(1e-6)
+    start = np.random.default_rng(0).normal(size=len(K))
+    gradient = first.problem.linear - K.astype(np.float64) @ start
+    if first.ridge is not None:
+        gradient -= first.ridge * start
+    known = replace(chain, start=start, start_gradient=gradient)
+    check_chain(K, known, solve_chain(K, known, stop=stop), 1e-6)
+    rows = row_source(K, kernel="precomputed")
+    on_rows = list(walk_chain_on_rows(rows, known, stop=stop, options=SolverOptions()))
+    check_chain(K, known, on_rows, 1e-6)
+    (solved,) = solve_chain(K, replace(chain, links=(first,)), stop=stop)
+    optimal = replace(chain, links=(first,), start=solved.solution.alpha, start_gradient=solved.solution.gradient)
+    (again,) = solve_chain(K, optimal, stop=stop)
+    assert again.solution.outcome.iterations == 0
+
+
 @pytest.mark.parametrize(
     "name", ["classification-everything", "square-loss-everything", "regression-weights", "one-class"]
 )

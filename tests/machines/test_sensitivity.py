@@ -28,7 +28,8 @@ def setting(number: int):
 def trained(X, y, kernel, C, squared, fit_intercept):
     K = kernel(X)
     problem = PairProblem(y, np.full(N, C), squared, fit_intercept).held_out(HELD)
-    return Sensitivity(K, train(K.astype(np.float32), problem))
+    single = K.astype(np.float32)
+    return Sensitivity(K, train(single, problem), single)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -68,6 +69,35 @@ def test_machines_are_exact_on_their_sets():
     np.testing.assert_allclose(machine.values[machine.free], y[machine.free], atol=1e-10)
     assert abs(machine.alpha.sum()) < 1e-10
     assert not machine.alpha[HELD].any()
+
+
+def violation_of(sensitivity, K):
+    machine, problem = sensitivity.machine, sensitivity.machine.problem
+    margins, size = problem.signs * (K @ machine.alpha + machine.intercept), np.abs(machine.alpha)
+    return max(np.max(1 - margins[size < problem.bounds]), np.max(margins[size > 0] - 1))
+
+
+@pytest.mark.parametrize(("gamma", "C", "rounded"), [(0.03, 1e5, True), (0.1, 1e6, True), (0.1, 1e2, False)])
+def test_sets_that_only_rounded_kernel_values_have(gamma, C, rounded):
+    """Solving for these machines with exact kernel values gives violations from 1,000 to 100,000."""
+    X, y = chess_board(200, random_state=np.random.default_rng([9, 0]))
+    K, problem = Gaussian(gamma)(X), PairProblem(y.astype(float), np.full(200, C))
+    single = K.astype(np.float32)
+    sensitivity = Sensitivity(K, train(single, problem), single)
+    assert sensitivity.rounded == rounded
+    assert violation_of(sensitivity, single.astype(np.float64) if rounded else K) < 1e-5
+
+
+def test_leaving_out_where_sets_are_those_of_rounded_kernel_values():
+    X, y = chess_board(100, random_state=0)
+    K, problem = Gaussian(0.1)(X), PairProblem(y.astype(float), np.full(100, 1e6))
+    single = K.astype(np.float32)
+    sensitivity = Sensitivity(K, train(single, problem), single)
+    assert sensitivity.rounded
+    rounded = single.astype(np.float64)
+    found = leave_one_out(rounded, single, sensitivity, lambda problem, start: train(single, problem, start=start))
+    again = [train(single, problem.held_out(np.array([p]))).values[p] for p in range(100)]
+    assert np.count_nonzero((found.values > 0) != (np.array(again) > 0)) <= 1
 
 
 def test_no_free_variable_leaves_the_intercept_between_two_examples():
@@ -123,7 +153,7 @@ def test_leaving_out_is_training_without(number, squared, fit_intercept):
     def solve(problem, start):
         return train(single, problem, start=start)
 
-    found, same = (leave_one_out(K, sensitivity, solve, keep=True, n_threads=threads) for threads in (1, 3))
+    found, same = (leave_one_out(K, single, sensitivity, solve, keep=True, n_threads=threads) for threads in (1, 3))
     np.testing.assert_array_equal(found.values, same.values)
     scale = 1e-4 * max(1.0, C)
     for p, without in zip(found.examples, found.machines, strict=True):
@@ -141,13 +171,13 @@ def not_trained(problem, start):
 
 def test_paths_need_no_training():
     X, y, kernel, _, _ = setting(1)
-    assert leave_one_out(kernel(X), trained(X, y, kernel, 5.0, False, True), not_trained).trained == 0
+    assert leave_one_out(kernel(X), None, trained(X, y, kernel, 5.0, False, True), not_trained).trained == 0
 
 
 def test_leaving_out_ends_when_time_is_up():
     X, y, kernel, _, _ = setting(1)
     with pytest.raises(TimeoutError):
-        leave_one_out(kernel(X), trained(X, y, kernel, 5.0, False, True), not_trained, max_seconds=0.0)
+        leave_one_out(kernel(X), None, trained(X, y, kernel, 5.0, False, True), not_trained, max_seconds=0.0)
 
 
 @pytest.mark.parametrize("C", [1e-3, 5.0])
@@ -161,7 +191,7 @@ def test_some_rows_suffice(C):
         asked.append((len(rows), len(columns)))
         return kernel(X[rows], X[columns])
 
-    some = Sensitivity(evaluate, machine, rows=HELD)
+    some = Sensitivity(evaluate, machine, kernel(X).astype(np.float32), rows=HELD)
     np.testing.assert_allclose(some.machine.values[HELD], whole.machine.values[HELD], atol=1e-12)
     of_values = np.zeros(N)
     of_values[HELD] = generator.normal(size=len(HELD))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from widemargin.datasets import chess_board
 from widemargin.kernels import DiagonalGaussian, Gaussian, GeneralGaussian, Polynomial, normalized
 from widemargin.objectives import (
     Bootstrap,
@@ -124,6 +125,28 @@ def test_the_span_predicts_left_out_values_where_sets_stay():
     predicted, retrained = (SpanBound(s).bind(task).evaluate(Gaussian(0.1), 5.0) for s in ("unchanged", "retrained"))
     assert predicted.value == pytest.approx(retrained.value, rel=1e-6)
     np.testing.assert_allclose(predicted.gradient, retrained.gradient, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("gamma", "C"), [(0.01, 1e5), (0.1, 1e6), (1.0, 1e3)])
+def test_span_lies_between_errors_and_support_vectors(gamma, C):
+    """The first two kernel matrices are nearly singular for their C, and it is said so."""
+    X, y = chess_board(200, random_state=np.random.default_rng([9, 0]))
+    task = Task(X, np.where(y > 0, 1, 0), 2, np.ones(200))
+    errors, span, count = (
+        one.bind(task).evaluate(Gaussian(gamma), C, gradient=False)
+        for one in (LeaveOneOut(), SpanBound("retrained"), SupportVectors())
+    )
+    assert 200 * errors.value <= span.value <= count.value
+    assert any("float32" in note for note in span.notes) == (gamma < 1.0)
+    assert span.notes == errors.notes
+
+
+def test_hard_margins_out_of_reach_are_told():
+    X, y = chess_board(100, random_state=0)
+    bound = RadiusMargin().bind(Task(X, np.where(y > 0, 1, 0), 2, np.ones(100)))
+    narrow, wide = (bound.evaluate(Gaussian(gamma), np.inf) for gamma in (5.0, 0.05))
+    assert narrow.notes == ()
+    assert "no hard margin" in wide.notes[0]
 
 
 @settings(max_examples=40, deadline=None)

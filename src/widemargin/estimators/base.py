@@ -27,8 +27,8 @@ from widemargin.estimators.validation import (
     require_symmetric,
     warn_if_indefinite,
 )
-from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object, row_source
-from widemargin.kernels.rows import FixedKernel, callable_matrix, count, take
+from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
+from widemargin.kernels.rows import FixedKernel, count, source_at_once, take
 from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
@@ -168,7 +168,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
 
     def _note_kind(self, X: Any) -> None:
         """Tell numbers from the objects that only a callable kernel takes."""
-        if isinstance(self.kernel, str) and self.kernel == "precomputed" and sp.issparse(X):
+        if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
         for_vectors = is_kernel_object(self.kernel) and as_kernel(self.kernel).requires_vector_input
         self._takes_objects = callable(self.kernel) and not for_vectors and not is_numeric(X)
@@ -198,7 +198,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         require_moderate_diagonal(rows, kernel)
         at_once = isinstance(kernel.kernel, FixedKernel) and self.max_time is None
         if at_once and 8 * n**2 <= cache_bytes(self.cache_size, n, "float64"):
-            return row_source(callable_matrix(cast(FixedKernel, kernel.kernel), X), kernel="precomputed")
+            return source_at_once(cast(FixedKernel, kernel.kernel), X)
         return rows
 
     def _stop_rule(self, n: int, elapsed: float) -> StopRule:

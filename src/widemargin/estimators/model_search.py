@@ -58,9 +58,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         trains machines, since these may be judged by rows held out: steps that need `y` are refused then. Along the
         path of C they are fitted to the training part of each split.
     objective : str or Objective, default="target-alignment"
-        What is good. Objects of :mod:`widemargin.objectives` have options of their own. Those that train machines judge
-        more than two classes by machines for pairs of them, even where the machine to be chosen has
-        ``multi_class="ova"``; along the path of C machines are what they will be.
+        What is good. Objects of :mod:`widemargin.objectives` have options of their own. With more than two classes
+        objectives that train machines judge those of pairs of classes, whatever the machine's `multi_class` says.
     strategy : str or Strategy, default=None
         How to look for it. Objects of :mod:`widemargin.search.strategies` have options of their own. None is "rprop"
         for objectives with a gradient, "noisy-rprop" if that is random, "cma-es" if there is none.
@@ -105,8 +104,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     best_value_ : float
         Value of the objective at the point that was chosen, on average if it was evaluated there more than once. If
         the strategy chooses a point that it never asked for, it is evaluated there once more; NaN if time was up.
+    best_score_ : float
+        Mean score over the splits of the C that was chosen; only if it was chosen along a path.
     trace_ : Trace
-        Every evaluation: parameters, value, gradient norm, cost; the scores along the path of C after these.
+        Every evaluation: parameters (by the names that the machine or its kernel has for them), value, gradient norm,
+        cost; the scores along the path of C after these.
     n_evaluations_ : int
         Evaluations of the objective.
     ended_ : str
@@ -280,6 +282,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             self.best_value_, self.trace_, self.ended_ = chosen.value, chosen.trace, chosen.ended
             self.edges_, self.notes_ = chosen.edges, chosen.notes
             self.n_evaluations_ = chosen.trace.n_evaluations
+            self.__dict__.pop("best_score_", None)
+            if chosen.path is not None:
+                self.best_score_ = chosen.path.score
             path = None if chosen.path is None else chosen.path.report
             self.work_report_ = EvaluationReport.of(chosen.trace, path, time.perf_counter() - study.began)
             chosen_price = study.space.searches_c or chosen.path is not None

@@ -24,7 +24,6 @@ from widemargin.estimators.splits import Rows
 from widemargin.objectives import Effort
 from widemargin.search.ranges import c_values
 from widemargin.study import EvaluationTasks, Records
-from widemargin.study.progress import FINISHED
 
 #: Factor between neighbouring values of C, at most.
 STEP = 4.0
@@ -34,6 +33,7 @@ class PathSearch(GridSearchCV):
     """A grid search whose journal is part of another search's, and that keeps its evaluations."""
 
     part: Records | None = None
+    found: Found
 
     def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
         return nullcontext(self.part)
@@ -41,8 +41,8 @@ class PathSearch(GridSearchCV):
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
     ) -> tuple[Found, Mask, str]:
-        self.found, missing, self.ended = super()._evaluate(search, tasks, weights, began)
-        return self.found, missing, self.ended
+        self.found, missing, ended = super()._evaluate(search, tasks, weights, began)
+        return self.found, missing, ended
 
 
 class FixedSplits:
@@ -87,7 +87,6 @@ class PricePath:
     edge : str or None
         "smallest" or "largest" if a better one may lie beyond those that were tried.
     report : WorkReport
-    ended : str
     """
 
     C: float
@@ -95,7 +94,6 @@ class PricePath:
     points: list[PathPoint]
     edge: str | None
     report: WorkReport
-    ended: str
 
 
 def price_path(
@@ -135,36 +133,32 @@ def price_path(
     TimeoutError
         If time was up before a single C was finished.
     """
-    prefix = prefix_of(estimator)
-    own = _sharing(estimator)
-    searches: list[PathSearch] = []
+    name, own = f"{prefix_of(estimator)}C", _sharing(estimator)
 
     def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
         left = None if deadline is None else deadline - time.perf_counter()
         if left is not None and left <= 0:
             raise TimeoutError
-        search = PathSearch(own, {name: list(values) for name, values in grid.items()}, refit=False, **how)
-        search.set_params(max_time=left)
+        search = PathSearch(own, {name: list(grid[name])}, refit=False, max_time=left, **how)
         search.part = part(number)
-        searches.append(search)
         fitted: GridSearchCV = search.fit(X, y, **params)
         return fitted
 
-    axes = {f"{prefix}C": c_values() * unit if bounds is None else spread(*bounds)}
+    axes = {name: c_values() * unit if bounds is None else spread(*bounds)}
     if bounds is None:
         perfect = PERFECT if how.get("scoring") in (None, "accuracy", "r2") else math.inf
-        done, edges = grown(searched, lambda parameters: False, axes, perfect=perfect)
+        # Whether a larger C would change anything takes as many machines to find out as to try it.
+        searches, edges = grown(searched, lambda parameters: False, axes, perfect=perfect)
     else:
-        search = searched(axes, 0)
-        done, edges = [search], search.edges_
-    best = best_of(done)
+        searches = [searched(axes, 0)]
+        edges = searches[0].edges_
+    best = best_of(searches)
     return PricePath(
-        C=float(best.best_params_[f"{prefix}C"]),
+        C=float(best.best_params_[name]),
         score=float(best.best_score_),
-        points=[point for search in searches[: len(done)] for point in _points(search, prefix)],
-        edge=edges.get(f"{prefix}C"),
-        report=WorkReport.total([one.work_report_ for one in done]),
-        ended=next((one.ended for one in searches[: len(done)] if one.ended != FINISHED), FINISHED),
+        points=[point for search in searches for point in _points(search, name)],
+        edge=edges.get(name),
+        report=WorkReport.total([one.work_report_ for one in searches]),
     )
 
 
@@ -191,7 +185,8 @@ def _sharing(estimator: Any) -> Any:
     return own
 
 
-def _points(search: PathSearch, prefix: str) -> Iterator[PathPoint]:
+def _points(search: GridSearchCV, name: str) -> Iterator[PathPoint]:
+    assert isinstance(search, PathSearch)
     results = search.cv_results_
     for candidate, params in enumerate(results["params"]):
         score = float(results["mean_test_score"][candidate])
@@ -204,4 +199,4 @@ def _points(search: PathSearch, prefix: str) -> Iterator[PathPoint]:
             sum(one.kernel_evaluations for one in own),
         )
         seconds = sum(one.fit_time + one.score_time for one in own)
-        yield PathPoint(float(params[f"{prefix}C"]), score, effort, seconds)
+        yield PathPoint(float(params[name]), score, effort, seconds)

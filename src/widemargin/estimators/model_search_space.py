@@ -180,6 +180,8 @@ def searched_axes(
     for name, bounds in given.items():
         short = str(name).removeprefix(prefix) if str(name).startswith(prefix) else ""
         own = [axis for axis in axes if axis.parameter == short.removeprefix("kernel__")]
+        if {axis.parameter for axis in own} & {axis.parameter for axis in found}:
+            raise ValueError(f"space names {name!r} in two ways; one is enough.")
         if short == PRICE and math.isfinite(C):
             price = _pair(name, bounds, positive=True)
         elif own:

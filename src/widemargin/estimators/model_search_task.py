@@ -13,6 +13,7 @@ from widemargin.estimators.regression import SVR
 from widemargin.estimators.scale import require_magnitude
 from widemargin.estimators.search_data import machine_of
 from widemargin.estimators.search_metadata import FitParameters
+from widemargin.estimators.splits import family_of
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import is_numeric
 from widemargin.kernels import Kernel, as_kernel, jaakkola_gamma
@@ -70,10 +71,11 @@ def require_machine(estimator: Any) -> None:
     TypeError: ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got NuSVC.
     """
     machine = machine_of(estimator)
-    if not isinstance(machine, (SVC, SVR)):
+    if not isinstance(machine, (SVC, SVR)) or family_of(machine) is None:
+        own = ", which is trained in a way of its own" if isinstance(machine, (SVC, SVR)) else ""
         raise TypeError(
             "ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got "
-            f"{type(machine).__name__}."
+            f"{type(machine).__name__}{own}."
         )
     machine._check_parameters()
     if getattr(machine, "calibration", None) == "from-search":
@@ -122,7 +124,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         fit_intercept=bool(machine.fit_intercept) if is_classifier else True,
         epsilon=0.0 if is_classifier else float(machine.epsilon),
         tolerance=min(float(machine.tol), TOLERANCE * unit),
-        max_iterations=machine._stop_rule(len(targets), 0.0).max_iterations,
+        **({} if machine.max_iter in ("auto", -1) else {"max_iterations": int(machine.max_iter)}),
         poll=stop.poll,
         seconds_left=stop.seconds_left,
     )

@@ -109,7 +109,10 @@ class PreparedExamples:
 
 def kernel_of(machine: Any, X: Any, split: SplitMachines) -> KernelParameters:
     """Resolve the kernel of a machine; what is left to the data depends on the rows that the split trains on."""
-    depends = isinstance(machine.gamma, str)
+    if is_kernel_object(machine.kernel):
+        depends = as_kernel(machine.kernel).leaves_to_data
+    else:
+        depends = isinstance(machine.gamma, str)
     rows, weights = (take(X, split.rows), split.weights[split.rows]) if depends else (X, split.weights)
     parameters = machine.kernel, machine.gamma, machine.coef0, machine.degree
     return resolve_kernel(*parameters, rows, weights, tell=False, checked=True)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.kernels import Kernel, KernelParameters, RowSource, as_kernel, is_kernel_object
+from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
 from widemargin.kernels.spread import column_moments, gamma_of_variance, pooled_variance, sparse_variance
 
 Vector = NDArray[np.float64]
@@ -39,7 +39,13 @@ def resolve_kernel(
     """
     if is_kernel_object(kernel):
         own = as_kernel(kernel)
-        found, mapped = _resolve_object(own, X, weights, checked=checked)
+        if not checked and own.requires_vector_input:
+            require_magnitude(X)
+        found = own.fitted(X, weights=weights).resolved()
+        if checked or not found.of_examples:
+            return found
+        mapped = found.mapped(X)
+        require_magnitude(mapped)
         # Features that somebody scaled were meant to be what they are.
         scaled_alike = found.kernel == "rbf" and (found.map is None or own.kind_depends_on_data)
         if tell and scaled_alike and not sp.issparse(mapped):
@@ -59,17 +65,6 @@ def resolve_kernel(
         else:
             number = 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
     return KernelParameters(kernel, number, float(coef0), int(degree))
-
-
-def _resolve_object(kernel: Kernel, X: Any, weights: Vector, *, checked: bool) -> tuple[KernelParameters, Any]:
-    """Give a kernel object the numbers that it leaves to the data; return it with examples as the core takes them."""
-    if not checked and kernel.requires_vector_input:
-        require_magnitude(X)
-    found = kernel.fitted(X, weights=weights).resolved()
-    mapped = found.mapped(X)
-    if not checked and found.map is not None:
-        require_magnitude(mapped)
-    return found, mapped
 
 
 def require_magnitude(X: Any) -> None:

@@ -157,10 +157,15 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return (self.core_name, *([type(self).__name__] if own else []), *own)
 
     @property
+    def leaves_to_data(self) -> bool:
+        """Whether :meth:`fitted` has numbers to find."""
+        return bool(self._missing())
+
+    @property
     def kind_depends_on_data(self) -> bool:
         """Whether :meth:`fitted` finds what tells kinds apart in the data."""
         if self.core_name is None:
-            return bool(self._missing())
+            return self.leaves_to_data
         return any(getattr(self, name) is None for name in self._map_parameters)
 
     def is_stationary(self) -> bool:

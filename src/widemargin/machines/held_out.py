@@ -40,6 +40,9 @@ Result = TypeVar("Result")
 #: Examples whose margin exceeds 1 by more are left aside at first.
 FAR = 1.0
 
+#: Problems of so few variables are solved to rounding, on rows: that costs next to nothing.
+FINISHED_EXACTLY = 128
+
 
 @dataclass(frozen=True)
 class HeldOutValues:
@@ -109,10 +112,11 @@ def held_out_values(
     deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     diagonal = rows.diagonal() if np.isinf(bounds).any() else np.ones(rows.size)
     found = []
-    for one, machine in zip(problems, machines, strict=True):
-        unit = 1.0 / typical(diagonal[one.ids])
-        own = _Problem(rows, one, bounds[one.ids], folds[one.ids], squared, fit_intercept, unit, options)
-        found.append(own.solve(machine.solution, stop, deadline))
+    with single_threaded_blas():
+        for one, machine in zip(problems, machines, strict=True):
+            unit = 1.0 / typical(diagonal[one.ids])
+            own = _Problem(rows, one, bounds[one.ids], folds[one.ids], squared, fit_intercept, unit, options)
+            found.append(own.solve(machine.solution, stop, deadline))
     return found
 
 
@@ -178,16 +182,21 @@ class _Problem:
         sums = self._sums(solutions, part, rest, remaining(stop, 0, deadline), signal)
         return dict(zip(pending, zip(solutions, sums, strict=True), strict=True))
 
+    @property
+    def _small(self) -> bool:
+        """Whether solvers finish such a problem exactly, by rows, so that weights are the same as repetitions."""
+        return len(self.examples.ids) <= FINISHED_EXACTLY
+
     def _able_folds(self) -> list[int]:
         """List the folds without which there are still two classes."""
         signs = self.examples.signs
         return [int(fold) for fold in np.unique(self.folds) if len(np.unique(signs[self.folds != fold])) == 2]
 
     def _kernel(self, part: Places, stop: StopRule, signal: _core.StopSignal) -> ChainKernel:
-        """Return the kernel of the examples that take part: as a matrix, if that fits into the cache."""
+        """Return the kernel of the examples that take part: as a matrix, if it pays and that fits into the cache."""
         ids = self.examples.ids[part]
         rows, matrix = derived_rows(self.rows, base=ids), None
-        if self.options.cache_bytes is None or 4 * len(ids) ** 2 <= self.options.cache_bytes:
+        if not self._small and (self.options.cache_bytes is None or 4 * len(ids) ** 2 <= self.options.cache_bytes):
             with single_threaded_blas():
                 matrix = np.asarray(_core.kernel_among(self.rows, ids, self.options.n_threads, _seconds(stop), signal))
         return ChainKernel(rows, matrix, self.options, signal)
@@ -213,8 +222,7 @@ class _Problem:
         used = np.flatnonzero(alpha.any(axis=0))
         ids, coefficients = self.examples.ids, np.ascontiguousarray(alpha[:, used])
         limits = self.options.n_threads, _seconds(stop), signal
-        with single_threaded_blas():
-            return np.asarray(_core.combined_rows(self.rows, ids[part[used]], coefficients, ids[rest], *limits))
+        return np.asarray(_core.combined_rows(self.rows, ids[part[used]], coefficients, ids[rest], *limits))
 
 
 def _joined(one: Solution, sums: Vector, signs: Vector, join: NDArray[np.bool_]) -> _Point:

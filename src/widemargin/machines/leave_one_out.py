@@ -19,6 +19,7 @@ from widemargin.machines.sensitivity import Machine, PairProblem, Sensitivity
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class LeftOut:
 
 def leave_one_out(
     K: Matrix,
+    trained_on: Single,
     sensitivity: Sensitivity,
     train: Callable[[PairProblem, Vector], Machine],
     *,
@@ -60,7 +62,9 @@ def leave_one_out(
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        Kernel values in float64.
+        Kernel values in float64, those that the machine is exact for.
+    trained_on : ndarray of shape (n, n)
+        Those in float32 that machines are trained with.
     sensitivity : Sensitivity
         Of the machine trained on all examples.
     train : callable
@@ -103,7 +107,7 @@ def leave_one_out(
                 machines.append(_without(K, problem, int(p), alpha, b, machine))
             continue
         begun = np.where(np.arange(len(values)) == p, 0.0, machine.alpha)
-        one = Sensitivity(K, train(problem.held_out(np.array([p])), begun)).machine
+        one = Sensitivity(K, train(problem.held_out(np.array([p])), begun), trained_on).machine
         values[p] = one.values[p]
         trained, iterations = trained + 1, iterations + one.outcome.iterations
         if keep:

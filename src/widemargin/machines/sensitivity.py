@@ -35,6 +35,9 @@ Single = NDArray[np.float32]
 Ids = NDArray[np.intp]
 
 
+#: Values that move by more than this, in units of the margin, show the sets to be those of other kernel values.
+MISFIT = 0.1
+
 #: How often variables that left their boxes may be put back to them.
 MOST_CORRECTIONS = 4
 
@@ -108,8 +111,8 @@ def train(
     *,
     tolerance: float = 1e-6,
     start: Vector | None = None,
-    max_seconds: float | None = None,
     max_iterations: int | None = None,
+    max_seconds: float | None = None,
 ) -> Machine:
     """Train on a kernel matrix of all examples, those that are held out included.
 
@@ -122,8 +125,8 @@ def train(
         Largest violation of the optimality conditions.
     start : ndarray of shape (n,), optional
         Signed coefficients to begin with; any, they are brought into the box.
-    max_seconds, max_iterations : optional
-        Budgets.
+    max_iterations : int, optional
+    max_seconds : float, optional
 
     Examples
     --------
@@ -135,7 +138,8 @@ def train(
     ridge = problem.ridge
     taking_part = problem.bounds > 0
     limits = np.where(taking_part, np.inf, 0.0) if problem.squared else problem.bounds
-    # No label of an example held out: where sums of kernel values are huge, y - (y - Ka) would leave nothing but y.
+    # Labels of held-out examples stay out of the problem: their values come from the gradient, and where kernel values
+    # are large, rounding would leave nothing but the label of them.
     labels = np.where(taking_part, problem.signs, 0.0)
     link = Link(box(labels, limits), ridge)
     chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
@@ -200,11 +204,17 @@ class Sensitivity:
     Its coefficients are solved for once more, in float64, on the sets of free and bounded variables that training
     found: :attr:`machine` is exact for these sets.
 
+    Where K is nearly singular and C large, rounding of kernel values to float32, which training works with, changes
+    the sets: those that were found belong to the rounded values only, and a machine solved for with the others is far
+    from optimal. Such a machine is solved for, and differentiated, with the values that it was trained with.
+
     Parameters
     ----------
     K : ndarray of shape (n, n) or callable
         Kernel values in float64, all of them, or a function that gives those between some examples and others.
     machine : Machine
+    trained_on : ndarray of shape (n, n)
+        Kernel values in float32 that it was trained with.
     rows : ndarray of int, optional
         Examples whose values matter; all of them if not given. Values of others stay those of training.
     exact : bool, default=False
@@ -219,18 +229,35 @@ class Sensitivity:
         The free ones that were solved for.
     system : FreeSystem
     kernel : KernelPart
-        Kernel values of `rows` and free examples with support vectors.
+        Kernel values of `rows` and free examples with support vectors, those that :attr:`machine` is exact for.
+    rounded : bool
+        Whether these are the float32 ones.
     """
 
-    def __init__(self, K: Matrix | Evaluate, machine: Machine, *, rows: Ids | None = None, exact: bool = False) -> None:
+    def __init__(
+        self,
+        K: Matrix | Evaluate,
+        machine: Machine,
+        trained_on: Single,
+        *,
+        rows: Ids | None = None,
+        exact: bool = False,
+    ) -> None:
         self._rows, self.kernel = _part(K, machine, rows)
+        self.rounded = False
         if exact:
             self._factorise(machine)
             self.machine = machine
-        else:
+            return
+        self._solve(machine)
+        moved = np.abs(self.machine.values[self._rows] - machine.values[self._rows]).max(initial=0.0)
+        if self.machine is machine or moved > MISFIT:
+            _, self.kernel = _part(lambda r, c: trained_on[np.ix_(r, c)].astype(np.float64), machine, self._rows)
+            self.rounded = True
             self._solve(machine)
 
-    def _solve(self, machine: Machine) -> None:
+    def _solve(self, trained: Machine) -> None:
+        machine = trained
         for _ in range(MOST_CORRECTIONS):
             self._factorise(machine)
             exact = self._exact(machine)
@@ -238,7 +265,7 @@ class Sensitivity:
             if not len(outside):
                 break
             machine = _put_back(machine, exact, outside)
-        self.machine = machine if len(outside) else exact
+        self.machine = trained if len(outside) else exact
 
     def _factorise(self, machine: Machine) -> None:
         problem = machine.problem

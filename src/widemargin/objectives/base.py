@@ -59,8 +59,8 @@ class Task:
         Width of the tube, for regression.
     tolerance : float
         Largest violation of the optimality conditions of machines.
-    max_iterations : int, optional
-        Largest number of steps that the training of a machine takes.
+    max_iterations : int
+        Steps after which a machine is left as it is, and the evaluation says so.
     n_threads : int
     poll : callable
         Called now and then; raises :class:`CutShortError` when time is up, or when somebody asks to stop.
@@ -76,7 +76,7 @@ class Task:
     fit_intercept: bool = True
     epsilon: float = 0.1
     tolerance: float = 1e-6
-    max_iterations: int | None = None
+    max_iterations: int = 1_000_000
     n_threads: int = 1
     poll: Callable[[], None] = _never
     seconds_left: Callable[[], float] = _endless

@@ -28,6 +28,7 @@ from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Ids, O
 from widemargin.objectives.machines import (
     TaskKernel,
     effort_of,
+    notes_of,
     predicted_classes,
     train_pairs,
     train_tube,
@@ -119,7 +120,7 @@ class HeldOutObjective(BoundObjective):
         ]
         weight = sum(one.weight for one in found)
         scale = 1.0 if self.loss == "likelihood" else 1.0 / max(weight, np.finfo(np.float64).tiny)
-        dependent = sum(one.dependent for one in found)
+        dependent, rounded = sum(one.dependent for one in found), sum(one.rounded for one in found)
         effort = effort_of([], values)
         for one in found:
             effort += one.effort
@@ -129,7 +130,7 @@ class HeldOutObjective(BoundObjective):
             scale * sum(one.c_slope for one in found) if gradient else None,
             effort=effort,
             state=[one.starts for one in found],
-            notes=values.notes(dependent),
+            notes=notes_of(values, dependent, rounded),
         )
 
     def _evaluate_split(
@@ -173,7 +174,7 @@ class HeldOutObjective(BoundObjective):
                 one = judge(machine.values[rows], machine.problem.signs[rows], weights)
                 total = total + _OfSplit(one.value, float(weights.sum()), [], Effort())
                 continue
-            sensitivity = Sensitivity(values.block, machine, rows=rows)
+            sensitivity = Sensitivity(values.among, machine, values.single, rows=rows)
             exact = sensitivity.machine
             one = judge(exact.values[rows], exact.problem.signs[rows], weights)
             of_values = np.zeros(task.n_examples)
@@ -187,6 +188,7 @@ class HeldOutObjective(BoundObjective):
                 values.contracted(adjoint, sensitivity.kernel),
                 adjoint.c_slope,
                 sensitivity.system.dependent,
+                int(sensitivity.rounded),
             )
         return total
 
@@ -202,6 +204,7 @@ class _OfSplit:
     of_theta: Any = 0.0
     c_slope: float = 0.0
     dependent: int = 0
+    rounded: int = 0
 
     def __add__(self, other: _OfSplit) -> _OfSplit:
         return _OfSplit(
@@ -212,6 +215,7 @@ class _OfSplit:
             self.of_theta + other.of_theta,
             self.c_slope + other.c_slope,
             self.dependent + other.dependent,
+            self.rounded + other.rounded,
         )
 
 

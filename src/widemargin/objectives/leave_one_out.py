@@ -10,7 +10,7 @@ from widemargin.kernels import Kernel
 from widemargin.machines.leave_one_out import LeftOut, leave_one_out
 from widemargin.machines.sensitivity import Machine, Sensitivity
 from widemargin.objectives.base import BoundObjective, CutShortError, Effort, Evaluated, Objective, Task
-from widemargin.objectives.machines import TaskKernel, effort_of, priced_pair, train_one
+from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, pair_problem, train_one
 
 
 def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: bool = False) -> LeftOut:
@@ -18,7 +18,8 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
     task.poll()
     try:
         return leave_one_out(
-            values.double,
+            values.exact_for(sensitivity),
+            values.single,
             sensitivity,
             lambda problem, start: train_one(values, task, problem, start),
             keep=keep,
@@ -32,7 +33,7 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
 
 def machine_of(values: TaskKernel, task: Task, pair: tuple[int, int], C: float, start: Any) -> Machine:
     """Train the machine of a pair of classes on all examples."""
-    return train_one(values, task, priced_pair(values, task, pair, C), start)
+    return train_one(values, task, pair_problem(task, pair, values.price(C)), start)
 
 
 class LeaveOneOut(Objective):
@@ -77,10 +78,10 @@ class _Bound(BoundObjective):
         values = TaskKernel(kernel, task)
         K = values.double
         wrong = weight = 0.0
-        effort, begun, dependent = Effort(), [], 0
+        effort, begun, dependent, rounded = Effort(), [], 0, 0
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
-            sensitivity = Sensitivity(K, machine)
+            sensitivity = Sensitivity(K, machine, values.single)
             found = left_out(values, task, sensitivity)
             rows = np.flatnonzero(machine.problem.bounds > 0)
             errors = machine.problem.signs[rows] * found.values[rows] <= 0
@@ -90,5 +91,6 @@ class _Bound(BoundObjective):
             effort += Effort(1 + found.trained, steps, factorisations=1)
             begun.append(machine.alpha)
             dependent += sensitivity.system.dependent
+            rounded += sensitivity.rounded
         effort += effort_of([], values)
-        return Evaluated(wrong / weight, effort=effort, state=begun, notes=values.notes(dependent))
+        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(values, dependent, rounded))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,16 @@ from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem, Outcome, StopRule
 from widemargin.machines.regression import tube
-from widemargin.machines.sensitivity import Adjoint, KernelPart, Machine, PairProblem, train
+from widemargin.machines.sensitivity import Adjoint, Evaluate, KernelPart, Machine, PairProblem, Sensitivity, train
 from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task, Vector
 
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+
+
+#: Up to so many examples all kernel values in float64 cost less than finding out which of them are needed.
+FEW = 512
+
 
 #: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
 HARD = 1e6
@@ -38,12 +43,13 @@ class TaskKernel:
     computed : int
         Kernel values that were computed.
     unfinished : int
-        Machines whose training ended before it met the tolerance.
+        Machines on these values that were left before their tolerance was met.
     """
 
     def __init__(self, kernel: Kernel, task: Task) -> None:
         self.kernel, self._task = kernel, task
-        self.computed = self.unfinished = 0
+        self.computed = 0
+        self.unfinished = 0
 
     @cached_property
     def double(self) -> Matrix:
@@ -56,7 +62,7 @@ class TaskKernel:
     def single(self) -> Single:
         """Values in float32, which is what machines are trained with."""
         core = self.kernel.core_kernel
-        if "double" in self.__dict__ or core is None:
+        if "double" in self.__dict__ or core is None or self._task.n_examples <= FEW:
             return np.ascontiguousarray(self.double, dtype=np.float32)
         self._task.poll()
         self.computed += self._task.n_examples**2
@@ -70,6 +76,22 @@ class TaskKernel:
             n_jobs=self._task.n_threads,
         )
 
+    @property
+    def among(self) -> Matrix | Evaluate:
+        """What a machine is differentiated with: all values if there are few, or a function that gives some."""
+        return self.double if self._task.n_examples <= FEW else self.block
+
+    def exact_for(self, sensitivity: Sensitivity) -> Matrix:
+        """All values in float64 that a machine is exact for: those of float32 where it was solved for with these."""
+        return self.single.astype(np.float64) if sensitivity.rounded else self.double
+
+    def price(self, C: float) -> float:
+        """Return C, or what stands for an infinite one: classes that can be separated need no larger coefficients."""
+        if np.isfinite(C):
+            return C
+        diagonal = self.kernel.diagonal(self._task.X)
+        return HARD / max(float(np.mean(diagonal)), float(np.finfo(np.float64).tiny))
+
     def block(self, rows: Ids, columns: Ids) -> Matrix:
         """Values in float64 between some examples and others."""
         if "double" in self.__dict__:
@@ -77,21 +99,6 @@ class TaskKernel:
         self._task.poll()
         self.computed += len(rows) * len(columns)
         return self.kernel.values(self._task.X[rows], self._task.X[columns])
-
-    def price(self, C: float) -> float:
-        """Return C, or for a hard margin what stands for it: no coefficient of separable classes is as large."""
-        if np.isfinite(C):
-            return C
-        return HARD / max(float(np.mean(self.kernel.diagonal(self._task.X))), float(np.finfo(np.float64).tiny))
-
-    def notes(self, dependent: int = 0) -> tuple[str, ...]:
-        """Say that machines were not finished, or that some free variables depended on others."""
-        found: tuple[str, ...] = ("machines ended before they met their tolerance",) if self.unfinished else ()
-        if dependent:
-            found += (
-                f"{dependent} free variables depend on others and were held while the machine was differentiated",
-            )
-        return found
 
     def pull_back(self, W: Matrix, rows: Ids, columns: Ids, K: Matrix) -> Vector:
         """<W, dK/dtheta> over some rows and columns, whose kernel values are `K`."""
@@ -133,24 +140,13 @@ def pair_problem(task: Task, pair: tuple[int, int], C: float, train_rows: Mask |
     return PairProblem(signs, np.where(taking_part, C * task.weights, 0.0), task.squared, task.fit_intercept)
 
 
-def priced_pair(
-    kernel: TaskKernel, task: Task, pair: tuple[int, int], C: float, train_rows: Mask | None = None
-) -> PairProblem:
-    """State the problem of two classes; a hard margin is one of the hinge loss, at a price that stands for infinity.
-
-    Without bounds there would be no end where no margin exists.
-    """
-    problem = pair_problem(task, pair, kernel.price(C), train_rows)
-    return problem if np.isfinite(C) else replace(problem, squared=False)
-
-
 def train_pairs(
     kernel: TaskKernel, task: Task, C: float, train_rows: Mask | None = None, starts: list[Vector] | None = None
 ) -> list[Machine]:
     """Train a machine for each pair of classes, each from where the last one of its pair ended if that is known."""
     found = []
     for number, pair in enumerate(task.pairs):
-        problem = priced_pair(kernel, task, pair, C, train_rows)
+        problem = pair_problem(task, pair, kernel.price(C), train_rows)
         found.append(train_one(kernel, task, problem, None if starts is None else starts[number]))
     return found
 
@@ -158,16 +154,17 @@ def train_pairs(
 def train_one(kernel: TaskKernel, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
     """Train one machine of a task; raise :class:`CutShortError` if there was no time to finish it."""
     task.poll()
-    stop = stop_rule(task, task.tolerance)
+    left = task.seconds_left()
+    limit = None if np.isinf(left) else max(0.0, left)
     machine = train(
         kernel.single,
         problem,
-        tolerance=stop.tolerance,
+        tolerance=task.tolerance,
         start=start,
-        max_seconds=stop.max_seconds,
-        max_iterations=stop.max_iterations,
+        max_iterations=task.max_iterations,
+        max_seconds=limit,
     )
-    require_end(kernel, task, machine.outcome)
+    _note_end(kernel, task, machine.outcome)
     return machine
 
 
@@ -176,34 +173,28 @@ def train_tube(
 ) -> RegressionMachine:
     """Train a machine for regression; other rows are held out, with the box [0, 0]."""
     task.poll()
-    squared = task.squared and bool(np.isfinite(C))
     bounds = np.where(train_rows, kernel.price(C) * task.weights, 0.0)
-    limits = np.where(bounds > 0, np.inf, 0.0) if squared else bounds
-    # Targets of rows held out stay out of sums, as labels do in `train`.
+    limits = np.where(bounds > 0, np.inf, 0.0) if task.squared else bounds
+    # Targets of held-out rows stay out of the problem: rounding must not bring them into their values.
     targets = np.where(bounds > 0, np.asarray(task.y, dtype=np.float64), 0.0)
     problem: DualProblem = tube(targets, task.epsilon, limits)
-    ridge = ridge_of(bounds) if squared else None
+    ridge = ridge_of(bounds) if task.squared else None
+    left = task.seconds_left()
+    stop = StopRule(task.tolerance, task.max_iterations, None if np.isinf(left) else max(0.0, left))
     chain = Chain((Link(problem, ridge),), start=start, any_sum=not task.fit_intercept)
-    found = solve_chain(kernel.single, chain, stop=stop_rule(task, task.tolerance))[0].solution
-    require_end(kernel, task, found.outcome)
+    found = solve_chain(kernel.single, chain, stop=stop)[0].solution
+    _note_end(kernel, task, found.outcome)
     values = problem.linear - found.gradient + found.intercept
     if ridge is not None:
         values = values - np.where(bounds > 0, ridge * found.alpha, 0.0)
     return RegressionMachine(found.alpha, found.intercept, values, found.outcome)
 
 
-def stop_rule(task: Task, tolerance: float) -> StopRule:
-    """Say when the training of a task's machines ends."""
-    left = task.seconds_left()
-    return StopRule(tolerance, task.max_iterations, None if np.isinf(left) else max(0.0, left))
-
-
-def require_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
-    """Count training that did not meet its tolerance; raise :class:`CutShortError` if that was for lack of time."""
+def _note_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
+    kernel.unfinished += outcome.reason != "converged"
     if outcome.reason in ("time budget", "interrupted"):
         task.poll()
         raise CutShortError(f"Training ended early ({outcome.reason}).")
-    kernel.unfinished += outcome.reason != "converged"
 
 
 def predicted_classes(task: Task, values: Matrix) -> NDArray[np.intp]:
@@ -226,3 +217,15 @@ def effort_of(machines: list[Any], kernel: TaskKernel, factorisations: int = 0) 
     """Add up what was done."""
     steps = sum(one.outcome.iterations for one in machines)
     return Effort(len(machines), steps, kernel.computed, factorisations)
+
+
+def notes_of(kernel: TaskKernel, dependent: int = 0, rounded: int = 0) -> tuple[str, ...]:
+    """Say what a reader should know: machines left early, free variables that depend on others, rounded values."""
+    notes = []
+    if kernel.unfinished:
+        notes.append("machines ended before they met their tolerance")
+    if dependent:
+        notes.append(f"{dependent} free variables depend on others and were held while the machine was differentiated")
+    if rounded:
+        notes.append("the kernel matrix is nearly singular for this C: machines are exact for its float32 values only")
+    return tuple(notes)

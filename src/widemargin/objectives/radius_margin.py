@@ -13,17 +13,19 @@ d||w||^2 = -a' dK a    and    dR^2 = b'diag(dK) - b' dK b.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.machines.chain import Chain, Link, solve_chain
-from widemargin.machines.dual import DualProblem
+from widemargin.machines.dual import DualProblem, StopRule
 from widemargin.machines.sensitivity import Machine, PairProblem
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
-from widemargin.objectives.machines import TaskKernel, priced_pair, require_end, stop_rule, train_one
+from widemargin.objectives.machines import TaskKernel, notes_of, pair_problem, train_one
+
+NOT_HARD = "there is no hard margin within reach: coefficients grow beyond what float32 kernel values can tell apart"
 
 
 class RadiusMargin(Objective):
@@ -32,6 +34,9 @@ class RadiusMargin(Objective):
     For ``loss="squared_hinge"``, and for hard margins (``C=inf``), which have no C to choose. With the radial Gaussian
     kernel its size is best kept (``GeneralGaussian(fixed="size")``): narrow kernels have large margins
     [Glasmachers2008, section 10.2]. For several pairs of classes quotients add up. Smaller is better.
+
+    Where classes cannot be separated, or by coefficients beyond 1e6 / mean k(x, x) only, the value is that of a machine
+    whose coefficients end there, which is a lower bound of the quotient and continues it; the evaluation says so.
 
     A value costs a kernel matrix, n^2 d operations, a machine and a ball; a gradient another pass over the kernel
     values of support vectors, and no more.
@@ -82,13 +87,13 @@ class _Bound(BoundObjective):
         """Train machine and ball for each pair of classes."""
         task = self._task
         values = TaskKernel(kernel, task)
-        K = values.double
-        total, of_theta, c_slope, steps, begun = 0.0, np.zeros(kernel.n_dims), 0.0, 0, []
+        total, of_theta, c_slope, steps, begun, hard = 0.0, np.zeros(kernel.n_dims), 0.0, 0, [], True
         for number, pair in enumerate(task.pairs):
-            problem = priced_pair(values, task, pair, C)
-            one = self._quotient(K, values, problem, None if state is None else state[number])
+            problem = self._problem(pair, C, values)
+            one = self._quotient(values, problem, None if state is None else state[number])
             total += one.value
             steps += one.steps
+            hard &= problem.squared or not len(one.margin.bounded)
             begun.append((one.margin.alpha, one.ball))
             if gradient:
                 theta, slope = self._derivative(values, problem, one)
@@ -101,13 +106,18 @@ class _Bound(BoundObjective):
             c_slope if slope_known else None,
             effort=effort,
             state=begun,
-            notes=values.notes(),
+            notes=notes_of(values) + (() if hard else (NOT_HARD,)),
         )
 
-    def _quotient(self, K: Matrix, values: TaskKernel, problem: PairProblem, start: Any) -> _Quotient:
+    def _problem(self, pair: tuple[int, int], C: float, values: TaskKernel) -> PairProblem:
+        problem = pair_problem(self._task, pair, values.price(C))
+        return problem if np.isfinite(C) else replace(problem, squared=False)
+
+    def _quotient(self, values: TaskKernel, problem: PairProblem, start: Any) -> _Quotient:
         """Solve both problems; their values follow from float64 kernel values, whatever is left to solve."""
         task = self._task
         ridge = _ridge(problem)
+        K = values.double
         machine = train_one(values, task, problem, None if start is None else start[0])
         a = machine.alpha
         norm = 2.0 * float(problem.signs @ a) - _form(K, ridge, a)
@@ -116,9 +126,8 @@ class _Bound(BoundObjective):
         box = DualProblem(0.5 * diagonal, np.zeros(len(a)), taking_part.astype(np.float64), total=(1.0, 0.0))
         chain = Chain((Link(box, ridge if problem.squared else None),), start=None if start is None else start[1])
         task.poll()
-        stop = stop_rule(task, task.tolerance * float(diagonal[taking_part].mean()))
+        stop = StopRule(task.tolerance * float(diagonal[taking_part].mean()), task.max_iterations)
         ball = solve_chain(values.single, chain, stop=stop)[0].solution
-        require_end(values, task, ball.outcome)
         b = ball.alpha
         radius = float(diagonal @ b) - _form(K, ridge, b)
         steps = machine.outcome.iterations + ball.outcome.iterations

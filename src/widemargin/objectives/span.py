@@ -13,7 +13,9 @@ A leave-one-out error is y_n f^n(x_n) < 0. The thesis's continuous count of them
 
 S = sum_n s_n,    s_n = 1 - f^n(x_n) / f(x_n) where y_n f^n(x_n) > 0, and 1 otherwise,
 
-0 for examples that are no support vectors. f^n is either predicted as above, or that of a machine trained without n.
+0 for examples that are no support vectors. Leaving x_n out does not raise its margin, y_n f^n(x_n) <= y_n f(x_n), so
+that s_n is never below 0, and where rounding would bring it there it counts as 0. f^n is either predicted as above, or
+that of a machine trained without n.
 
 Derivatives. With m_n = y_n f(x_n) and l_n = y_n f^n(x_n), ds_n = -dl_n / m_n + l_n dm_n / m_n^2. Predicted values have
 dl_n = dm_n - S_n^2 d|a_n| - |a_n| dS_n^2 with
@@ -35,7 +37,7 @@ from widemargin.kernels import Kernel
 from widemargin.machines.sensitivity import Sensitivity
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
 from widemargin.objectives.leave_one_out import left_out, machine_of
-from widemargin.objectives.machines import TaskKernel, effort_of
+from widemargin.objectives.machines import TaskKernel, effort_of, notes_of
 
 SETS = ("unchanged", "retrained")
 
@@ -133,17 +135,18 @@ class _Bound(BoundObjective):
         task = self._task
         values = TaskKernel(kernel, task)
         total, of_theta, c_slope = 0.0, np.zeros(kernel.n_dims), 0.0
-        effort, begun, dependent = Effort(), [], 0
+        effort, begun, dependent, rounded = Effort(), [], 0, 0
         add = _add_retrained if self._retrained else _add_predicted
-        evaluate = values.double if self._retrained else values.block
+        evaluate = values.double if self._retrained else values.among
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
-            sensitivity = Sensitivity(evaluate, machine, rows=machine.support)
+            sensitivity = Sensitivity(evaluate, machine, values.single, rows=machine.support)
             one = add(values, task, sensitivity, gradient)
             total, of_theta, c_slope = total + one.value, of_theta + one.of_theta, c_slope + one.c_slope
             effort += Effort(1, machine.outcome.iterations, factorisations=1) + one.effort
             begun.append(machine.alpha)
             dependent += sensitivity.system.dependent
+            rounded += sensitivity.rounded
         effort += effort_of([], values)
         return Evaluated(
             total,
@@ -151,7 +154,7 @@ class _Bound(BoundObjective):
             c_slope if gradient else None,
             effort=effort,
             state=begun,
-            notes=values.notes(dependent),
+            notes=notes_of(values, dependent, rounded),
         )
 
 
@@ -165,9 +168,9 @@ class _OfPair:
 
 def _counts(task: Task, margins: Vector, left: Vector) -> tuple[Vector, Vector, Vector]:
     """Return the terms s_n, and their derivatives with respect to m_n and l_n."""
-    inside = (left > 0) & (margins > 0)
+    inside = (left > 0) & (left < margins)
     safe = np.where(inside, margins, 1.0)
-    terms = np.where(inside, 1.0 - left / safe, 1.0)
+    terms = np.where(inside, 1.0 - left / safe, (left <= 0) | (margins <= 0))
     weights = task.weights
     return (
         weights * terms,
@@ -226,18 +229,18 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
     chosen[support] = (problem.signs * of_margins)[support]
     adjoint = sensitivity.adjoint(chosen)
     W = np.outer(adjoint.left, adjoint.right)
-    c_slope = adjoint.c_slope
+    c_slope, K = adjoint.c_slope, values.exact_for(sensitivity)
     for p, without in zip(found.examples, found.machines, strict=True):
         if of_left[p] == 0.0:
             continue
         task.poll()
         of_values = np.zeros(len(margins))
         of_values[p] = problem.signs[p] * of_left[p]
-        one = Sensitivity(values.double, without, exact=True).adjoint(of_values)
+        one = Sensitivity(K, without, values.single, exact=True).adjoint(of_values)
         effort += Effort(factorisations=1)
         rows = np.flatnonzero(one.left)
         W[rows] += np.outer(one.left[rows], one.right)
         c_slope += one.c_slope
     rows, columns = np.flatnonzero(W.any(axis=1)), np.flatnonzero(W.any(axis=0))
     some = np.ix_(rows, columns)
-    return _OfPair(value, values.pull_back(W[some], rows, columns, values.double[some]), c_slope, effort)
+    return _OfPair(value, values.pull_back(W[some], rows, columns, K[some]), c_slope, effort)

@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
-from widemargin.objectives.machines import TaskKernel, effort_of, train_pairs, train_tube
+from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, train_pairs, train_tube
 
 
 class SupportVectors(Objective):
@@ -47,13 +47,12 @@ class _Bound(BoundObjective):
             start = None if state is None else state[0]
             tube = train_tube(values, self._task, C, self._task.weights > 0, start)
             effort = Effort(1, tube.outcome.iterations, values.computed)
-            used = float(np.count_nonzero(tube.alpha))
-            return Evaluated(used, effort=effort, state=[tube.alpha], notes=values.notes())
+            count = float(np.count_nonzero(tube.alpha))
+            return Evaluated(count, effort=effort, state=[tube.alpha], notes=notes_of(values))
         machines = train_pairs(values, self._task, C, starts=state)
-        count = sum(len(one.support) for one in machines)
         return Evaluated(
-            float(count),
+            float(sum(len(one.support) for one in machines)),
             effort=effort_of(machines, values),
             state=[one.alpha for one in machines],
-            notes=values.notes(),
+            notes=notes_of(values),
         )

@@ -53,6 +53,8 @@ def _no_constant(word: str) -> NoReturn:
 
 def encode(value: Any) -> Any:
     """Return a value that JSON can express in place of one that a record may hold."""
+    if type(value) is float and math.isfinite(value):  # what records of many evaluations mostly hold
+        return value
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ class FunctionSplit(SplitMachines):
 
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         super().__init__(np.asarray(y, dtype=np.float64), train, test, weights, asked)
-        # Where sums of kernel values are huge, y - (y - Ka) is y: targets of rows held out stay out of it.
-        self._targets = np.where(self.weights > 0, self.y, 0.0)
 
     def require_trainable(self, machine: KernelRegressor) -> None:
         """Let the machine check its prices against the weights of the split."""
@@ -41,6 +39,11 @@ class FunctionSplit(SplitMachines):
         twin = twin_of(machine)
         twin.__dict__["_function_values"] = known
         return twin
+
+    @cached_property
+    def targets(self) -> Vector:
+        """Targets of the rows to train on; 0 for others, whose values must not come near their targets by rounding."""
+        return np.where(self.weights > 0, self.y, 0.0)
 
     def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
         found = clone(machine)
@@ -66,7 +69,7 @@ class RegressorSplit(FunctionSplit, StartableMachines):
             used = self.weights > 0
             unit = hard_unit(self.y[used], float(hardest.epsilon), kernel.diagonal()[used])
         chain = Chain(links, start=None if start is None else start.coefficients(FUNCTION))
-        tight = partial(_tube_link, self._targets, float(hardest.epsilon))
+        tight = partial(_tube_link, self.targets, float(hardest.epsilon))
         found = solve_to_the_hard_end(kernel, chain, bounds, tight, unit, stop)
         for machine, one in zip(machines, found, strict=False):
             if machine is hardest and not one.hard_margin_found:
@@ -80,14 +83,14 @@ class RegressorSplit(FunctionSplit, StartableMachines):
 
     def _link(self, machine: SVR, bounds: Vector) -> Link:
         if machine.loss == "epsilon_insensitive":
-            return _tube_link(self._targets, float(machine.epsilon), bounds)
+            return _tube_link(self.targets, float(machine.epsilon), bounds)
         limit = np.where(bounds > 0, np.inf, 0.0)
-        return Link(tube(self._targets, float(machine.epsilon), limit), ridge(bounds))
+        return Link(tube(self.targets, float(machine.epsilon), limit), ridge(bounds))
 
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
-        values = self._targets[rows] - solution.gradient[rows] + solution.intercept
+        values = self.targets[rows] - solution.gradient[rows] + solution.intercept
         if machine.loss != "epsilon_insensitive":  # the slack is no part of the function
             values -= ridge(machine._bounds(self.weights))[rows] * solution.alpha[rows]
         return np.asarray(values)[:, np.newaxis]
@@ -117,13 +120,13 @@ class NuRegressorSplit(FunctionSplit):
         """Solve the one chain."""
         bounds = [machine._bounds(self.weights) for machine in machines]
         fractions = [float(machine.nu) for machine in machines]
-        for one in solve_nu_tube_chain(kernel, self._targets, bounds, fractions, stop=stop):
+        for one in solve_nu_tube_chain(kernel, self.targets, bounds, fractions, stop=stop):
             yield [one]
 
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
-        return np.asarray(self._targets[rows] - solution.gradient[rows] + nu_function(solution)[0])[:, np.newaxis]
+        return np.asarray(self.targets[rows] - solution.gradient[rows] + nu_function(solution)[0])[:, np.newaxis]
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a regressor that knows the width of its tube."""
