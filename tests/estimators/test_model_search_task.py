@@ -102,6 +102,7 @@ def test_the_kernel_that_it_begins_with() -> None:
     assert regression.trace_[0]["gamma"] == pytest.approx(kernels.jaakkola_gamma(X))
 
 
-@pytest.mark.parametrize(("own", "expected"), [("auto", 10_000_000), (7, 7), (-1, None)])
-def test_machines_of_objectives_take_as_many_steps_as_the_machine_may(own: Any, expected: int | None) -> None:
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("own", "expected"), [("auto", 1_000_000), (7, 7), (-1, 1_000_000)])
+def test_machines_of_objectives_take_as_many_steps_as_the_machine_may(own: Any, expected: int) -> None:
     assert task_of(SVC(max_iter=own), *two_classes()).max_iterations == expected
