@@ -79,7 +79,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         Seconds after which the search ends with the best of what it has found. Three quarters of it are for the kernel
         where C is chosen afterwards.
     max_evaluations : int, default=None
-        Largest number of evaluations of the objective; None leaves it to the strategy.
+        Largest number of evaluations of the objective that the strategy may ask for (see `best_value_` for one more);
+        None leaves it to the strategy.
     journal : path, default=None
         File to which evaluations are added. The same call with the same file continues after an interruption, a crash
         or a deadline, and ends with the same result, bit for bit, as if nothing had happened. A file of other data or
@@ -116,7 +117,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         Parameters that were chosen at the end of their ranges, "smallest" or "largest"; something better may lie
         beyond.
     notes_ : dict
-        What evaluations had to say (free variables that depend on each other, say), and how many of them said it.
+        What evaluations had to say (machines that needed more steps than their `max_iter`, free variables that depend
+        on each other), and how many of them said it.
     work_report_ : EvaluationReport
     refit_time_ : float
         Seconds of the final fit.
