@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.datasets import make_classification, make_friedman1
 
-from widemargin import ModelSearch
-from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective, Task
+from widemargin import SVC, ModelSearch
+from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective, Polarization, Task
 from widemargin.search.strategies import Ask, Space, Strategy, StrategyRun, Told
 
 
@@ -154,3 +154,15 @@ class _Remembering(BoundObjective):
             state=found,
             notes=notes,
         )
+
+
+def search(machine: Any = None, **how: Any) -> ModelSearch:
+    """Return a search along polarization, by steps down its gradient."""
+    how = {"objective": "polarization", "strategy": Downhill(), **how}
+    return ModelSearch(SVC() if machine is None else machine, **how)
+
+
+def polarization(kernel: Any, X: Any, y: Any) -> float:
+    """Return the value of the objective that these searches follow."""
+    task = Task(X, y, 2, np.ones(len(y)))
+    return Polarization().bind(task).evaluate(kernel, 1.0, gradient=False).value

@@ -100,3 +100,9 @@ def test_the_kernel_that_it_begins_with() -> None:
     X, y = targets()
     regression = ModelSearch(SVR(), strategy="rprop").fit(X, y)
     assert regression.trace_[0]["gamma"] == pytest.approx(kernels.jaakkola_gamma(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("own", "expected"), [("auto", 1_000_000), (7, 7), (-1, 2**62)])
+def test_machines_of_objectives_take_as_many_steps_as_the_machine_may(own: Any, expected: int) -> None:
+    assert task_of(SVC(max_iter=own), *two_classes()).max_iterations == expected

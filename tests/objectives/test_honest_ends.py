@@ -12,6 +12,7 @@ from widemargin.objectives import (
     HoldOut,
     LeaveOneOut,
     Likelihood,
+    Posterior,
     RadiusMargin,
     SpanBound,
     SupportVectors,
@@ -61,6 +62,30 @@ def test_hard_margins_that_do_not_exist_have_a_value_all_the_same(objective, los
 @pytest.mark.parametrize("objective", [CrossValidation(), SpanBound(), SupportVectors()], ids=lambda one: one.name)
 def test_machines_that_need_more_steps_than_allowed_are_noted(objective):
     X, y = noise()
-    for limit, expected in [(10**6, ()), (3, ("machines ended before they met their tolerance",))]:
+    for limit, unfinished in [(10**6, False), (3, True)]:
         bound = objective.bind(Task(X, y, 2, np.ones(60), max_iterations=limit))
-        assert bound.evaluate(Gaussian(gamma=0.5), 10.0, gradient=False).notes == expected
+        notes = bound.evaluate(Gaussian(gamma=0.5), 10.0, gradient=False).notes
+        assert ("machines ended before they met their tolerance" in notes) == unfinished
+
+
+@pytest.mark.parametrize("kind", [HoldOut, Bootstrap, Likelihood, Posterior])
+@pytest.mark.parametrize("share", [0.0, 1.0, 2.0, -0.5, np.nan, "half"])
+def test_shares_that_leave_nothing_are_refused(kind, share):
+    with pytest.raises(ValueError, match=r"share must be a number between 0 and 1; got"):
+        kind(share=share)
+
+
+@pytest.mark.parametrize("kind", [Bootstrap, Likelihood, Posterior])
+@pytest.mark.parametrize("draws", [0, -1, 1.5])
+def test_draws_that_are_none_are_refused(kind, draws):
+    with pytest.raises(ValueError, match=r"draws must be a whole number of at least 1; got"):
+        kind(draws=draws)
+
+
+def test_priors_that_do_not_fit_are_refused():
+    with pytest.raises(TypeError, match=r"prior must be None or a callable .*; got 3"):
+        Posterior(prior=3)
+    X, y = noise()
+    bound = Posterior(prior=lambda kernel, C: (0.0, np.zeros(3), 0.0)).bind(Task(X, y, 2, np.ones(60)))
+    with pytest.raises(ValueError, match=r"shape \(3,\) for Gaussian\(gamma=0.5\), whose theta holds 1 numbers"):
+        bound.evaluate(Gaussian(gamma=0.5), 1.0, generator=np.random.default_rng(0))

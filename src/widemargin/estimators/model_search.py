@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state, indexable
@@ -23,7 +24,7 @@ from widemargin.estimators.model_search_study import ModelStudy
 from widemargin.estimators.model_search_task import require_machine, require_suitable, subject_of
 from widemargin.estimators.search_data import prefix_of
 from widemargin.estimators.search_metadata import fit_parameters
-from widemargin.estimators.validation import require_number
+from widemargin.estimators.validation import require_flag, require_number
 from widemargin.objectives import Objective
 from widemargin.search.strategies import Strategy
 from widemargin.study import SearchTasks, progress_for, with_callbacks
@@ -78,7 +79,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         Seconds after which the search ends with the best of what it has found. Three quarters of it are for the kernel
         where C is chosen afterwards.
     max_evaluations : int, default=None
-        Largest number of evaluations of the objective; None leaves it to the strategy.
+        Largest number of evaluations of the objective that the strategy may ask for (see `best_value_` for one more);
+        None leaves it to the strategy.
     journal : path, default=None
         File to which evaluations are added. The same call with the same file continues after an interruption, a crash
         or a deadline, and ends with the same result, bit for bit, as if nothing had happened. A file of other data or
@@ -115,7 +117,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         Parameters that were chosen at the end of their ranges, "smallest" or "largest"; something better may lie
         beyond.
     notes_ : dict
-        What evaluations had to say (free variables that depend on each other, say), and how many of them said it.
+        What evaluations had to say (machines that needed more steps than their `max_iter`, free variables that depend
+        on each other), and how many of them said it.
     work_report_ : EvaluationReport
     refit_time_ : float
         Seconds of the final fit.
@@ -259,6 +262,12 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             require_number("max_evaluations", self.max_evaluations, at_least=1, integer=True)
         if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
             raise ValueError(f"scoring must be None, the name of a scorer or a callable; got {self.scoring!r}.")
+        if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
+            raise ValueError(
+                f"scoring must be None, a name that sklearn.metrics.get_scorer_names() lists, or a callable; got "
+                f"{self.scoring!r}."
+            )
+        require_flag("refit", self.refit)
         progress_for(self.progress)
 
     @with_callbacks

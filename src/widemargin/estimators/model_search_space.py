@@ -100,8 +100,8 @@ class ParameterSpace:
         kernel, C = self.at(point)
         searched = {axis.parameter for axis in self.axes}
         own = self.kernel.get_params()
-        kept = [one.name for one in kernel.hyperparameters if one.name not in searched and one.name in own]
-        return clone(kernel).set_params(**{name: own[name] for name in kept}), C
+        kept = [_spelt(one.name, own) for one in kernel.hyperparameters if one.name not in searched]
+        return clone(kernel).set_params(**{name: own[name] for name in kept if name in own}), C
 
     def edges(self, point: Vector) -> dict[str, str]:
         """Name the coordinates that are at the end of their ranges."""
@@ -115,6 +115,11 @@ class ParameterSpace:
 def price_axis(bounds: Range) -> Axis:
     """Return the coordinate log C."""
     return Axis(PRICE, PRICE, None, True, math.log(bounds[0]), math.log(bounds[1]))
+
+
+def _spelt(name: str, own: Mapping[str, Any]) -> str:
+    """Return what a kernel's parameters call a searchable one: an object that holds scikit-learn's has it inside."""
+    return name if name in own else f"kernel__{name}"
 
 
 def kernel_axes(kernel: Kernel) -> list[Axis]:
@@ -132,7 +137,7 @@ def kernel_axes(kernel: Kernel) -> list[Axis]:
         if one.fixed:
             continue
         places = range(len(axes), len(axes) + one.n_elements)
-        values = np.ravel(np.asarray(own.get(one.name, ()), dtype=np.float64))
+        values = np.ravel(np.asarray(own.get(_spelt(one.name, own), ()), dtype=np.float64))
         logarithmic = len(values) == len(places) and bool(np.allclose(np.exp(theta[places]), values))
         for number, place in enumerate(places):
             name = one.name if one.n_elements == 1 else f"{one.name}[{number}]"

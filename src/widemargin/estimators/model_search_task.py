@@ -124,12 +124,19 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         fit_intercept=bool(machine.fit_intercept) if is_classifier else True,
         epsilon=0.0 if is_classifier else float(machine.epsilon),
         tolerance=min(float(machine.tol), TOLERANCE * unit),
-        **({} if machine.max_iter in ("auto", -1) else {"max_iterations": int(machine.max_iter)}),
+        **_steps(machine.max_iter),
         poll=stop.poll,
         seconds_left=stop.seconds_left,
     )
     # Numbers s times as large have the same machine, times s, for a C s times as large, unless slack is squared.
     return Subject(machine, task, kernel, 1.0 if task.squared else unit)
+
+
+def _steps(max_iter: int | str) -> dict[str, int]:
+    """Say how many steps a machine may take, where that is not left to the objective; -1 sets no limit."""
+    if max_iter == "auto":
+        return {}
+    return {"max_iterations": 2**62 if max_iter == -1 else int(max_iter)}
 
 
 def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:

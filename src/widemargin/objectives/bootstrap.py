@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.objectives.base import BoundObjective, Ids, Objective, Task
 from widemargin.objectives.held_out import HeldOutObjective, loss_of
-from widemargin.objectives.hold_out import random_split
+from widemargin.objectives.hold_out import random_split, require_split
 
 
 class RandomSplits(HeldOutObjective):
@@ -45,6 +45,7 @@ class Bootstrap(Objective):
     differentiable = False
 
     def __init__(self, share: float = 0.2, draws: int = 1) -> None:
+        require_split(share, draws)
         self.share = share
         self.draws = draws
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 
 from widemargin.objectives.base import BoundObjective, Ids, Objective, Task
@@ -9,6 +11,22 @@ from widemargin.objectives.held_out import HeldOutObjective, loss_of, why_not_lo
 
 #: Draws after which each class is given an example by force.
 PATIENCE = 100
+
+
+def require_split(share: float, draws: int = 1) -> None:
+    """Refuse shares that leave nothing to train on or nothing to judge by, and numbers of draws that are none.
+
+    Examples
+    --------
+    >>> require_split(1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: share must be a number between 0 and 1; got 1.0.
+    """
+    if not (isinstance(share, numbers.Real) and 0.0 < share < 1.0):
+        raise ValueError(f"share must be a number between 0 and 1; got {share!r}.")
+    if not (isinstance(draws, numbers.Integral) and draws >= 1):
+        raise ValueError(f"draws must be a whole number of at least 1; got {draws!r}.")
 
 
 def random_split(task: Task, share: float, generator: np.random.Generator) -> tuple[Ids, Ids]:
@@ -54,6 +72,7 @@ class HoldOut(Objective):
     name = "hold-out"
 
     def __init__(self, share: float = 0.2, loss: str | None = None, random_state: int = 0) -> None:
+        require_split(share)
         self.share = share
         self.loss = loss
         self.random_state = random_state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from widemargin.objectives.base import BoundObjective, Objective, Task
 from widemargin.objectives.bootstrap import RandomSplits
+from widemargin.objectives.hold_out import require_split
 
 
 class Likelihood(Objective):
@@ -30,6 +31,7 @@ class Likelihood(Objective):
     greater_is_better = True
 
     def __init__(self, share: float = 0.2, draws: int = 1) -> None:
+        require_split(share, draws)
         self.share = share
         self.draws = draws
 

@@ -21,10 +21,8 @@ from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task,
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
-
 #: Up to so many examples all kernel values in float64 cost less than finding out which of them are needed.
 FEW = 512
-
 
 #: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
 HARD = 1e6
@@ -154,18 +152,23 @@ def train_pairs(
 def train_one(kernel: TaskKernel, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
     """Train one machine of a task; raise :class:`CutShortError` if there was no time to finish it."""
     task.poll()
-    left = task.seconds_left()
-    limit = None if np.isinf(left) else max(0.0, left)
+    stop = stop_rule(task)
     machine = train(
         kernel.single,
         problem,
-        tolerance=task.tolerance,
+        tolerance=stop.tolerance,
         start=start,
-        max_iterations=task.max_iterations,
-        max_seconds=limit,
+        max_iterations=stop.max_iterations,
+        max_seconds=stop.max_seconds,
     )
-    _note_end(kernel, task, machine.outcome)
+    note_end(kernel, task, machine.outcome)
     return machine
+
+
+def stop_rule(task: Task, unit: float = 1.0) -> StopRule:
+    """Say when training may end: tolerance, in some unit, and what is left of the budgets."""
+    left = task.seconds_left()
+    return StopRule(unit * task.tolerance, task.max_iterations, None if np.isinf(left) else max(0.0, left))
 
 
 def train_tube(
@@ -179,18 +182,17 @@ def train_tube(
     targets = np.where(bounds > 0, np.asarray(task.y, dtype=np.float64), 0.0)
     problem: DualProblem = tube(targets, task.epsilon, limits)
     ridge = ridge_of(bounds) if task.squared else None
-    left = task.seconds_left()
-    stop = StopRule(task.tolerance, task.max_iterations, None if np.isinf(left) else max(0.0, left))
     chain = Chain((Link(problem, ridge),), start=start, any_sum=not task.fit_intercept)
-    found = solve_chain(kernel.single, chain, stop=stop)[0].solution
-    _note_end(kernel, task, found.outcome)
+    found = solve_chain(kernel.single, chain, stop=stop_rule(task))[0].solution
+    note_end(kernel, task, found.outcome)
     values = problem.linear - found.gradient + found.intercept
     if ridge is not None:
         values = values - np.where(bounds > 0, ridge * found.alpha, 0.0)
     return RegressionMachine(found.alpha, found.intercept, values, found.outcome)
 
 
-def _note_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
+def note_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
+    """Count a machine that was left early; raise :class:`CutShortError` if that was for lack of time."""
     kernel.unfinished += outcome.reason != "converged"
     if outcome.reason in ("time budget", "interrupted"):
         task.poll()
@@ -225,7 +227,7 @@ def notes_of(kernel: TaskKernel, dependent: int = 0, rounded: int = 0) -> tuple[
     if kernel.unfinished:
         notes.append("machines ended before they met their tolerance")
     if dependent:
-        notes.append(f"{dependent} free variables depend on others and were held while the machine was differentiated")
+        notes.append("free variables depend on others and were held while the machine was differentiated")
     if rounded:
         notes.append("the kernel matrix is nearly singular for this C: machines are exact for its float32 values only")
     return tuple(notes)

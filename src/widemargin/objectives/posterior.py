@@ -68,6 +68,8 @@ class Posterior(Likelihood):
 
     def __init__(self, prior: LogPrior | None = None, share: float = 0.2, draws: int = 1) -> None:
         super().__init__(share, draws)
+        if prior is not None and not callable(prior):
+            raise TypeError(f"prior must be None or a callable that takes a kernel and C; got {prior!r}.")
         self.prior = prior
 
     def bind(self, task: Task) -> BoundObjective:
@@ -92,6 +94,11 @@ class _WithPrior(BoundObjective):
         """Add the prior to the likelihood."""
         found = self._likelihood.evaluate(kernel, C, gradient=gradient, generator=generator, state=state, part=part)
         value, of_theta, c_slope = self._prior(kernel, C)
+        if np.shape(of_theta) != (kernel.n_dims,):
+            raise ValueError(
+                f"prior returned derivatives of shape {np.shape(of_theta)} for {kernel!r}, whose theta holds "
+                f"{kernel.n_dims} numbers."
+            )
         if found.gradient is None or found.c_slope is None:
             return replace(found, value=found.value + value)
         return replace(

@@ -20,10 +20,10 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.machines.chain import Chain, Link, solve_chain
-from widemargin.machines.dual import DualProblem, StopRule
+from widemargin.machines.dual import DualProblem
 from widemargin.machines.sensitivity import Machine, PairProblem
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
-from widemargin.objectives.machines import TaskKernel, notes_of, pair_problem, train_one
+from widemargin.objectives.machines import TaskKernel, note_end, notes_of, pair_problem, stop_rule, train_one
 
 NOT_HARD = "there is no hard margin within reach: coefficients grow beyond what float32 kernel values can tell apart"
 
@@ -126,8 +126,9 @@ class _Bound(BoundObjective):
         box = DualProblem(0.5 * diagonal, np.zeros(len(a)), taking_part.astype(np.float64), total=(1.0, 0.0))
         chain = Chain((Link(box, ridge if problem.squared else None),), start=None if start is None else start[1])
         task.poll()
-        stop = StopRule(task.tolerance * float(diagonal[taking_part].mean()), task.max_iterations)
+        stop = stop_rule(task, float(diagonal[taking_part].mean()))
         ball = solve_chain(values.single, chain, stop=stop)[0].solution
+        note_end(values, task, ball.outcome)
         b = ball.alpha
         radius = float(diagonal @ b) - _form(K, ridge, b)
         steps = machine.outcome.iterations + ball.outcome.iterations
