@@ -8,9 +8,8 @@ A trial draws 200 training examples, chooses C and the Gaussian kernel by one of
 - likelihood: the likelihood of random hold-out sets, by NoisyRprop, 10,000 sqrt(n) iterations;
 - posterior: the same with a prior,
 
-trains on all 200, and counts errors on the test part. Searches begin at Jaakkola's heuristic. The thesis does not say
-at which C: here at 10. At 1 machines for the chess board underfit so much that the likelihood has nothing to follow; at
-1,000 those for sparse coordinates are hard margins, whose likelihood does not depend on C.
+trains on all 200, and counts errors on the test part. Searches begin at Jaakkola's heuristic and, since the thesis does
+not say at which C, at 1.
 """
 
 import argparse
@@ -32,7 +31,7 @@ from widemargin.kernels import DiagonalGaussian, Gaussian, Kernel
 from widemargin.objectives import CrossValidation, Likelihood, Objective, Posterior, SpanBound, TargetAlignment
 from widemargin.study import Journal
 
-START_C = 10.0
+START_C = 1.0
 TRAINING_ROWS = 200
 TRIALS = 100
 QUICK_TRIALS = 10
