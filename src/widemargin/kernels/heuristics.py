@@ -79,6 +79,19 @@ def jaakkola_gamma(X: Any, y: Any = None, weights: Vector | None = None) -> floa
     return float(0.5 / np.square(median))
 
 
+def distances_of_pairs(X: Any) -> Vector:
+    """Return the distances of all pairs of examples, n (n - 1) / 2 numbers; those of equal examples are 0.
+
+    Examples
+    --------
+    >>> distances_of_pairs(np.array([[0.0], [3.0], [3.0]])).tolist()
+    [3.0, 3.0, 0.0]
+    """
+    X = as_examples(X)
+    everything = np.arange(X.shape[0])
+    return np.concatenate([np.empty(0), *(found for _, _, found in _pairs(X, everything))])
+
+
 def _to_nearest(X: Any, classes: list[NDArray[np.intp]], counts: Vector) -> tuple[Vector, Vector]:
     """Distances to the nearest other example of another class, of examples that have one, and how often each counts."""
     everything = np.concatenate(classes)
@@ -98,11 +111,18 @@ def _between(X: Any, ids: NDArray[np.intp], counts: Vector) -> tuple[Vector, Vec
     """Distances between all examples, or those drawn, and how often each counts."""
     (some,), (share,) = _drawn([ids], counts, min(len(ids), EXACT_ROWS))
     distances, shares = [np.empty(0)], [np.empty(0)]
-    for block, found in _blocks(X, some, some):
-        pairs = np.arange(len(some)) > np.arange(len(some))[block, np.newaxis]
-        distances.append(found[pairs])
+    for block, pairs, found in _pairs(X, some):
+        distances.append(found)
         shares.append(np.multiply.outer(share[block], share)[pairs])
     return np.concatenate(distances), np.concatenate(shares)
+
+
+def _pairs(X: Any, ids: NDArray[np.intp]) -> Iterator[tuple[slice, NDArray[np.bool_], Vector]]:
+    """Distances of each pair of examples, some rows at a time, with these rows and a mask of each row's partners."""
+    places = np.arange(len(ids))
+    for block, found in _blocks(X, ids, ids):
+        later = places > places[block, np.newaxis]
+        yield block, later, found[later]
 
 
 def _drawn(classes: list[NDArray[np.intp]], counts: Vector, rows: int) -> tuple[list[NDArray[np.intp]], list[Vector]]:

@@ -33,8 +33,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from widemargin.kernels.heuristics import distances_of_pairs, jaakkola_gamma
 
 Vector = NDArray[np.float64]
 
@@ -45,38 +46,15 @@ SAMPLE = 800
 C_EXPONENTS = np.arange(-4, 13, 2)
 
 
-def sample_distances(X: Any) -> tuple[NDArray[np.intp], Vector]:
-    """Return some rows' numbers and the squared distances between them.
+def sampled(n: int) -> NDArray[np.intp]:
+    """Return the numbers of the rows to look at, of n rows.
 
     Examples
     --------
-    >>> sample_distances(np.array([[0.0], [3.0]]))[1].tolist()
-    [[0.0, 9.0], [9.0, 0.0]]
+    >>> len(sampled(10)), len(sampled(10_000))
+    (10, 800)
     """
-    n = X.shape[0]
-    rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
-    points = np.asarray(X[rows].toarray() if sp.issparse(X) else X[rows], dtype=np.float64)
-    squares = np.einsum("ij,ij->i", points, points)
-    distances = np.maximum(squares[:, np.newaxis] + squares - 2.0 * points @ points.T, 0.0)
-    np.fill_diagonal(distances, 0.0)
-    return rows, distances
-
-
-def jaakkola_gamma(X: Any, labels: NDArray[Any]) -> float | None:
-    """Return 1 / (2 s^2), s the median distance of a row to the nearest row of another class; None if that is 0.
-
-    Examples
-    --------
-    >>> jaakkola_gamma(np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1]))
-    0.125
-    """
-    rows, distances = sample_distances(X)
-    other = labels[rows][:, np.newaxis] != labels[rows]
-    if not other.any():
-        return None
-    nearest = np.min(distances, axis=1, where=other, initial=np.inf)
-    typical = float(np.median(nearest[np.isfinite(nearest)]))
-    return 1.0 / (2.0 * typical) if typical > 0.0 else None
+    return np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
 
 
 def gamma_values(X: Any, labels: NDArray[Any] | None = None, *, count: int = 8) -> Vector:
@@ -92,15 +70,15 @@ def gamma_values(X: Any, labels: NDArray[Any] | None = None, *, count: int = 8) 
     >>> len(values), bool((np.diff(values) > 0).all())
     (8, True)
     """
-    _, distances = sample_distances(X)
-    positive = distances[np.triu_indices(len(distances), 1)]
-    positive = positive[positive > 0.0]
-    if not len(positive):
+    rows = sampled(X.shape[0])
+    distances = distances_of_pairs(X[rows])
+    distances = distances[distances > 0.0]
+    if not len(distances):
         raise ValueError("X must hold rows that differ; all rows that were looked at are equal.")
-    near, far = np.quantile(positive, [0.1, 0.75])
+    near, far = np.square(np.quantile(distances, [0.1, 0.75]))
     widest, narrowest = 1.0 / (8.0 * far), 2.0 / near
-    guess = None if labels is None else jaakkola_gamma(X, labels)
-    if guess is not None:
+    if labels is not None and len(np.unique(labels[rows])) > 1:
+        guess = jaakkola_gamma(X[rows], labels[rows])
         widest, narrowest = min(widest, guess / 8.0), max(narrowest, 4.0 * guess)
     return np.geomspace(widest, narrowest, count)
 
