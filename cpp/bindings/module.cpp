@@ -246,6 +246,8 @@ void take_blas(nb::dict blas_capsules, nb::dict lapack_capsules) {
   blas::ddot = reinterpret_cast<blas::Ddot*>(pointer(blas_capsules, "ddot", ""));
   blas::dpotrf = reinterpret_cast<blas::Dpotrf*>(pointer(lapack_capsules, "dpotrf", "void (char *, int *, "));
   blas::dpotrs = reinterpret_cast<blas::Dpotrs*>(pointer(lapack_capsules, "dpotrs", "void (char *, int *, int *, "));
+  blas::dpocon = reinterpret_cast<blas::Dpocon*>(pointer(lapack_capsules, "dpocon", "void (char *, int *, "));
+  blas::dpstrf = reinterpret_cast<blas::Dpstrf*>(pointer(lapack_capsules, "dpstrf", "void (char *, int *, "));
 }
 
 }  // namespace
@@ -322,6 +324,21 @@ NB_MODULE(_core, m) {
            "source"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
            "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 16>())
       .def("advance", &HeldRowChain::advance, "links"_a);
+  nb::class_<HeldMachine>(m, "ExactMachine")
+      .def(nb::init<Matrix<double>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<double>, Vector<double>, std::optional<Vector<double>>, bool, Vector<std::int64_t>,
+                    Vector<double>, Vector<double>, double, double, double, int>(),
+           "kernel"_a, "row_of"_a, "column_of"_a, "signs"_a, "bounds"_a, "ridge"_a.none(), "bordered"_a, "known"_a, "alpha"_a, "values"_a, "intercept"_a, "well_conditioned"_a,
+           "dependent"_a, "corrections"_a)
+      .def_prop_ro("found", &HeldMachine::found)
+      .def_prop_ro("alpha", [](const HeldMachine& h) { return numpy_array(std::vector<double>(h.machine().alpha())); }, nb::rv_policy::automatic)
+      .def_prop_ro("values", [](const HeldMachine& h) { return numpy_array(std::vector<double>(h.machine().values())); }, nb::rv_policy::automatic)
+      .def_prop_ro("free", [](const HeldMachine& h) { return numpy_array(std::vector<std::int64_t>(h.machine().free())); }, nb::rv_policy::automatic)
+      .def_prop_ro("dependent", [](const HeldMachine& h) { return h.machine().dependent(); })
+      .def_prop_ro("bounded", [](const HeldMachine& h) { return numpy_array(std::vector<std::int64_t>(h.machine().bounded())); }, nb::rv_policy::automatic)
+      .def_prop_ro("intercept", [](const HeldMachine& h) { return h.machine().intercept(); })
+      .def_prop_ro("moved", [](const HeldMachine& h) { return h.machine().moved(); })
+      .def("adjoint", &HeldMachine::adjoint, "of_values"_a, "of_coefficients"_a = nb::none());
+  m.def("likeliest_slope", &likeliest_slope, "margins"_a, "weights"_a, "largest"_a);
   nb::class_<LeftOut>(m, "LeftOut")
       .def_ro("values", &LeftOut::values, nb::rv_policy::automatic)
       .def_ro("found", &LeftOut::found, nb::rv_policy::automatic)

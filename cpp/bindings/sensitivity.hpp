@@ -1,17 +1,90 @@
-// Leave-one-out machines.
+// Machines solved for exactly, differentiated, and without one of their examples.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "bindings/chains.hpp"
+#include "core/sensitivity/exact_machine.hpp"
 #include "core/sensitivity/leave_one_out.hpp"
+#include "core/sensitivity/slope.hpp"
 #include "core/thread_team.hpp"
 
 namespace widemargin::bindings {
+
+// An exact machine, with the arrays that it refers to; without corrections it is taken as it is.
+class HeldMachine {
+ public:
+  HeldMachine(Matrix<double> kernel, Vector<std::int64_t> row_of, Vector<std::int64_t> column_of, Vector<double> signs, Vector<double> bounds, std::optional<Vector<double>> ridge,
+              bool bordered, Vector<std::int64_t> known, Vector<double> alpha, Vector<double> values, double intercept, double well_conditioned,
+              double dependent, int corrections)
+      : kept_{kernel, row_of, column_of, signs, bounds, ridge, known},
+        n_(signs.shape(0)),
+        machine_({kernel.data(), kernel.shape(1), view(row_of), view(column_of)}, view(signs), view(bounds), ridge ? view(*ridge) : std::span<const double>{}, bordered, view(known),
+                 {well_conditioned, dependent}) {
+    for (const std::size_t size : {row_of.shape(0), column_of.shape(0), bounds.shape(0), alpha.shape(0), values.shape(0), ridge ? ridge->shape(0) : n_})
+      if (size != n_) throw std::invalid_argument("a vector differs in length from the signs");
+    require_places(row_of, kernel.shape(0)), require_places(column_of, kernel.shape(1)), require_places(known, n_);
+    for (std::size_t k = 0; k < known.shape(0); ++k) require_row(static_cast<std::size_t>(known.data()[k]));
+    for (std::size_t i = 0; i < n_; ++i) {
+      if (alpha.data()[i] == 0) continue;
+      if (column_of.data()[i] < 0) throw std::invalid_argument("a support vector has no column in the kernel");
+      if (ridge || std::abs(alpha.data()[i]) < bounds.data()[i]) require_row(i);
+    }
+    nb::gil_scoped_release release;
+    if (corrections > 0) found_ = machine_.solve(view(alpha), view(values), intercept, corrections);
+    else machine_.take(view(alpha), view(values), intercept);
+  }
+
+  bool found() const { return found_; }
+  const sensitivity::ExactMachine& machine() const { return machine_; }
+
+  std::pair<nb::ndarray<nb::numpy, double>, double> adjoint(Vector<double> of_values, std::optional<Vector<double>> of_coefficients) const {
+    if (of_values.shape(0) != n_ || (of_coefficients && of_coefficients->shape(0) != n_)) throw std::invalid_argument("a vector differs in length from the signs");
+    for (std::size_t i = 0; i < n_; ++i)
+      if (of_values.data()[i] != 0) require_row(i);
+    std::vector<double> left(of_values.data(), of_values.data() + n_);
+    double slope = 0;
+    {
+      nb::gil_scoped_release release;
+      slope = machine_.adjoint(left, of_coefficients ? view(*of_coefficients) : std::span<const double>{});
+    }
+    return {numpy_array(std::move(left)), slope};
+  }
+
+ private:
+  struct Arrays {
+    Matrix<double> kernel;
+    Vector<std::int64_t> row_of, column_of;
+    Vector<double> signs, bounds;
+    std::optional<Vector<double>> ridge;
+    Vector<std::int64_t> known;
+  };
+
+  static void require_places(const Vector<std::int64_t>& places, std::size_t size) {
+    for (std::size_t k = 0; k < places.shape(0); ++k)
+      if (places.data()[k] < -1 || places.data()[k] >= static_cast<std::int64_t>(size)) throw std::invalid_argument("a place lies outside the kernel");
+  }
+
+  void require_row(std::size_t i) const {
+    if (i >= n_ || kept_.row_of.data()[i] < 0) throw std::invalid_argument("an example whose kernel values are needed has no row in the kernel");
+  }
+
+  Arrays kept_;
+  std::size_t n_;
+  sensitivity::ExactMachine machine_;
+  bool found_ = false;
+};
+
+inline double likeliest_slope(Vector<double> margins, Vector<double> weights, double largest) {
+  if (weights.shape(0) != margins.shape(0)) throw std::invalid_argument("weights differ in length from margins");
+  return sensitivity::likeliest_slope(view(margins), view(weights), largest);
+}
 
 // Values of the machines without each of `examples` at the example left out; which of them were found; and, if wanted, their coefficients
 // (one row each) and intercepts.

@@ -10,6 +10,8 @@ using Dsyrk = void(char*, char*, int*, int*, double*, double*, int*, double*, do
 using Ddot = double(int*, double*, int*, double*, int*);
 using Dpotrf = void(char*, int*, double*, int*, int*);
 using Dpotrs = void(char*, int*, int*, double*, int*, double*, int*, int*);
+using Dpocon = void(char*, int*, double*, int*, double*, double*, double*, int*, int*);
+using Dpstrf = void(char*, int*, double*, int*, int*, int*, double*, double*, int*);
 
 inline Sgemm* sgemm = nullptr;
 inline Dgemm* dgemm = nullptr;
@@ -17,6 +19,8 @@ inline Dsyrk* dsyrk = nullptr;
 inline Ddot* ddot = nullptr;
 inline Dpotrf* dpotrf = nullptr;
 inline Dpotrs* dpotrs = nullptr;
+inline Dpocon* dpocon = nullptr;
+inline Dpstrf* dpstrf = nullptr;
 
 // C (m x n) = A (m x k) B (k x n)
 inline void gemm(int m, int n, int k, const float* A, int lda, const float* B, int ldb, float* C, int ldc) {

@@ -124,6 +124,46 @@ class SolvedLink(Solved):
     @property
     def repeated(self) -> bool: ...
 
+class ExactMachine:
+    def __init__(
+        self,
+        kernel: NDArray[np.float64],
+        row_of: NDArray[np.int64],
+        column_of: NDArray[np.int64],
+        signs: NDArray[np.float64],
+        bounds: NDArray[np.float64],
+        ridge: NDArray[np.float64] | None,
+        bordered: bool,
+        known: NDArray[np.int64],
+        alpha: NDArray[np.float64],
+        values: NDArray[np.float64],
+        intercept: float,
+        well_conditioned: float,
+        dependent: float,
+        corrections: int,
+    ) -> None: ...
+    @property
+    def found(self) -> bool: ...
+    @property
+    def alpha(self) -> NDArray[np.float64]: ...
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def free(self) -> NDArray[np.int64]: ...
+    @property
+    def dependent(self) -> int: ...
+    @property
+    def bounded(self) -> NDArray[np.int64]: ...
+    @property
+    def intercept(self) -> float: ...
+    @property
+    def moved(self) -> float: ...
+    def adjoint(
+        self, of_values: NDArray[np.float64], of_coefficients: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], float]: ...
+
+def likeliest_slope(margins: NDArray[np.float64], weights: NDArray[np.float64], largest: float) -> float: ...
+
 class LeftOut:
     @property
     def values(self) -> NDArray[np.float64]: ...

@@ -62,6 +62,70 @@ def test_derivatives_are_those_of_machines_solved_again(number, squared, fit_int
     np.testing.assert_allclose(found[smooth], meant[smooth], atol=1e-5 * max(1.0, np.abs(meant).max()))
 
 
+def bordered_adjoint(K, machine, of_values, of_coefficients):
+    """Solve the system of section 9.3.1 as it is written."""
+    problem, free, bounded = machine.problem, machine.free, machine.bounded
+    m, border = len(free), int(problem.fit_intercept)
+    H = np.zeros((m + border, m + border))
+    H[:m, :m] = K[np.ix_(free, free)]
+    if problem.squared:
+        H[:m, :m] += np.diag(problem.ridge[free])
+    H[:m, m:], H[m:, :m] = 1.0, 1.0
+    right = np.append(K[free] @ of_values + of_coefficients[free], [of_values.sum()] * border)
+    unknowns = np.linalg.solve(H, right)
+    left = of_values.copy()
+    left[free] -= unknowns[:m]
+    if problem.squared:
+        return left, unknowns[:m] @ (problem.ridge[free] * machine.alpha[free])
+    growing = np.zeros(len(left))
+    growing[bounded] = machine.alpha[bounded]
+    return left, left @ K @ growing - unknowns[m:].sum() * growing.sum() + of_coefficients @ growing
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("number", range(4))
+def test_adjoints_are_those_of_the_bordered_system(number, squared, fit_intercept):
+    X, y, kernel, C, generator = setting(number)
+    sensitivity = trained(X, y, kernel, C, squared, fit_intercept)
+    of_values, of_coefficients = generator.normal(size=(2, N))
+    found = sensitivity.adjoint(of_values, of_coefficients)
+    left, slope = bordered_adjoint(kernel(X), sensitivity.machine, of_values, of_coefficients)
+    np.testing.assert_allclose(found.left, left, rtol=1e-8, atol=1e-8)
+    assert found.c_slope == pytest.approx(slope, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_a_part_of_the_kernel_is_enough(squared):
+    X, y, kernel, C, generator = setting(4)
+    K, single = kernel(X), kernel(X).astype(np.float32)
+    machine = train(single, PairProblem(y, np.full(N, C), squared).held_out(HELD))
+    whole = Sensitivity(K, machine, single)
+    part = Sensitivity(lambda rows, columns: K[np.ix_(rows, columns)], machine, single, rows=HELD)
+    np.testing.assert_allclose(part.machine.values[HELD], whole.machine.values[HELD], rtol=1e-12)
+    of_values = np.zeros(N)
+    of_values[HELD] = generator.normal(size=len(HELD))
+    np.testing.assert_allclose(part.adjoint(of_values).left, whole.adjoint(of_values).left, atol=1e-12)
+    assert part.adjoint(of_values).c_slope == pytest.approx(whole.adjoint(of_values).c_slope)
+    with pytest.raises(ValueError, match="no row in the kernel"):
+        part.adjoint(np.ones(N))
+
+
+def test_repeated_examples_share_the_weight_of_one():
+    X, y, kernel, C, _ = setting(7)
+    twice = np.repeat(np.arange(N), 2)
+    one, two = (
+        Sensitivity(K, train(K.astype(np.float32), PairProblem(labels, bounds)), K.astype(np.float32))
+        for K, labels, bounds in (
+            (kernel(X), y, np.full(N, 2 * C)),
+            (kernel(X[twice]), y[twice], np.full(2 * N, C)),
+        )
+    )
+    assert two.dependent > 0 == one.dependent
+    np.testing.assert_allclose(two.machine.values, one.machine.values[twice], atol=1e-6)
+    assert two.adjoint(np.ones(2 * N)).c_slope == pytest.approx(2 * one.adjoint(np.ones(N)).c_slope, rel=1e-6)
+
+
 def test_machines_are_exact_on_their_sets():
     X, y, kernel, _, _ = setting(1)
     sensitivity = trained(X, y, kernel, 5.0, False, True)

@@ -160,7 +160,7 @@ class DiagonalGaussian(CoreKernel):
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """-gamma_k (x_k - z_k)^2 k(x, z), one feature after the other; their sum if all share one coefficient."""
-        if not self.n_dims:
+        if not self._free():
             return
         left, right = (part.toarray() if sp.issparse(part) else part for part in (X, Y))
         if np.size(self.gammas) == 1:
@@ -171,7 +171,7 @@ class DiagonalGaussian(CoreKernel):
 
     def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
         """<W, dK/dtheta> of a block, all features by one product of W * K with the examples."""
-        if not self.n_dims:
+        if not self._free():
             return np.empty(0)
         each = -np.asarray(self.gammas, dtype=np.float64) * diagonal_moments(W * K, X, Y)
         return np.array([each.sum()]) if np.size(self.gammas) == 1 else each

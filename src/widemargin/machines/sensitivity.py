@@ -17,17 +17,19 @@ which a kernel contracts with W = (v - q) a' at the cost of a kernel matrix, how
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin import _core
+from widemargin._runtime import single_threaded_blas
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import box, ridge_of
 from widemargin.machines.dual import Outcome, StopRule
-from widemargin.machines.free_system import FreeSystem
+from widemargin.machines.free_system import DEPENDENT, WELL_CONDITIONED, FreeSystem
+from widemargin.machines.kernel_part import Evaluate, KernelPart
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -158,46 +160,6 @@ def _settled(alpha: Vector, limits: Vector) -> Vector:
     return np.where(size <= little, 0.0, np.where(at_bound, np.sign(alpha) * np.where(at_bound, limits, 0.0), alpha))
 
 
-#: Gives kernel values in float64 between some examples and others, by their numbers.
-Evaluate = Callable[[Ids, Ids], Matrix]
-
-
-class KernelPart:
-    """Kernel values between some examples and some others, to be found by the examples' numbers.
-
-    Examples
-    --------
-    >>> part = KernelPart(np.array([[7.0, 8.0]]), np.array([3]), np.array([0, 5]), 6)
-    >>> part.block(np.array([3]), np.array([5])).tolist()
-    [[8.0]]
-    """
-
-    def __init__(self, values: Matrix, rows: Ids, columns: Ids, n: int) -> None:
-        self._values, self._columns = values, columns
-        self._row_of, self._column_of = np.full((2, n), -1)
-        self._row_of[rows], self._column_of[columns] = np.arange(len(rows)), np.arange(len(columns))
-
-    def block(self, rows: Ids, columns: Ids) -> Matrix:
-        """Values between given examples; not to be written to."""
-        at_rows, at_columns = self._row_of[rows], self._column_of[columns]
-        whole_rows, whole_columns = _counts_up(at_rows, len(self._values)), _counts_up(at_columns, len(self._columns))
-        if whole_rows and whole_columns:
-            return self._values
-        if whole_columns:
-            return np.asarray(self._values[at_rows])
-        return np.asarray(self._values[:, at_columns] if whole_rows else self._values[np.ix_(at_rows, at_columns)])
-
-    def apply(self, rows: Ids, coefficients: Vector) -> Vector:
-        """Sum of coefficients (one an example, 0 but for those whose values are here) times values, for each row."""
-        at_rows, own = self._row_of[rows], coefficients[self._columns]
-        values = self._values if _counts_up(at_rows, len(self._values)) else self._values[at_rows]
-        return np.asarray(values @ own)
-
-
-def _counts_up(places: Ids, n: int) -> bool:
-    return len(places) == n and bool((places == np.arange(n)).all())
-
-
 class Sensitivity:
     """A machine with the factorised system of its free variables.
 
@@ -223,11 +185,6 @@ class Sensitivity:
     Attributes
     ----------
     machine : Machine
-    free, bounded : ndarray of int
-        Its free and its bounded support vectors.
-    kept : ndarray of int
-        The free ones that were solved for.
-    system : FreeSystem
     kernel : KernelPart
         Kernel values of `rows` and free examples with support vectors, those that :attr:`machine` is exact for.
     rounded : bool
@@ -245,59 +202,60 @@ class Sensitivity:
     ) -> None:
         self._rows, self.kernel = _part(K, machine, rows)
         self.rounded = False
-        if exact:
-            self._factorise(machine)
-            self.machine = machine
-            return
-        self._solve(machine)
-        moved = np.abs(self.machine.values[self._rows] - machine.values[self._rows]).max(initial=0.0)
-        if self.machine is machine or moved > MISFIT:
+        self._solve(machine, 0 if exact else MOST_CORRECTIONS)
+        if not exact and not (self._solved.found and self._solved.moved <= MISFIT):
             _, self.kernel = _part(lambda r, c: trained_on[np.ix_(r, c)].astype(np.float64), machine, self._rows)
             self.rounded = True
-            self._solve(machine)
+            self._solve(machine, MOST_CORRECTIONS)
 
-    def _solve(self, trained: Machine) -> None:
-        machine = trained
-        for _ in range(MOST_CORRECTIONS):
-            self._factorise(machine)
-            exact = self._exact(machine)
-            outside = self._outside(exact)
-            if not len(outside):
-                break
-            machine = _put_back(machine, exact, outside)
-        self.machine = trained if len(outside) else exact
+    def _solve(self, trained: Machine, corrections: int) -> None:
+        kernel, problem = self.kernel, trained.problem
+        with single_threaded_blas():
+            found = _core.ExactMachine(
+                kernel.values,
+                kernel.row_of,
+                kernel.column_of,
+                problem.signs,
+                problem.bounds,
+                problem.ridge,
+                problem.fit_intercept,
+                self._rows,
+                trained.alpha,
+                trained.values,
+                trained.intercept,
+                WELL_CONDITIONED,
+                DEPENDENT,
+                corrections,
+            )
+        self._solved = found
+        self.machine = Machine(problem, found.alpha, found.intercept, found.values, trained.outcome)
 
-    def _factorise(self, machine: Machine) -> None:
-        problem = machine.problem
-        self.free, self.bounded = machine.free, machine.bounded
-        self._ridge = None if problem.ridge is None else problem.ridge[self.free]
-        among = self.kernel.block(self.free, self.free)
-        self.system = FreeSystem.factorised(among, self._ridge, bordered=problem.fit_intercept)
-        self.kept = self.free[self.system.kept]
-        self._limits = _limiting(machine) if problem.fit_intercept and not len(self.free) else None
+    @cached_property
+    def free(self) -> Ids:
+        """The free support vectors."""
+        return self._solved.free
 
-    def _exact(self, machine: Machine) -> Machine:
-        """Solve for the free variables on the sets that were found [section 9.3.1]."""
-        problem, alpha, b = machine.problem, machine.alpha.copy(), machine.intercept
-        if len(self.kept):
-            held = alpha.copy()
-            held[self.kept] = 0.0
-            right = problem.signs[self.free] - self.kernel.apply(self.free, held)
-            found, last = self.system.solve(right, -float(held.sum()))
-            alpha[self.kept] = found[self.system.kept]
-            b = float(last) if problem.fit_intercept else 0.0
-        values = machine.values.copy()
-        values[self._rows] = self.kernel.apply(self._rows, alpha)
-        if self._limits is not None:
-            b = float(np.mean(problem.signs[self._limits] - values[self._limits]))
-        values[self._rows] += b
-        return Machine(problem, alpha, b, values, machine.outcome)
+    @cached_property
+    def bounded(self) -> Ids:
+        """The support vectors whose coefficients are all that C allows."""
+        return self._solved.bounded
 
-    def _outside(self, exact: Machine) -> NDArray[np.intp]:
-        """Return the free variables that left their boxes: training had not told them from those at a bound."""
-        size = exact.problem.signs[self.kept] * exact.alpha[self.kept]
-        limit = np.inf if exact.problem.squared else exact.problem.bounds[self.kept]
-        return self.kept[(size < 0) | (size > limit)]
+    @property
+    def dependent(self) -> int:
+        """How many free variables were held because they depend on others."""
+        return self._solved.dependent
+
+    @cached_property
+    def system(self) -> FreeSystem:
+        """The factorised system of the free variables."""
+        problem = self.machine.problem
+        ridge = None if problem.ridge is None else problem.ridge[self.free]
+        return FreeSystem.factorised(self.kernel.block(self.free, self.free), ridge, bordered=problem.fit_intercept)
+
+    @property
+    def kept(self) -> Ids:
+        """The free support vectors that :attr:`system` solves for."""
+        return self.free[self.system.kept]
 
     def adjoint(self, of_values: Vector, of_coefficients: Vector | None = None) -> Adjoint:
         """Return what dL = of_values' df + of_coefficients' da means for the kernel and for C.
@@ -309,28 +267,9 @@ class Sensitivity:
         of_coefficients : ndarray of shape (n,), optional
             Derivative of L with respect to each coefficient.
         """
-        machine, problem = self.machine, self.machine.problem
-        rows = np.flatnonzero(of_values)
-        right = of_values[rows] @ self.kernel.block(rows, self.free)
-        if of_coefficients is not None:
-            right = right + of_coefficients[self.free]
-        q, r = self.system.solve(right, float(of_values.sum()))
-        left = of_values.copy()
-        left[self.free] -= q
-        if self._limits is not None:
-            # Without a free variable the intercept lies halfway between two examples that limit it.
-            left[self._limits] -= float(of_values.sum()) / len(self._limits)
-        if problem.squared:
-            assert self._ridge is not None
-            return Adjoint(left, machine.alpha, float(np.sum(q * self._ridge * machine.alpha[self.free])))
-        growing = np.zeros(len(left))  # C da/dC, while free variables stay
-        growing[self.bounded] = machine.alpha[self.bounded]
-        slope = float(left[self._rows] @ self.kernel.apply(self._rows, growing))
-        if problem.fit_intercept and self._limits is None:
-            slope -= float(r) * float(growing.sum())
-        if of_coefficients is not None:
-            slope += float(of_coefficients @ growing)
-        return Adjoint(left, machine.alpha, slope)
+        with single_threaded_blas():
+            left, slope = self._solved.adjoint(of_values, of_coefficients)
+        return Adjoint(left, self.machine.alpha, slope)
 
 
 @dataclass(frozen=True)
@@ -350,24 +289,18 @@ class Adjoint:
 
 def _part(K: Matrix | Evaluate, machine: Machine, rows: Ids | None) -> tuple[Ids, KernelPart]:
     """Return the examples whose values will be known, and their kernel values with the support vectors."""
-    n, everything = len(machine.alpha), np.arange(len(machine.alpha))
+    n = len(machine.alpha)
+    known = np.arange(n)
+    if rows is not None:
+        wanted = np.zeros(n, dtype=bool)
+        wanted[rows] = True
+        wanted[machine.free] = True
+        if machine.problem.fit_intercept and not isinstance(K, np.ndarray):
+            wanted[_limiting(machine)] = True  # in case that no free variable is left
+        known = np.flatnonzero(wanted)
     if isinstance(K, np.ndarray):
-        return everything, KernelPart(K, everything, everything, n)
-    wanted = np.zeros(n, dtype=bool)
-    wanted[everything if rows is None else rows] = True
-    wanted[machine.free] = True
-    if machine.problem.fit_intercept:
-        wanted[_limiting(machine)] = True  # in case that no free variable is left
-    known = np.flatnonzero(wanted)
+        return known, KernelPart.whole(K)
     return known, KernelPart(K(known, machine.support), known, machine.support, n)
-
-
-def _put_back(machine: Machine, exact: Machine, outside: NDArray[np.intp]) -> Machine:
-    """Put variables to the bounds that they have left."""
-    alpha, problem = machine.alpha.copy(), machine.problem
-    negative = problem.signs[outside] * exact.alpha[outside] < 0
-    alpha[outside] = np.where(negative, 0.0, problem.signs[outside] * problem.bounds[outside])
-    return replace(machine, alpha=alpha)
 
 
 def _limiting(machine: Machine) -> NDArray[np.intp]:

@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from widemargin import _core
+
 Vector = NDArray[np.float64]
 
 #: Steepest sigmoid of `fit_slope` unless told otherwise. The margin's edge, |f| = 1, is then at 1 - exp(-100).
@@ -105,38 +107,10 @@ def fit_slope(
     margins = np.asarray(signs, dtype=np.float64) * values
     counts = np.ones(len(margins)) if weights is None else np.asarray(weights, dtype=np.float64)
     scale = float(np.abs(margins).max(initial=0.0))
-    slope = min(largest, _best_slope(margins / scale, counts, largest * scale) / scale) if scale > 0.0 else 0.0
+    slope = (
+        min(largest, _core.likeliest_slope(margins / scale, counts, largest * scale) / scale) if scale > 0.0 else 0.0
+    )
     return Sigmoid(slope, 0.0, -float(counts @ np.logaddexp(0.0, -slope * margins)))
-
-
-def _best_slope(margins: Vector, weights: Vector, largest: float) -> float:
-    """Maximise the likelihood of margins of size at most 1 over the slopes in [0, largest].
-
-    Newton's method on log(left side / right side) of the equation in the module's docstring, which falls in s and is
-    close to a straight line far out, where few examples are left undecided; a bracket catches steps that overshoot.
-    """
-    right = margins > 0.0
-    pull, push = weights * np.where(right, margins, 0.0), weights * np.where(right, 0.0, -margins)
-    if not pull.sum() > push.sum():
-        return 0.0
-    doubt = expit(-largest * margins)
-    if pull @ doubt >= push @ doubt:
-        return largest
-    low, high, slope = 0.0, largest, 0.0
-    for _ in range(MOST_STEPS):
-        doubt = expit(-slope * margins)
-        moving = margins * doubt * (1.0 - doubt)
-        correct, wrong = float(pull @ doubt), float(push @ doubt)
-        low, high = (slope, high) if correct > wrong else (low, slope)
-        step = np.inf
-        if correct > 0.0:
-            fall = float(pull @ moving) / correct - float(push @ moving) / wrong
-            step = float(np.log(correct / wrong)) / fall
-        proposal = slope + step
-        if abs(step) <= SLOPE_PRECISION * proposal:
-            return proposal
-        slope = proposal if low < proposal < high else 0.5 * (low + high)
-    return slope
 
 
 def slope_for_no_error(values: Vector, weights: Vector | None = None) -> float:

@@ -126,7 +126,7 @@ class HeldOutObjective(BoundObjective):
             effort += one.effort
         return Evaluated(
             scale * sum(one.value for one in found),
-            scale * sum((one.of_theta for one in found), np.zeros(kernel.n_dims)) if gradient else None,
+            scale * sum(one.of_theta for one in found) if gradient else None,
             scale * sum(one.c_slope for one in found) if gradient else None,
             effort=effort,
             state=[one.starts for one in found],
@@ -166,7 +166,7 @@ class HeldOutObjective(BoundObjective):
         """Sum a smooth loss over pairs of classes, each judged by the held-out rows of its classes."""
         task = self.task
         judge = log_likelihood if self.loss == "likelihood" else smooth_errors
-        total = _OfSplit(0.0, 0.0, begun, effort, np.zeros(values.kernel.n_dims))
+        total = _OfSplit(0.0, 0.0, begun, effort)
         for pair, machine in zip(task.pairs, machines, strict=True):
             rows = test[(task.y[test] == pair[0]) | (task.y[test] == pair[1])]
             weights = task.weights[rows]
@@ -187,7 +187,7 @@ class HeldOutObjective(BoundObjective):
                 Effort(factorisations=1),
                 values.contracted(adjoint, sensitivity.kernel),
                 adjoint.c_slope,
-                sensitivity.system.dependent,
+                sensitivity.dependent,
                 int(sensitivity.rounded),
             )
         return total

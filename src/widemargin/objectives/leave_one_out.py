@@ -90,7 +90,7 @@ class _Bound(BoundObjective):
             steps = machine.outcome.iterations + found.iterations
             effort += Effort(1 + found.trained, steps, factorisations=1)
             begun.append(machine.alpha)
-            dependent += sensitivity.system.dependent
+            dependent += sensitivity.dependent
             rounded += sensitivity.rounded
         effort += effort_of([], values)
         return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(values, dependent, rounded))

@@ -14,8 +14,9 @@ from widemargin.kernels import Kernel, kernel_matrix
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem, Outcome, StopRule
+from widemargin.machines.kernel_part import Evaluate, KernelPart
 from widemargin.machines.regression import tube
-from widemargin.machines.sensitivity import Adjoint, Evaluate, KernelPart, Machine, PairProblem, Sensitivity, train
+from widemargin.machines.sensitivity import Adjoint, Machine, PairProblem, Sensitivity, train
 from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task, Vector
 
 Single = NDArray[np.float32]

@@ -140,12 +140,13 @@ class _Bound(BoundObjective):
         evaluate = values.double if self._retrained else values.among
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
-            sensitivity = Sensitivity(evaluate, machine, values.single, rows=machine.support)
+            rows = None if self._retrained else machine.support
+            sensitivity = Sensitivity(evaluate, machine, values.single, rows=rows)
             one = add(values, task, sensitivity, gradient)
             total, of_theta, c_slope = total + one.value, of_theta + one.of_theta, c_slope + one.c_slope
             effort += Effort(1, machine.outcome.iterations, factorisations=1) + one.effort
             begun.append(machine.alpha)
-            dependent += sensitivity.system.dependent
+            dependent += sensitivity.dependent
             rounded += sensitivity.rounded
         effort += effort_of([], values)
         return Evaluated(

@@ -1,0 +1,73 @@
+"""Kernel values of some of many examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Ids = NDArray[np.intp]
+
+#: Gives kernel values in float64 between some examples and others, by their numbers.
+Evaluate = Callable[[Ids, Ids], Matrix]
+
+
+class KernelPart:
+    """Kernel values between some examples and some others, to be found by the examples' numbers.
+
+    Parameters
+    ----------
+    values : ndarray of shape (len(rows), len(columns))
+    rows, columns : ndarray of int
+        Numbers of the examples.
+    n : int
+        How many examples there are.
+
+    Attributes
+    ----------
+    values : ndarray
+    row_of, column_of : ndarray of shape (n,)
+        Where an example's values are, -1 if nowhere.
+
+    Examples
+    --------
+    >>> part = KernelPart(np.array([[7.0, 8.0]]), np.array([3]), np.array([0, 5]), 6)
+    >>> part.block(np.array([3]), np.array([5])).tolist()
+    [[8.0]]
+    """
+
+    def __init__(self, values: Matrix, rows: Ids, columns: Ids, n: int) -> None:
+        self.values, self._columns = values, columns
+        self.row_of, self.column_of = np.full((2, n), -1)
+        self.row_of[rows], self.column_of[columns] = np.arange(len(rows)), np.arange(len(columns))
+
+    @classmethod
+    def whole(cls, values: Matrix) -> KernelPart:
+        """All values."""
+        part = object.__new__(cls)
+        part.values, part._columns = values, np.arange(len(values))
+        part.row_of = part.column_of = part._columns
+        return part
+
+    def block(self, rows: Ids, columns: Ids) -> Matrix:
+        """Values between given examples; not to be written to."""
+        at_rows, at_columns = self.row_of[rows], self.column_of[columns]
+        whole_rows, whole_columns = _counts_up(at_rows, len(self.values)), _counts_up(at_columns, len(self._columns))
+        if whole_rows and whole_columns:
+            return self.values
+        if whole_columns:
+            return np.asarray(self.values[at_rows])
+        return np.asarray(self.values[:, at_columns] if whole_rows else self.values[np.ix_(at_rows, at_columns)])
+
+    def apply(self, rows: Ids, coefficients: Vector) -> Vector:
+        """Sum of coefficients (one an example, 0 but for those whose values are here) times values, for each row."""
+        at_rows, own = self.row_of[rows], coefficients[self._columns]
+        values = self.values if _counts_up(at_rows, len(self.values)) else self.values[at_rows]
+        return np.asarray(values @ own)
+
+
+def _counts_up(places: Ids, n: int) -> bool:
+    return len(places) == n and bool((places == np.arange(n)).all())
