@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from model_searches import Downhill, Remembering, same_searches, two_classes
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, ModelSearch, UnfinishedSearchWarning, kernels
 from widemargin.kernels import jaakkola_gamma
@@ -62,6 +63,15 @@ class _Pending(BoundObjective):
 
 def search(objective: Any, **how: Any) -> ModelSearch:
     return ModelSearch(SVC(), objective=objective, **{"strategy": Downhill(), **how})
+
+
+def test_a_search_that_begins_where_all_slopes_vanish_says_so() -> None:
+    """A machine whose support vectors all count as errors when they are left out: the bound is their number."""
+    X, y = two_classes()
+    flat = ModelSearch(SVC(gamma=1e4), objective="span", strategy="rprop")
+    with pytest.warns(ConvergenceWarning, match=r"is flat where the search began \(gamma=1e\+04, C=1\)"):
+        flat.fit(X, y)
+    assert (flat.n_evaluations_, flat.ended_) == (1, "all slopes vanish")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -57,7 +57,8 @@ def test_objectives_and_machines(objective: str, machine: str) -> None:
     assert 9 <= search.n_evaluations_ <= 13
     values, better = search.trace_["value"][search.trace_["stage"] == "search"], OBJECTIVES[objective].greater_is_better
     if OBJECTIVES[objective]().deterministic:
-        assert search.best_value_ == (values.max() if better else values.min())
+        # A point that was visited twice, from different machines, has values that differ by rounding.
+        assert search.best_value_ == pytest.approx(values.max() if better else values.min(), rel=1e-12)
     chooses_c = OBJECTIVES[objective].chooses_c
     assert ("C" in search.best_params_) == np.isfinite(estimator.C)
     assert ("C" in search.trace_["stage"]) == (not chooses_c and np.isfinite(estimator.C))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.estimators.model_search_path import PricePath, price_path
@@ -140,6 +141,8 @@ class ModelStudy:
                 value = search.value_at(point)
             kernel, C = self.space.chosen(point)
             remarks: list[Warning] = [_early(search)] if search.cut_short else []
+            if not search.cut_short and search.trace.n_evaluations == 1 and search.trace[0]["gradient_norm"] == 0.0:
+                remarks.append(self._flat_at_the_start(search.trace[0]))
             path = None
             if self.prices is not None:
                 path = self._path(kernel, kept, deadline, path_progress, remarks)
@@ -196,6 +199,13 @@ class ModelStudy:
             )
         except CutShortError:
             raise self._no_time() from None
+
+    def _flat_at_the_start(self, began: Mapping[str, Any]) -> ConvergenceWarning:
+        place = ", ".join(f"{name}={began[name]:.4g}" for name in self.space.names)
+        return ConvergenceWarning(
+            f"objective={self.objective.name!r} is flat where the search began ({place}), and a strategy that follows "
+            "slopes ends there; begin elsewhere, with other parameters of the estimator, or pass strategy='cma-es'."
+        )
 
     def _point(self, search: StrategySearch) -> Vector:
         """Return what the search chooses; raise an error if it has nothing to choose from."""
