@@ -17,12 +17,13 @@ from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.model_search_choices import objective_of, require_fit, strategy_of
-from widemargin.estimators.model_search_path import FixedSplits
+from widemargin.estimators.model_search_path import FixedSplits, splits_of
 from widemargin.estimators.model_search_report import EvaluationReport
 from widemargin.estimators.model_search_space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.estimators.model_search_study import ModelStudy
 from widemargin.estimators.model_search_task import require_machine, require_suitable, subject_of
-from widemargin.estimators.search_data import prefix_of
+from widemargin.estimators.search_calibration import FROM_SEARCH
+from widemargin.estimators.search_data import machine_of, prefix_of
 from widemargin.estimators.search_metadata import fit_parameters
 from widemargin.estimators.validation import require_flag, require_number
 from widemargin.objectives import Objective
@@ -70,7 +71,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         (times the standard deviation of the targets for ``loss="epsilon_insensitive"``; along the path, where
         :func:`widemargin.select` looks for it). A C of inf is not searched.
     cv : int, splitter or iterable of splits, default=5
-        For the path of C, as in :class:`GridSearchCV`.
+        For the path of C, as in :class:`GridSearchCV`. ``SVC(calibration="from-search")`` gets its probabilities from
+        the rows that its splits hold out, or those of ``objective="cross-validation"``.
     scoring : str or callable, default=None
         What is best along the path of C, and what :meth:`score` returns; None is the machine's own score.
     refit : bool, default=True
@@ -233,6 +235,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if prices is not None:
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
             splits = FixedSplits(splitter, list(splitter.split(X, y, **routed.splitter.split)))
+        calibrated = getattr(subject.machine, "calibration", None) == FROM_SEARCH
         study = ModelStudy(
             estimator=self.estimator,
             X=X,
@@ -245,6 +248,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             prices=prices,
             prices_given=self.space is not None,
             splits=splits,
+            calibration_splits=(splits or splits_of(objective, subject.task)) if calibrated else None,
             scoring=self.scoring,
             seed=_seed(self.random_state),
             n_jobs=self.n_jobs,
@@ -293,6 +297,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             self.multimetric_ = False
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+                if study.calibration_splits is not None:
+                    machine_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
                 with tasks.refit(self.best_estimator_):
                     self._refit(study, fit_params)
         return chosen.remarks

@@ -12,16 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 
+from widemargin._runtime import single_threaded_blas
 from widemargin.estimators.grid_search import GridSearchCV
+from widemargin.estimators.out_of_fold import OutOfFold
+from widemargin.estimators.search_calibration import out_of_fold
 from widemargin.estimators.search_data import Found, machine_of, prefix_of
 from widemargin.estimators.search_growth import PERFECT, best_of, grown
 from widemargin.estimators.search_report import WorkReport
 from widemargin.estimators.search_results import Mask
 from widemargin.estimators.shared_search import SharedSearch
 from widemargin.estimators.splits import Rows
-from widemargin.objectives import Effort
+from widemargin.objectives import CrossValidation, Effort, Objective, Task
 from widemargin.search.ranges import c_values
 from widemargin.study import EvaluationTasks, Records
 
@@ -46,7 +50,7 @@ class PathSearch(GridSearchCV):
 
 
 class FixedSplits:
-    """Splits that were drawn, in the place of the splitter that drew them."""
+    """Splits that were drawn, in the place of the splitter that drew them; it may be an objective's own (None)."""
 
     def __init__(self, splitter: Any, splits: Sequence[tuple[Rows, Rows]]) -> None:
         self.splitter, self.splits = splitter, splits
@@ -61,7 +65,27 @@ class FixedSplits:
 
     def get_metadata_routing(self) -> Any:
         """Ask for what the splitter asks for."""
-        return self.splitter.get_metadata_routing()
+        return (KFold() if self.splitter is None else self.splitter).get_metadata_routing()
+
+
+def splits_of(objective: Objective, task: Task) -> FixedSplits:
+    """Return the splits of an objective, for probabilities from the rows that they hold out.
+
+    Examples
+    --------
+    >>> from widemargin.objectives import SpanBound
+    >>> splits_of(SpanBound(), Task(np.zeros((4, 1)), np.array([0, 1, 0, 1]), 2, np.ones(4)))
+    Traceback (most recent call last):
+    ...
+    ValueError: calibration='from-search' takes decision values of rows that folds hold out, and objective='span' has \
+no folds; pass calibration='folds'.
+    """
+    if isinstance(objective, CrossValidation):
+        return FixedSplits(None, objective.splits(task))
+    raise ValueError(
+        "calibration='from-search' takes decision values of rows that folds hold out, and "
+        f"objective={objective.name!r} has no folds; pass calibration='folds'."
+    )
 
 
 @dataclass(frozen=True)
@@ -160,6 +184,24 @@ def price_path(
         edge=edges.get(name),
         report=WorkReport.total([one.work_report_ for one in searches]),
     )
+
+
+def held_out_values(estimator: Any, X: Any, y: Any, params: Mapping[str, Any], splits: FixedSplits) -> OutOfFold:
+    """Train a machine without the rows that each of the splits holds out; return its values there.
+
+    Parameters
+    ----------
+    estimator : SVC or Pipeline
+        With the kernel and the C that are chosen.
+    X, y, params
+        What it is fitted with.
+    splits : FixedSplits
+    """
+    grid = {f"{prefix_of(estimator)}C": [machine_of(estimator).C]}
+    search = PathSearch(_sharing(estimator), grid, cv=splits)
+    data, _, _ = search._search_data(X, y, params)
+    with single_threaded_blas():
+        return out_of_fold(SharedSearch(data), 0)
 
 
 def spread(low: float, high: float) -> NDArray[np.float64]:

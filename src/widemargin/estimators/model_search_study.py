@@ -13,9 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin._runtime import single_threaded_blas, thread_count
-from widemargin.estimators.model_search_path import PricePath, price_path
+from widemargin.estimators.model_search_path import FixedSplits, PricePath, held_out_values, price_path
 from widemargin.estimators.model_search_space import PRICE, ParameterSpace, Range
 from widemargin.estimators.model_search_task import Subject
+from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.search_data import prefix_of
 from widemargin.estimators.search_results import UnfinishedSearchWarning
 from widemargin.kernels import Kernel
@@ -88,8 +89,10 @@ class ModelStudy:
         Where C is chosen by cross-validation afterwards; None if it is not.
     prices_given : bool
         Whether that range is the user's, so that nothing beyond it is looked at.
-    splits : splitter or None
+    splits : FixedSplits or None
         For that.
+    calibration_splits : FixedSplits or None
+        For probabilities, if they are to come from the search.
     scoring : as scikit-learn takes it
         For that.
     seed : int or None
@@ -111,7 +114,8 @@ class ModelStudy:
     space: ParameterSpace
     prices: Range | None
     prices_given: bool
-    splits: Any
+    splits: FixedSplits | None
+    calibration_splits: FixedSplits | None
     scoring: Any
     seed: int | None
     n_jobs: int | None
@@ -270,6 +274,11 @@ class ModelStudy:
             return found | {f"{prefix}{one.name}": float(getattr(kernel, one.name)) for one in kernel.hyperparameters}
         return found | {f"{prefix}kernel": kernel}
 
+    def held_out_values(self, estimator: Any) -> OutOfFold:
+        """Return decision values of rows held out, for the machine that was chosen; nothing depends on a journal."""
+        assert self.calibration_splits is not None
+        return held_out_values(estimator, self.X, self.y, self.params, self.calibration_splits)
+
     def _opened(self, journal: Any) -> AbstractContextManager[Journal | None]:
         """Open the journal; refuse one that holds anything else."""
         if journal is None:
@@ -294,7 +303,7 @@ class ModelStudy:
             "space": fingerprint([list(axis) for axis in self.space.axes], self.prices),
             "random_state": self.seed,
         }
-        if self.prices is not None:
+        if self.splits is not None:
             splits = [[np.asarray(train), np.asarray(test)] for train, test in self.splits.splits]
             same |= {"splits": fingerprint(splits), "scoring": fingerprint(self.scoring)}
         return same

@@ -78,11 +78,6 @@ def require_machine(estimator: Any) -> None:
             f"{type(machine).__name__}{own}."
         )
     machine._check_parameters()
-    if getattr(machine, "calibration", None) == "from-search":
-        raise ValueError(
-            "calibration='from-search' takes the decision values that a GridSearchCV has of rows held out; with "
-            "ModelSearch pass calibration='folds'."
-        )
     kernel_of(machine)
 
 

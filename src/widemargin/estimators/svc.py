@@ -124,8 +124,8 @@ class SVC(CalibratedClassifier):
         Where probabilities (:meth:`predict_proba`) come from: decision values of rows that were held out. "folds" are
         five of the fit's own, stratified; a row belongs to a fold by what it holds, so that equal rows stay together.
         Their machines start from the whole one and share its kernel: mostly that takes the time of one or two fits.
-        They meet `tol`, by ``solver="auto"``. "from-search" takes what :class:`GridSearchCV` has of its best candidate
-        for the refit. None makes no probabilities.
+        They meet `tol`, by ``solver="auto"``. "from-search" takes what a search, :class:`GridSearchCV` or
+        :class:`ModelSearch`, has of its best candidate for the refit. None makes no probabilities.
     sigmoid : {"slope", "platt"}, default="slope"
         How a decision value f becomes a probability. "slope": :math:`1 / (1 + e^{-sf})`, with the likeliest s
         [Glasmachers2008, section 9.2.2], but none that claims fewer errors on the rows held out than the rule of

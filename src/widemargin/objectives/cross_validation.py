@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from widemargin.objectives.base import BoundObjective, Objective, Task
+from widemargin.objectives.base import BoundObjective, Ids, Objective, Task
 from widemargin.objectives.held_out import HeldOutObjective, loss_of, why_not_loss
 
 
@@ -45,9 +45,13 @@ class CrossValidation(Objective):
 
     def bind(self, task: Task) -> BoundObjective:
         """Draw the folds."""
+        return HeldOutObjective(task, loss_of(task, self.loss), self.splits(task))
+
+    def splits(self, task: Task) -> list[tuple[Ids, Ids]]:
+        """Return the rows that machines are trained on, and those held out, of each fold."""
         kind = KFold if task.n_classes == 0 else StratifiedKFold
         whole = isinstance(self.folds, (int, np.integer))
         splitter = kind(self.folds, shuffle=True, random_state=self.random_state) if whole else check_cv(self.folds)
         rows = np.flatnonzero(task.weights > 0)
         folds = splitter.split(np.zeros((len(rows), 1)), task.y[rows])
-        return HeldOutObjective(task, loss_of(task, self.loss), [(rows[train], rows[test]) for train, test in folds])
+        return [(rows[train], rows[test]) for train, test in folds]
