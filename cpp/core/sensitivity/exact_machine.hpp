@@ -8,7 +8,7 @@
 // H is reduced to a positive definite matrix A = K_uu + D_u + c 1 1' with one right-hand side more, z = A^-1 1.
 //
 // Free variables whose examples depend on others make A singular. The machine's function does not depend on how they share their weight, so that
-// they are held where they are: a factorisation with pivots finds out which of them suffice (k). Without a free variable the intercept lies halfway
+// they are held where they are: a factorisation with pivots finds out which of them suffice. Without a free variable the intercept lies halfway
 // between two examples that limit it, and follows both.
 #pragma once
 

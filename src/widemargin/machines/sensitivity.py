@@ -295,8 +295,8 @@ def _part(K: Matrix | Evaluate, machine: Machine, rows: Ids | None) -> tuple[Ids
         wanted = np.zeros(n, dtype=bool)
         wanted[rows] = True
         wanted[machine.free] = True
-        if machine.problem.fit_intercept and not isinstance(K, np.ndarray):
-            wanted[_limiting(machine)] = True  # in case that no free variable is left
+        if machine.problem.fit_intercept and not len(machine.free):
+            wanted[_limiting(machine)] = True
         known = np.flatnonzero(wanted)
     if isinstance(K, np.ndarray):
         return known, KernelPart.whole(K)
