@@ -1,13 +1,8 @@
-"""Tables for training and prediction: formats, layouts, targets, encoded text, and errors naming column and line."""
+"""Tables for training: layouts, targets, encoded text, and errors naming column and line."""
 
-import bz2
 import csv
 import gzip
-import lzma
-import os
-import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,31 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import issparse
+from table_files import Write, refusal
 
-from widemargin.datasets.tables import Features, TableError, read_features, read_table
-
-Write = Callable[..., Path]
-
-LIBSVM = "# made up\n+1 1:0.5 3:2 # first\n\n-1 2:1\n"
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def writer(content: str | bytes, name: str = "table.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return writer
-
-
-def refusal(path: Path, **options: object) -> str:
-    """Return what is said about a table, without the path of its folder."""
-    with pytest.raises(TableError) as raised:
-        read_table(path, **options)
-    message = str(raised.value)
-    assert "\n" not in message
-    return message.replace(f"{path.parent}/", "")
+from widemargin.datasets.tables import TableError, read_features, read_table
 
 
 @given(
@@ -270,108 +243,6 @@ def test_text_that_cannot_be_encoded(write: Write) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "compress"),
-    [
-        ("table.CSV", bytes),
-        ("table", bytes),
-        ("table.txt", bytes),
-        ("table.csv.gz", gzip.compress),
-        ("table.txt.bz2", bz2.compress),
-        ("table.xz", lzma.compress),
-    ],
-)
-def test_delimited_files_by_any_name(write: Write, name: str, compress: Callable[[bytes], bytes]) -> None:
-    table = read_table(write(compress(b"a;b;y\n1;2;x\n"), name))
-    assert table.names == ["a", "b"]
-    assert table.X.tolist() == [[1.0, 2.0]]
-
-
-def test_tsv_splits_at_tabs_only(write: Write) -> None:
-    content = "a,b,c\ty,z\n1\tleft\n"
-    assert read_table(write(content, "table.tsv")).names == ["a,b,c"]
-    assert read_table(write(content, "table.csv"), format="tsv").names == ["a,b,c"]
-    with pytest.raises(ValueError, match="format must be one of 'csv', 'tsv', 'libsvm' or None, got 'xls'"):
-        read_table(write(content), format="xls")
-
-
-@pytest.mark.parametrize(
-    ("name", "format"),
-    [("a.svm", None), ("a.libsvm", None), ("a.svm.gz", None), ("a.txt", None), ("a9a", None), ("a.csv", "libsvm")],
-)
-def test_libsvm_format(write: Write, name: str, format: str | None) -> None:
-    content = gzip.compress(LIBSVM.encode()) if name.endswith(".gz") else LIBSVM.encode()
-    table = read_table(write(content, name), format=format)
-    assert issparse(table.X)
-    assert table.X.format == "csr"
-    assert table.X.toarray().tolist() == [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]]
-    assert table.y is not None
-    assert table.y.tolist() == [1, -1]
-    assert table.names is None
-    assert table.target is None
-
-
-@pytest.mark.parametrize(
-    ("content", "options", "message"),
-    [
-        ("1 3:1 2:1\n", {}, "a.svm, line 1: feature index 2 follows 3, but indices must increase along a line."),
-        ("1 2:1\n1 3:1 3:1\n", {}, "a.svm, line 2: feature index 3 follows 3"),
-        ("1 0:1\n", {}, "a.svm, line 1: feature index 0 found, but zero_based=False accepts 1 and above."),
-        ("1 1:x\n", {}, "a.svm, line 1: the value of feature 1 is 'x', which is not a number."),
-        ("1\n-1\n", {}, "a.svm holds labels but no features"),
-        ("", {}, "a.svm holds no rows"),
-        ("1 1:1\n", {"target": "y"}, "a.svm is in LIBSVM format, which starts every line with the target and names no"),
-        ("1 1:1\n", {"encode": True}, "encode is for other formats."),
-        ("1 1:1\n", {"ignore": ["a"]}, "ignore is for other formats."),
-    ],
-)
-def test_bad_libsvm_files(write: Write, content: str, options: dict[str, object], message: str) -> None:
-    assert message in refusal(write(content, "a.svm"), **options)
-
-
-def test_zero_based_libsvm_and_no_labels(write: Write) -> None:
-    path = write("1 0:2 2:3\n", "a.svm")
-    assert read_table(path, zero_based=True).X.toarray().tolist() == [[2.0, 0.0, 3.0]]
-    assert read_table(path, zero_based=True, labelled=False).y is None
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.csv.gz", gzip.compress(b"a,y\n1,2\n" * 9)[:-9]),
-        ("a.svm.gz", gzip.compress(LIBSVM.encode())[:-4]),
-        ("a.csv.gz", b"no gzip"),
-        ("a.csv.bz2", b"no bzip2"),
-        ("a.csv.xz", b"no xz"),
-    ],
-)
-def test_damaged_compression(write: Write, name: str, content: bytes) -> None:
-    assert f"{name} cannot be decompressed" in refusal(write(content, name))
-
-
-def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_table(tmp_path / "absent.csv")
-    with pytest.raises(IsADirectoryError):
-        read_table(tmp_path)
-
-
-def through_pipe(tmp_path: Path, content: bytes) -> Path:
-    """Return a pipe that the content will come through once."""
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    threading.Thread(target=path.write_bytes, args=(content,), daemon=True).start()
-    return path
-
-
-def test_pipes(tmp_path: Path) -> None:
-    assert read_table(through_pipe(tmp_path, b"a,y\n1,2\n")).X.tolist() == [[1.0]]
-    (tmp_path / "other").mkdir()
-    # It would have to be opened twice, and the second time lack what was read the first time.
-    path = through_pipe(tmp_path / "other", LIBSVM.encode())
-    assert refusal(path) == "pipe is not a regular file, which the LIBSVM format has to be read from."
-
-
 def test_a_large_table_takes_seconds(write: Write) -> None:
     rows = np.random.default_rng(0).normal(size=(10_000, 100)).round(6)
     path = write("\n".join(",".join(map(repr, row)) for row in rows.tolist()))
@@ -399,99 +270,3 @@ def test_any_text_is_read_or_refused(content: str, tmp_path: Path) -> None:
         assert table.X.shape[0] == len(table.y) > 0
         assert table.X.shape[1] > 0
         assert np.isfinite(table.X.data if issparse(table.X) else table.X).all()
-
-
-def features(path: Path, names: list[str] | None = None, **options: object) -> Features:
-    width = options.pop("n_features", len(names) if names is not None else 2)
-    return read_features(path, n_features=width, names=names, **options)
-
-
-def features_refusal(path: Path, names: list[str] | None = None, **options: object) -> str:
-    with pytest.raises(TableError) as raised:
-        features(path, names, **options)
-    return str(raised.value).replace(f"{path.parent}/", "")
-
-
-def test_features_by_name(write: Write) -> None:
-    path = write("y,b,a,id\nx,2,1,first\nz,4,3,second\n")
-    found = features(path, ["a", "b"], target="y")
-    assert found.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    assert found.notes == (
-        "Column 'y', which the model predicts, is left aside.",
-        "Column 'id', which the model does not know, is left aside.",
-    )
-    assert features(write("b,a\n2,1\n", "other.csv"), ["a", "b"], target="y").notes == ()
-    assert features(path, ["b"]).notes == ("Columns 'y', 'a', 'id', which the model does not know, are left aside.",)
-    assert features_refusal(path, ["a", "c", "d"]) == (
-        "table.csv lacks columns 'c', 'd', which the model was trained on; its columns are 'y', 'b', 'a', 'id'."
-    )
-    assert features_refusal(path, ["c"]).startswith("table.csv lacks column 'c', which")
-    assert features_refusal(path, ["id"]) == (
-        "table.csv, line 2, column 'id': found 'first', expected a finite number."
-    )
-    assert features_refusal(write("1,2\n3,4\n"), ["a", "b"]) == (
-        "table.csv has no header, but the model finds its columns by name: 'a', 'b'."
-    )
-
-
-def test_header_of_numbers_is_known_from_the_model(write: Write) -> None:
-    assert features(write("1,0\n5,6\n"), ["0", "1"]).X.tolist() == [[6.0, 5.0]]
-
-
-@pytest.mark.parametrize(
-    ("content", "names", "options", "expected"),
-    [
-        ("1,2\n", None, {}, [[1.0, 2.0]]),
-        ("b,a\n1,2\n", None, {}, [[1.0, 2.0]]),
-        ("b,label,a\n1,x,2\n", None, {}, [[1.0, 2.0]]),
-        ("b,kind,a\n1,x,2\n", None, {"target": "kind"}, [[1.0, 2.0]]),
-        ("1,2\n", ["column 1", "column 2"], {"target": "column 3"}, [[1.0, 2.0]]),
-        ("1,2,x\n", ["column 1", "column 2"], {"target": "column 3"}, [[1.0, 2.0]]),
-        ("x,1,2\n", ["column 2", "column 3"], {"target": "column 1"}, [[1.0, 2.0]]),
-        ("1,2\n", ["column 2", "column 3"], {"target": "column 1"}, [[1.0, 2.0]]),
-        ("a,b\n1,2\n", ["column 2", "column 3"], {"target": "column 1"}, [[1.0, 2.0]]),
-        # Columns 1 and 4 were left out in training; which of three columns are the right two, nobody knows.
-        ("1,2,3\n", ["column 2", "column 3"], {"target": "column 5"}, None),
-        ("1,2,3,4\n", None, {}, None),
-        ("1,2,3\n", None, {}, None),
-        ("label,y,a\n1,2,3\n", None, {}, None),
-    ],
-)
-def test_features_in_order(
-    write: Write, content: str, names: list[str] | None, options: dict[str, str], expected: list[list[float]] | None
-) -> None:
-    path = write(content)
-    if expected is not None:
-        assert features(path, names, **options).X.tolist() == expected
-    else:
-        count = content.split("\n")[0].count(",") + 1
-        assert features_refusal(path, names, **options) == (
-            f"table.csv has {count} columns, but the model, which knows no names of columns, takes 2, in the order of "
-            "its training."
-        )
-
-
-def test_features_from_encoded_text(write: Write) -> None:
-    training = read_table(write("size,grade,y\n1,1,0\n2,B,1\n3,A,1\n"), encode=True)
-    # Here every grade is a number; what the model was trained on decides, not what this table looks like.
-    path = write("grade,size\n1,7\n1,8\n", "new.csv")
-    found = features(path, training.names, encoded=training.encoded)
-    assert found.X.tolist() == [[7.0, 1.0, 0.0, 0.0], [8.0, 1.0, 0.0, 0.0]]
-    unknown = write("grade,size\n1,7\nC,8\n", "new.csv")
-    assert features_refusal(unknown, training.names, encoded=training.encoded) == (
-        "new.csv, line 3, column 'grade': found 'C', expected one of '1', 'A', 'B'."
-    )
-    assert features_refusal(write("size\n7\n"), training.names, encoded=training.encoded).startswith(
-        "table.csv lacks column 'grade'"
-    )
-
-
-def test_features_in_libsvm_format(write: Write) -> None:
-    path = write("0 1:5\n0 2:6\n", "new.svm")
-    assert features(path, n_features=3).X.toarray().tolist() == [[5.0, 0.0, 0.0], [0.0, 6.0, 0.0]]
-    assert features_refusal(path, n_features=1) == (
-        "new.svm, line 2: feature index 2 found, but n_features=1 accepts 1 to 1."
-    )
-    assert features_refusal(path, ["a", "b"]) == (
-        "new.svm is in LIBSVM format, which names no columns, but the model was trained on columns named 'a', 'b'."
-    )

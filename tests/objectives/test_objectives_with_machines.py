@@ -152,7 +152,7 @@ def test_hard_margins_out_of_reach_are_told():
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), unlike=st.booleans())
 def test_theorem_9_3(seed, unlike):
-    """Narrow kernels: the slope of the radius-margin quotient follows the labels of the closest pair."""
+    """[Glasmachers2008, Theorem 9.3]: narrow kernels follow the labels of the closest pair."""
     X, (p, q), squared = points_with_a_closest_pair(8, 3, seed=seed, closer=0.7)
     generator = np.random.default_rng(seed)
     y = np.repeat([0, 1], 4)

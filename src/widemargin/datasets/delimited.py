@@ -118,7 +118,8 @@ def find_layout(
     data : bytes
         Its content.
     delimiter : str or None
-        None takes the one of tab, semicolon and comma that splits the first rows into most fields, all equally many.
+        None takes the one of tab, semicolon and comma that splits the first rows into equally many fields, most of them
+        numbers; of several, the one that makes most fields.
     header : bool or None
         Whether the first row holds names. None decides: yes, if one of the `known` names is among them; if no field of
         it is a number; or if a text stands above a number, and what else is there are different whole numbers, as in
@@ -160,11 +161,18 @@ def _looks_like_names(first: list[str], second: list[str]) -> bool:
     return above_number and all(map(str.isdecimal, numbers)) and len(set(numbers)) == len(numbers)
 
 
-def _split_quality(data: bytes, delimiter: str) -> tuple[bool, int]:
-    widths: list[int] = []
+def _split_quality(data: bytes, delimiter: str) -> tuple[bool, int, int]:
+    """Tell whether the first rows split into equally many fields, how many are numbers, and how many a row has.
+
+    Numbers come first: in ``0.5,left;right`` they say which of the two is the delimiter.
+    """
+    rows: list[list[str]] = []
+    splits = False
     with suppress(TableError):
-        widths.extend(len(fields) for _, fields in islice(_records("", data, delimiter), SAMPLE_ROWS))
-    return len(set(widths)) == 1 and widths[0] > 1, max(widths, default=0)
+        rows.extend(fields for _, fields in islice(_records("", data, delimiter), SAMPLE_ROWS))
+        splits = len({len(fields) for fields in rows}) == 1 and len(rows[0]) > 1
+    numbers = sum(is_number(field) or bool(_DECIMAL_COMMA.fullmatch(field.strip())) for row in rows for field in row)
+    return splits, numbers if splits else 0, max(map(len, rows), default=0)
 
 
 def _records(file: str, data: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
