@@ -216,8 +216,6 @@ def test_what_cannot_be_had_is_refused_before_anything_is_trained() -> None:
     X, y = data("two")
     with pytest.raises(ValueError, match="where calibration='from-search' has no decision values to take"):
         GridSearchCV(machine(dtype="float64"), GRID, cv=3).fit(X, y)
-    with pytest.raises(ValueError, match="with ModelSearch pass calibration='folds'"):
-        ModelSearch(machine()).fit(X, y)
 
 
 def test_a_model_search_with_folds() -> None:
