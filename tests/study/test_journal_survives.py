@@ -41,10 +41,13 @@ def work(argument):
     journal = Journal(path, IDENTITY)
     child = 0
     if fork == "fork":
+        heard, told = os.pipe()
         child = os.fork()
         if child == 0:
+            os.write(told, b"runs")
             time.sleep(60)
             os._exit(0)
+        os.read(heard, 4)
     say("holds", os.getpid(), child)
     time.sleep(60)
 """
