@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Ids = NDArray[np.intp]
 
@@ -61,12 +60,6 @@ class KernelPart:
         if whole_columns:
             return np.asarray(self.values[at_rows])
         return np.asarray(self.values[:, at_columns] if whole_rows else self.values[np.ix_(at_rows, at_columns)])
-
-    def apply(self, rows: Ids, coefficients: Vector) -> Vector:
-        """Sum of coefficients (one an example, 0 but for those whose values are here) times values, for each row."""
-        at_rows, own = self.row_of[rows], coefficients[self._columns]
-        values = self.values if _counts_up(at_rows, len(self.values)) else self.values[at_rows]
-        return np.asarray(values @ own)
 
 
 def _counts_up(places: Ids, n: int) -> bool:
