@@ -37,6 +37,8 @@ const char* reason_name(Reason reason) {
     case Reason::iteration_budget: return "iteration budget";
     case Reason::time_budget: return "time budget";
     case Reason::interrupted: return "interrupted";
+    case Reason::unbounded: return "unbounded";
+    case Reason::overflow: return "overflow";
     case Reason::stalled: break;
   }
   return "stalled";

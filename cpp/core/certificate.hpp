@@ -33,11 +33,13 @@ inline double middle_of_bounded(const DualState& state, std::size_t g) {
 // The price of the sum: the gradient of free variables, on average. A variable without any bound decides alone: only at its gradient is the
 // dual bound finite.
 inline double intercept_of(const DualState& state, std::size_t g) {
-  // A variable a rounding error away from its bound must not decide the intercept alone.
-  const double most = 1e3 * state.largest_unit();
+  // A variable a rounding error away from its bound must not decide the intercept alone. Rounding goes by the coefficients there are: a box
+  // may be far wider than any of them.
+  double largest = 0;
+  for (const double a : state.alpha) largest = std::max(largest, std::fabs(a));
   const auto clearly_free = [&](std::size_t p) {
     const double room = std::min(state.room_up[p], state.room_down[p]);
-    return room > most || (room > 0 && room > 1e3 * state.unit(p));
+    return room > 1e-12 * std::min(largest, state.upper[p] - state.lower[p]);
   };
   double sum = 0, count = 0;
   for (std::size_t p = 0; p < state.size(); ++p) {
@@ -48,7 +50,7 @@ inline double intercept_of(const DualState& state, std::size_t g) {
   return count > 0 ? sum / count : middle_of_bounded(state, g);
 }
 
-// `ridge(p)` is the part D_p of the diagonal that belongs to the loss. With b the intercept, G the gradient of the smooth part of f and
+// `ridge(v)` is the part D_v of the diagonal that belongs to the loss. With b the intercept, G the gradient of the smooth part of f and
 // t = G + D a - b, the primal value is
 //   a'(K - D)a/2 + sum_p max { t_p z - kink_p |z| - D_p z^2 / 2 : L_p <= z <= U_p } + b sum(a).
 template <class Ridge>
@@ -58,7 +60,7 @@ Certificate certify(const DualState& state, const Ridge& ridge) {
   for (std::size_t g = 0; g < state.groups(); ++g) result.intercept[g] = intercept_of(state, g);
   double linear_alpha = 0, gradient_alpha = 0;
   for (std::size_t p = 0; p < state.size(); ++p) {
-    const double a = state.alpha[p], b = result.intercept[state.group_of(p)], D = ridge(p);
+    const double a = state.alpha[p], b = result.intercept[state.group_of(p)], D = ridge(static_cast<std::size_t>(state.variable[p]));
     linear_alpha += state.linear[p] * a;
     gradient_alpha += state.gradient[p] * a;
     const double lower = state.whole_lower(p), upper = state.whole_upper(p), kink = state.kink(p);

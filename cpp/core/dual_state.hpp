@@ -19,9 +19,11 @@
 
 namespace widemargin {
 
-// [Glasmachers2008, section 4.2.4]: 0 at an optimal point.
+// [Glasmachers2008, section 4.2.4]: 0 at an optimal point. What is not a number is no optimal point.
 inline double violation_of(const simd::Lead& lead) {
-  return lead.up_at < 0 || lead.down_at < 0 ? 0.0 : std::max(0.0, lead.up - lead.down);
+  if (lead.up_at < 0 || lead.down_at < 0) return 0.0;
+  const double violation = lead.up - lead.down;
+  return violation > 0 ? violation : violation <= 0 ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
 // N is the type of gradients: double, or float for a part of a problem that is solved on fractions.
@@ -42,6 +44,7 @@ struct BasicDualState {
   std::array<Rooms, 2> rooms_of_group;     // with groups: the rooms of one, 0 for the other
   std::vector<Id> variable;                // position -> variable of the problem
   std::size_t active = 0;                  // positions [0, active) are worked on
+  double ceiling = std::numeric_limits<double>::infinity();  // no coefficient of a problem that has a solution gets this large (ceiling.hpp)
 
   BasicDualState() = default;
   explicit BasicDualState(const DualProblem& problem)
@@ -163,38 +166,21 @@ struct BasicDualState {
     return crossed;
   }
 
-  // The unit in the last place of a variable: of its bounds, or of itself where they are infinite.
-  double unit(std::size_t p) const {
-    const double magnitude = std::max(std::isfinite(lower[p]) ? std::fabs(lower[p]) : 0.0, std::isfinite(upper[p]) ? std::fabs(upper[p]) : 0.0);
-    return 1e-15 * std::max(magnitude, std::isfinite(upper[p] - lower[p]) ? 0.0 : std::fabs(alpha[p]));
-  }
-
-  // No variable has a larger unit.
-  double largest_unit() const {
-    const auto finite = [](double x) { return std::fabs(x) <= std::numeric_limits<double>::max() ? std::fabs(x) : 0.0; };
-    double largest = 0;
-    for (std::size_t p = 0; p < size(); ++p) largest = std::max(largest, std::max(finite(lower[p]), std::max(finite(upper[p]), finite(alpha[p]))));
-    return 1e-15 * largest;
-  }
-
-  // Puts variables that are one unit in the last place off a bound on it: the end of a solve, where such remainders only mislead.
-  void tidy_up() {
-    const double most = largest_unit();
-    for (std::size_t p = 0; p < size(); ++p) {
-      // The bound itself: 0 rather than -0.
-      alpha[p] = room_down[p] == 0 ? lower[p] : room_up[p] == 0 ? upper[p] : alpha[p];
-      if ((room_down[p] == 0 || room_down[p] > most) && (room_up[p] == 0 || room_up[p] > most)) continue;
-      if (room_down[p] <= unit(p) && std::isfinite(lower[p])) set_alpha(p, lower[p]);
-      if (room_up[p] <= unit(p) && std::isfinite(upper[p])) set_alpha(p, upper[p]);
-    }
-  }
-
   bool free(std::size_t p) const { return room_up[p] > 0 && room_down[p] > 0; }
 
-  // a <- a + mu (e_i - e_j); a step that uses up a room ends exactly on the bound
+  // The value of a variable that moves: exactly on the bound where that uses up its room, or leaves nothing of it but rounding. Rounding is
+  // measured by what the variable was and by what it moves, never by a bound, which may be far away.
+  double moved(std::size_t p, double by) const {
+    const double rounding = 8 * std::numeric_limits<double>::epsilon() * (std::fabs(alpha[p]) + std::fabs(by));
+    if (by > 0 && by >= room_up[p] - rounding) return upper[p];
+    if (by < 0 && -by >= room_down[p] - rounding) return lower[p];
+    return alpha[p] + by;
+  }
+
+  // a <- a + mu (e_i - e_j)
   void step(std::size_t i, std::size_t j, double mu) {
-    set_alpha(i, mu >= room_up[i] ? upper[i] : -mu >= room_down[i] ? lower[i] : alpha[i] + mu);
-    set_alpha(j, mu >= room_down[j] ? lower[j] : -mu >= room_up[j] ? upper[j] : alpha[j] - mu);
+    set_alpha(i, moved(i, mu));
+    set_alpha(j, moved(j, -mu));
   }
 
   // The two ends of one group's violation among the first `count` variables.

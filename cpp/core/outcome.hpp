@@ -10,7 +10,15 @@
 
 namespace widemargin {
 
-enum class Reason { converged, iteration_budget, time_budget, interrupted, stalled };
+enum class Reason {
+  converged,
+  iteration_budget,
+  time_budget,
+  interrupted,
+  stalled,    // steps have stopped helping: what is left is rounding
+  unbounded,  // the objective has no maximum: a square loss over a kernel that is not positive semidefinite
+  overflow,   // numbers went beyond what a double holds
+};
 
 struct StopRule {
   double tolerance = 1e-3;  // on the KKT violation

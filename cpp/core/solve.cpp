@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "core/block/block.hpp"
-#include "core/certificate.hpp"
+#include "core/ceiling.hpp"
 #include "core/geometric/mdm.hpp"
 #include "core/feasible.hpp"
 #include "core/primal/newton.hpp"
@@ -30,13 +30,15 @@ class Solve {
   Solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
         SlabPool& pool, ThreadTeam& team, Watch& watch, bool owner)
       : source_(source), options_(options), stop_(stop), pool_(pool), team_(team), patience_(watch, owner), state_(problem), total_(problem.total),
-        ids_(ids.begin(), ids.end()) {}
+        ids_(ids.begin(), ids.end()) {
+    state_.ceiling = ceiling_of(problem, [this](std::size_t v) { return source_.ridge(ids_[v]); });
+  }
 
   Solution finish(const Start& from) {
     try {
       if (start(from) || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>())) {
         double_precision_ = options_.double_precision || !refine<float>();
-        if (double_precision_ && !options_.double_precision) recompute_gradient();
+        if (double_precision_ && !options_.double_precision) leave_floats(from);
         if (double_precision_) refine<double>();
         if (reason_ == Reason::converged && options_.solver == Solver::automatic && state_.size() <= finished_exactly) finish_exactly();
       }
@@ -46,21 +48,11 @@ class Solve {
     }
     // A double that stalls has the last word; its gradient may be a running one.
     if (reason_ == Reason::stalled) recompute_for_good();
-    Solution solution;
-    state_.tidy_up();
     state_.active = state_.size();
     state_.cross();
-    const Certificate certificate = certify(state_, [this](std::size_t p) { return source_.ridge(ids_[static_cast<std::size_t>(state_.variable[p])]); });
-    solution.alpha.resize(state_.size()), solution.gradient.resize(state_.size());
-    for (std::size_t p = 0; p < state_.size(); ++p) {
-      const std::size_t v = static_cast<std::size_t>(state_.variable[p]);
-      solution.alpha[v] = state_.alpha[p];
-      solution.gradient[v] = state_.smooth_gradient(p);
-    }
-    solution.outcome = {reason_,     certificate.kkt_violation, certificate.duality_gap, certificate.objective, certificate.intercept,
-                        iterations_, evaluations_,              operations_,              0.0,
-                        double_precision_};
-    return solution;
+    Outcome end{.reason = reason_, .iterations = iterations_, .kernel_evaluations = evaluations_, .kernel_operations = operations_};
+    end.double_precision = double_precision_;
+    return handed_out(state_, [this](std::size_t v) { return source_.ridge(ids_[v]); }, end);
   }
 
  private:
@@ -85,6 +77,15 @@ class Solve {
     make_feasible_by_gradient(state_, total_, alpha);
     place(alpha, known);
     return true;
+  }
+
+  // From where kernel values in float have led, or, if they do not hold the kernel, from the start.
+  void leave_floats(const Start& from) {
+    if (std::all_of(state_.alpha.begin(), state_.alpha.end(), [](double a) { return std::isfinite(a); })) return recompute_gradient();
+    const double ceiling = state_.ceiling;
+    state_ = DualState(state_.problem);
+    state_.ceiling = ceiling;
+    start(from);
   }
 
   // Moves the variables to a point from one whose gradient the state has: by the rows of those that differ, unless all that are not 0 are fewer.
@@ -176,10 +177,21 @@ class Solve {
   template <class T>
   bool refine() {
     CachedRows<T> rows = rows_of<T>(options_.cache_bytes);
+    if (!holds_kernel(rows)) return false;
     reason_ = run_until_stopped(rows);
     evaluations_ += rows.evaluations();
     if (reason_ == Reason::iteration_budget) recompute_for_good();
     return reason_ != Reason::stalled;
+  }
+
+  // Whether kernel values of type T neither vanish nor leave the range that sums of them need, as far as the diagonal tells.
+  template <class T>
+  bool holds_kernel(const CachedRows<T>& rows) const {
+    if (std::is_same_v<T, double> || rows.size() == 0) return true;
+    const auto [least, most] = std::minmax_element(rows.diagonal(), rows.diagonal() + rows.size());
+    const double largest = std::max(std::fabs(static_cast<double>(*least)), std::fabs(static_cast<double>(*most)));
+    if (largest > 1e-30) return largest < 1e37;
+    return std::all_of(ids_.begin(), ids_.end(), [this](Id id) { return source_.diagonal(id) == 0; });
   }
 
   // At the deadline the gradient is recomputed all the same: in double if that takes some hundredths of a second, else from the rows that

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/dual_problem.hpp"
-#include "core/outcome.hpp"
 #include "core/rows/row_source.hpp"
 #include "core/rows/slabs.hpp"
+#include "core/solution.hpp"
 
 namespace widemargin {
 
@@ -28,11 +28,6 @@ struct Options {
 struct Start {
   std::span<const double> alpha;     // any point; it is moved into the box and onto the constant sums
   std::span<const double> gradient;  // empty, or y - K alpha
-};
-
-struct Solution {
-  std::vector<double> alpha, gradient;
-  Outcome outcome;
 };
 
 // `ids` are the examples behind the variables. `owner` tells whether this thread may ask for interruption.

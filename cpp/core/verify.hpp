@@ -33,6 +33,8 @@ class Verifier {
     state.cross();
     if (!std::is_same_v<T, double> && (state.size() <= small || violation_of(state.lead()) <= 2 * tolerance_)) sharpen(state, rows);
     state.cross();
+    // Kernel values beyond what their type holds leave no number behind, and no violation either.
+    if (!std::all_of(state.gradient.begin(), state.gradient.end(), [](double g) { return std::isfinite(g); })) return Verdict::imprecise;
     const double violation = violation_of(state.lead());
     if (violation <= tolerance_) return Verdict::certified;
     // Variables that were shrunk too early say nothing about precision.

@@ -59,7 +59,10 @@ class BlockSolver {
                                 std::min<std::int64_t>(most - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
       smo::PartOfLarger keeper_inside(tuning_.leaps, inner_stop.tolerance);
       const Reason ended = smo::run(inner_.state, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
-      if (!scatter(state, rows, positions)) return ended == Reason::converged ? Reason::stalled : ended;
+      if (ended == Reason::unbounded) return ended;
+      const double gain = take_over(state, rows, positions);
+      if (ended == Reason::time_budget || ended == Reason::interrupted) return ended;
+      if (!(gain > 0)) return Reason::stalled;
       const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);
       if (while_rows_are_new && rows.held_everything_so_far() && static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed) return std::nullopt;
     }
@@ -95,22 +98,13 @@ class BlockSolver {
     inner_.take(state, positions);
   }
 
-  // Takes the block's solution over and updates the gradient; false if nothing moved.
-  bool scatter(DualState& state, CachedRows<T>& rows, const std::vector<Id>& positions) {
-    std::vector<Id> changed;
-    std::vector<double> by, target;
-    for (std::size_t r = 0; r < positions.size(); ++r) {
-      const std::size_t p = static_cast<std::size_t>(positions[r]);
-      if (inner_.state.alpha[r] == state.alpha[p]) continue;
-      changed.push_back(positions[r]);
-      by.push_back(inner_.state.alpha[r] - state.alpha[p]);
-      target.push_back(inner_.state.alpha[r]);
-    }
-    row_pointers_.resize(changed.size());
-    rows.rows(changed, row_pointers_.data());
-    for (std::size_t k = 0; k < changed.size(); ++k) state.put(static_cast<std::size_t>(changed[k]), target[k]);
-    rows.subtract(state.gradient.data(), row_pointers_, by, state.active);
-    return !changed.empty();
+  // Takes the block's solution over and updates the gradient; what that has gained.
+  double take_over(DualState& state, CachedRows<T>& rows, const std::vector<Id>& positions) {
+    const Takeover change(state, inner_.state, positions);
+    row_pointers_.resize(change.positions.size());
+    rows.rows(change.positions, row_pointers_.data());
+    rows.subtract(state.gradient.data(), row_pointers_, change.by, state.active);
+    return change.gain(state);
   }
 
   const Selector& select_;

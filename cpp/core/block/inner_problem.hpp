@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/dual_state.hpp"
+#include "core/smo/progress.hpp"
 
 namespace widemargin::block {
 
@@ -17,11 +18,14 @@ struct BasicInnerProblem {
     const std::size_t m = positions.size();
     state.alpha.resize(m), state.gradient.resize(m), state.lower.resize(m), state.upper.resize(m);
     state.group.resize(whole.grouped() ? m : 0);
+    state.variable.resize(m);
     state.active = m;
+    state.ceiling = whole.ceiling;
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(positions[r]);
       state.alpha[r] = whole.alpha[p], state.gradient[r] = static_cast<N>(whole.gradient[p]);
       state.lower[r] = whole.lower[p], state.upper[r] = whole.upper[p];
+      state.variable[r] = static_cast<Id>(r);
       if (whole.grouped()) state.group[r] = whole.group[p];
     }
     state.problem = {};
@@ -33,10 +37,8 @@ struct BasicInnerProblem {
   void take_kinks(const DualState& whole, std::span<const Id> positions) {
     const std::size_t m = positions.size();
     for (std::vector<double>* values : {&linear_, &lower_, &upper_, &kink_, &state.linear}) values->resize(m);
-    state.variable.resize(m);
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(positions[r]);
-      state.variable[r] = static_cast<Id>(r);
       state.linear[r] = whole.linear[p];
       linear_[r] = whole.linear[p] + (whole.smooth_gradient(p) - whole.gradient[p]);
       lower_[r] = whole.whole_lower(p), upper_[r] = whole.whole_upper(p), kink_[r] = whole.kink(p);
@@ -48,5 +50,32 @@ struct BasicInnerProblem {
 };
 
 using InnerProblem = BasicInnerProblem<double>;
+
+// What the solution of a part changes in the whole, and what that gains.
+class Takeover {
+ public:
+  std::vector<Id> positions;   // those that change
+  std::vector<double> by;
+
+  // Moves the variables of the whole; its gradients are the caller's task, who then asks for the gain.
+  template <class N>
+  Takeover(DualState& whole, const BasicDualState<N>& part, std::span<const Id> of) {
+    for (std::size_t r = 0; r < of.size(); ++r) {
+      const std::size_t p = static_cast<std::size_t>(of[r]);
+      if (part.alpha[r] == whole.alpha[p]) continue;
+      positions.push_back(of[r]);
+      before_.push_back(whole.alpha[p]);
+      slopes_.push_back(whole.smooth_gradient(p));
+      by.push_back(part.alpha[r] - whole.alpha[p]);
+      whole.put(p, part.alpha[r]);
+    }
+  }
+
+  // By the gradients that the whole has now. A round that gains nothing would be made again and again.
+  double gain(const DualState& whole) const { return smo::gain_of(whole, positions, before_, slopes_); }
+
+ private:
+  std::vector<double> before_, slopes_;
+};
 
 }  // namespace widemargin::block

@@ -17,6 +17,7 @@
 
 #include "core/outcome.hpp"
 #include "core/smo/scans.hpp"
+#include "core/smo/working_set.hpp"
 #include "core/verify.hpp"
 
 namespace widemargin::geometric {
@@ -32,14 +33,16 @@ class MinimumNorm {
     double squared_norm = norm_of(state);
     bool refined = false;
     for (std::int64_t left = stop.max_iterations;; --left, ++iterations) {
-      if (violation_of(lead) <= stop.tolerance * squared_norm) {
+      // A kernel that is not positive semidefinite may give a negative square; one beyond what numbers hold gives none.
+      if (!(violation_of(lead) > stop.tolerance * std::fabs(squared_norm))) {
         squared_norm = norm_of(state);
-        const Verdict verdict = Verifier(stop.tolerance * squared_norm)(state, rows);
+        const Verdict verdict = Verifier(stop.tolerance * std::fabs(squared_norm))(state, rows);
         if (verdict == Verdict::certified) return Reason::converged;
         if (refined) return Reason::stalled;  // going on from a recomputed gradient did not help: more digits are needed
         refined = true;
         earlier_.clear();
         lead = state.lead();
+        if (violation_of(lead) == 0) return Reason::stalled;  // there is no update that would help
       }
       if (left <= 0) return Reason::iteration_budget;
       if (patience.spent(state.active)) return patience.reason();
@@ -52,13 +55,12 @@ class MinimumNorm {
       if (accelerated_) remember(state, update);
       const double before = state.gradient[update.first] - state.gradient[update.second];
       const auto *KL = rows.row(update.first), *KU = rows.row(update.second);
-      const double length = std::max(static_cast<double>(rows.diagonal()[update.first]) + static_cast<double>(rows.diagonal()[update.second]) -
-                                         2.0 * static_cast<double>(KL[update.second]),
-                                     simd::least_curvature);
+      const double length = smo::with_curvature(rows, update.first, update.second).curvature;
       const double lambda = std::min(state.room_down[update.second], before / length);
       state.step(update.first, update.second, lambda);
       lead = smo::move_gradient(state, rows, KL, KU, lambda);
       squared_norm += lambda * (lambda * length - 2 * before);
+      if (!std::isfinite(squared_norm)) squared_norm = norm_of(state);
       operations += 2 * state.size();
     }
   }

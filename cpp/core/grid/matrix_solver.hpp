@@ -9,10 +9,14 @@
 // Nothing is permuted or shrunk: a row of the matrix is where it is. The gradient covers every variable, those with a box of one point too;
 // so the decision values of held-out examples are there at the end. It is kept in double and each of its changes is exact up to rounding,
 // so there is nothing to recompute. What was gathered for one problem is there for the next.
+//
+// Every round has to raise the objective, by the gradient of all variables. One on fractions that does not, or that leaves its own variables
+// violating as much as before, is followed by rounds on floats; one on floats that does not is the last.
 #pragma once
 
+#include <array>
 #include <cmath>
-#include <optional>
+#include <limits>
 #include <vector>
 
 #include "core/block/inner_problem.hpp"
@@ -29,6 +33,7 @@ struct Tuning {
   double until = 0.1;       // of the violation: as far as a round goes
   std::int64_t leap_wait = 32;
   std::size_t narrow_from = 192;  // variables: their floats would not stay in the second-level cache
+  int most_rounds_in_vain = 256;  // without a violation lower by a tenth
 };
 
 class MatrixSolver {
@@ -56,11 +61,13 @@ class MatrixSolver {
 
   // From a feasible point and its gradient.
   Reason run(DualState& state, const StopRule& stop, std::int64_t& iterations) {
-    while (true) {
+    double least = std::numeric_limits<double>::infinity();  // violation so far
+    for (int rounds_since = 0; rounds_since < tuning_.most_rounds_in_vain; ++rounds_since) {
       state.cross();
       const simd::Lead lead = state.lead();
       const double violation = violation_of(lead);
       if (violation <= stop.tolerance) return Reason::converged;
+      if (violation < 0.9 * least) least = violation, rounds_since = 0;
       if (iterations >= stop.max_iterations) return Reason::iteration_budget;
       if (patience_.now()) return patience_.reason();
       choose(state, violation);
@@ -73,11 +80,15 @@ class MatrixSolver {
         admit(fractions_);
       else
         admit(floats_);
-      const std::optional<Reason> ended = narrow ? round(state, fractions_, swift_, inner_stop, iterations) : round(state, floats_, exact_, inner_stop, iterations);
-      if (!ended) continue;
-      if (!narrow) return *ended;
-      fractions_do_ = false;
+      const Round made = narrow ? round(state, fractions_, swift_, inner_stop, iterations) : round(state, floats_, exact_, inner_stop, iterations);
+      if (made.ended == Reason::time_budget || made.ended == Reason::interrupted) return made.ended;
+      if (narrow)
+        fractions_do_ = made.ended == Reason::converged && made.gain > 0 && fractions_.holds_its_values() &&
+                        made.left <= std::max(1.1 * inner_stop.tolerance, 0.5 * violation);
+      else if (!(made.gain > 0))
+        return Reason::stalled;
     }
+    return Reason::stalled;
   }
 
   // G -= K d, for the variables at `positions` that moved by `by`.
@@ -92,18 +103,22 @@ class MatrixSolver {
   }
 
  private:
-  // Solves the problem of the members of a compact kernel and takes their solution over; how that ended if nothing moved.
+  struct Round {
+    Reason ended;
+    double gain;  // of the objective
+    double left;  // how much the members still violate, by the whole kernel
+  };
+
+  // Solves the problem of the members of a compact kernel and takes their solution over.
   template <class T>
-  std::optional<Reason> round(DualState& state, CompactKernel<T>& kernel, block::BasicInnerProblem<simd::Slope<T>>& inner, const StopRule& stop,
-                              std::int64_t& iterations) {
+  Round round(DualState& state, CompactKernel<T>& kernel, block::BasicInnerProblem<simd::Slope<T>>& inner, const StopRule& stop,
+              std::int64_t& iterations) {
     inner.take(state, kernel.members());
     smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), stop.tolerance);
     const Reason ended = smo::run(inner.state, kernel, stop, patience_, select_, step_, keeper, iterations);
-    const bool moved = scatter(state, inner.state, kernel.members());
-    if (!std::is_same_v<T, float>)
-      fractions_do_ = ended == Reason::converged && kernel.holds_its_values() && surprise(state, inner.state, kernel.members()) <= stop.tolerance;
-    if (moved) return std::nullopt;
-    return ended == Reason::converged ? Reason::stalled : ended;
+    const block::Takeover change(state, inner.state, kernel.members());
+    subtract(state, change.positions, change.by);
+    return {ended, change.gain(state), violation_among(state, kernel.members())};
   }
 
   // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from the middle.
@@ -147,31 +162,15 @@ class MatrixSolver {
     kernel.change(wanted_, unwanted);
   }
 
-  // The largest difference between the gradient that the members' own problem ended with and the one that the whole kernel gives them.
-  template <class Inner>
-  static double surprise(const DualState& state, const Inner& inner, const std::vector<Id>& members) {
-    double largest = 0;
-    for (std::size_t r = 0; r < members.size(); ++r)
-      largest = std::max(largest, std::fabs(inner.smooth_gradient(r) - state.smooth_gradient(static_cast<std::size_t>(members[r]))));
-    return largest;
-  }
-
-  // Takes the solution of the chosen variables over; false if nothing moved.
-  template <class Inner>
-  bool scatter(DualState& state, const Inner& inner, const std::vector<Id>& members) {
-    std::vector<Id> changed;
-    std::vector<double> by;
-    for (std::size_t r = 0; r < members.size(); ++r) {
-      const Id v = members[r];
-      const std::size_t p = static_cast<std::size_t>(v);
-      const double value = inner.alpha[r];
-      if (value == state.alpha[p]) continue;
-      changed.push_back(v);
-      by.push_back(value - state.alpha[p]);
-      state.put(p, value);
+  static double violation_among(const DualState& state, const std::vector<Id>& members) {
+    constexpr double endless = std::numeric_limits<double>::infinity();
+    std::array<double, 2> up{-endless, -endless}, down{endless, endless};
+    for (const Id member : members) {
+      const std::size_t p = static_cast<std::size_t>(member), g = state.group_of(p);
+      if (state.rises[p] != 0) up[g] = std::max(up[g], state.gradient[p]);
+      if (state.falls[p] != 0) down[g] = std::min(down[g], state.gradient[p]);
     }
-    subtract(state, changed, by);
-    return !changed.empty();
+    return std::max({0.0, up[0] - down[0], up[1] - down[1]});
   }
 
   const float* kernel_;

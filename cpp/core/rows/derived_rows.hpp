@@ -113,12 +113,11 @@ class DerivedRows final : public RowSource {
   // Each value is computed once and written wherever its example stands.
   template <class T>
   std::uint64_t spread(const std::vector<Id>& behind, const Derived<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
-    thread_local Buffer<T> values;
-    if (values.size() < behind.size() * columns.different) values = Buffer<T>(behind.size() * columns.different);
+    Buffer<T> values(behind.size() * columns.different);  // of this call alone: the source may be derived as well
     std::vector<T*> row(behind.size());
     for (std::size_t r = 0; r < behind.size(); ++r) row[r] = values.data() + r * columns.different;
     const std::uint64_t evaluated = source_.rows(behind, *columns.columns, 0, columns.different, row.data(), team);
-    team.share(behind.size(), [&](std::size_t r, std::size_t) {  // `row` was taken by the calling thread
+    team.share(behind.size(), [&](std::size_t r, std::size_t) {
       const Id* column = columns.source_column.data();
       for (std::size_t c = first; c < last; ++c) out[r][c - first] = row[r][column[c]];
     });

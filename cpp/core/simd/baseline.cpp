@@ -114,7 +114,7 @@ Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diago
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = i.gradient - G[c];
     if (!(falls[c] != 0 && slope > 0)) continue;
-    const double curvature = std::max(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature);
+    const double curvature = std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature<Real<T>>(i.diagonal));
     const double gain = slope * slope / curvature;
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
@@ -134,7 +134,7 @@ Partner best_ascending_partner(const Slope<T>* G, const T* Ki, const Real<T>* di
     const double slope = i.gradient - G[c];
     const double room = std::min(i.room_up, room_down[c]);
     if (!(room > 0 && slope > 0)) continue;
-    const double gain = truncated_gain(slope, std::max(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature), room);
+    const double gain = truncated_gain(slope, std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature<Real<T>>(i.diagonal)), room);
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
   return best;
@@ -147,7 +147,7 @@ Partner best_descending_partner(const Slope<T>* G, const T* Ki, const Real<T>* d
     const double slope = G[c] - i.gradient;
     const double room = std::min(i.room_down, room_up[c]);
     if (!(room > 0 && slope > 0)) continue;
-    const double gain = truncated_gain(slope, std::max(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature), room);
+    const double gain = truncated_gain(slope, std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature<Real<T>>(i.diagonal)), room);
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
   return best;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "core/simd/fraction.hpp"
 
@@ -95,8 +96,13 @@ struct Ops<Fraction> {
 
 inline constexpr std::size_t sparse_lanes = 16;
 inline constexpr std::size_t gaussian_table = 128;
-// Directions of (nearly) no curvature (duplicates, indefinite kernels) are treated as having this one.
-inline constexpr double least_curvature = 1e-12;
+// Directions of (nearly) no curvature (duplicates, indefinite kernels) are treated as having this one; `diagonal` is that of either variable,
+// for they have the same where there is no curvature.
+template <class R>
+R least_curvature(double diagonal) {
+  const R least = static_cast<R>(1e-12 * (diagonal < 0 ? -diagonal : diagonal));
+  return least > std::numeric_limits<R>::min() ? least : std::numeric_limits<R>::min();
+}
 
 template <class T>
 const Ops<T>& ops();          // the implementation in use

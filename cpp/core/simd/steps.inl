@@ -131,13 +131,14 @@ template <class T>
 inline Real<T> scalar_curvature(const T* Ki, const Real<T>* diagonal, size_t c, double Kii) {
   using R = Real<T>;
   const R q = static_cast<R>(Kii) + diagonal[c] - 2 * static_cast<R>(Ki[c]);
-  return q > R(least_curvature) ? q : R(least_curvature);
+  const R least = least_curvature<R>(Kii);
+  return q > least ? q : least;
 }
 
 template <class T>
 inline Reals<T> curvatures(const T* Ki, const Real<T>* diagonal, double Kii) {
   using V = Reals<T>;
-  return max_of(minus_twice(static_cast<Real<T>>(Kii) + load<V>(diagonal), Ki), splat<V>(Real<T>(least_curvature)));
+  return max_of(minus_twice(static_cast<Real<T>>(Kii) + load<V>(diagonal), Ki), splat<V>(least_curvature<Real<T>>(Kii)));
 }
 
 template <class T>

@@ -51,9 +51,7 @@ class NewtonOnFree {
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(free_[r]);
       const double before = state.alpha[p];
-      const double after = before + moved_[r], unit = 0.4 * state.unit(p);
-      // The variable that cut a step is on its bound, whatever the last digit says.
-      state.set_alpha(p, after <= state.lower[p] + unit ? state.lower[p] : after >= state.upper[p] - unit ? state.upper[p] : after);
+      state.set_alpha(p, state.moved(p, moved_[r]));
       by.push_back(state.alpha[p] - before);
     }
     simd::ops<T>().subtract_rows(state.gradient.data(), row.data(), by.data(), m, 0, state.active);

@@ -12,6 +12,7 @@
 #include "core/outcome.hpp"
 #include "core/smo/focus.hpp"
 #include "core/smo/newton_on_free.hpp"
+#include "core/smo/progress.hpp"
 #include "core/smo/scans.hpp"
 #include "core/smo/shrink.hpp"
 #include "core/smo/working_set.hpp"
@@ -124,11 +125,20 @@ class Housekeeping {
   std::size_t every_, left_, steps_per_crossing_, steps_ = 0;
 };
 
+// Whether the objective rises for ever along B, as far as these kernel values can tell.
+template <Rows R>
+bool endless(const StateFor<R>& state, R& rows, const WorkingSet& B, const typename R::Value* Ki) {
+  if (std::isfinite(longest_step(state, B))) return false;
+  const double diagonals = static_cast<double>(rows.diagonal()[B.i]) + static_cast<double>(rows.diagonal()[B.j]);
+  return !(diagonals - 2 * static_cast<double>(Ki[B.j]) > 1e-15 * std::fabs(diagonals));
+}
+
 // Adds its steps to `iterations` as it goes: the count is right however it ends.
 template <Rows R, Selector<R> Select, Stepper<R, Select> Step, Keeper<R> Keep>
 Reason run(StateFor<R>& state, R& rows, const StopRule& stop, Patience& patience, const Select& select, const Step& step, Keep& keeper,
            std::int64_t& iterations) {
   LastStep last;
+  Progress progress(state);
   simd::Lead lead = state.lead();
   bool out_of_time = false;
   for (std::int64_t left = stop.max_iterations;; --left, ++iterations) {
@@ -144,12 +154,15 @@ Reason run(StateFor<R>& state, R& rows, const StopRule& stop, Patience& patience
     if (left == 1 && !between) last.kind = LastStep::Kind::none;
     out_of_time = out_of_time || patience.spent(state.active);
     if (out_of_time && !between) return patience.reason();
+    if (!between && progress.ended(state)) return Reason::stalled;
 
     const WorkingSet B = step.reconsider(state, select, select(state, rows, lead, last), last);
     const auto* Ki = rows.row(B.i);
     const auto* Kj = rows.row(B.j);
     if (!violating(state, B)) return Reason::stalled;
     const double mu = step(state, B, Ki, Kj, last);
+    const bool too_far = state.alpha[B.i] - state.alpha[B.j] + 2 * mu > state.ceiling;
+    if (too_far || endless(state, rows, B, Ki)) return std::is_same_v<typename R::Value, double> ? Reason::unbounded : Reason::stalled;
     state.step(B.i, B.j, mu);
     lead = move_gradient(state, rows, Ki, Kj, mu);
 

@@ -57,7 +57,7 @@ bool violating(const BasicDualState<N>& state, const WorkingSet& B) {
 template <class Rows>
 WorkingSet with_curvature(Rows& rows, std::size_t i, std::size_t j) {
   const double q = static_cast<double>(rows.diagonal()[i]) + static_cast<double>(rows.diagonal()[j]) - 2.0 * static_cast<double>(rows.row(i)[j]);
-  return {i, j, std::max(q, simd::least_curvature)};
+  return {i, j, std::max<double>(q, simd::least_curvature<simd::Real<typename Rows::Value>>(static_cast<double>(rows.diagonal()[i])))};
 }
 
 }  // namespace widemargin::smo

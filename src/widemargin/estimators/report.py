@@ -13,8 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin.machines.classifier import OTHERS, Pair, PairSolution
 from widemargin.machines.dual import Outcome
 
-#: The parameter that would let a fit go on, per reason of its end.
-REMEDIES = {"iteration budget": "raise max_iter", "time budget": "raise max_time", "stalled": "raise tol or scale X"}
+#: What a user can do about a fit that ended early, per reason of its end.
+REMEDIES = {
+    "iteration budget": "raise max_iter to go on",
+    "time budget": "raise max_time to go on",
+    "stalled": "raise tol, scale X or lower C: what is left is rounding",
+    "unbounded": (
+        "the kernel is not positive semidefinite, and with a square loss the problem then has no solution; choose "
+        "another kernel or the hinge or epsilon-insensitive loss"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,7 @@ def warn_of_early_ends(report: FitReport, tol: float) -> None:
     if not late:
         return
     worst = max(late, key=lambda entry: entry.kkt_violation)
-    advice = f"; {REMEDIES[worst.reason]} to go on" if worst.reason in REMEDIES else ""
+    advice = f"; {REMEDIES[worst.reason]}" if worst.reason in REMEDIES else ""
     extent = "" if worst.classes is None else f" in {len(late)} of {len(report)} binary problems"
     warnings.warn(
         f"Training ended before the tolerance was met ({worst.reason}){extent}; the best machine found is kept, its "

@@ -233,8 +233,19 @@ def _require_minimum_norm(problem: DualProblem, solver: str) -> None:
 
 
 def as_solution(solved: _core.Solved) -> Solution:
-    """Take a solution over from the core."""
+    """Take a solution over from the core.
+
+    Raises
+    ------
+    ValueError
+        If its numbers went beyond what a float64 holds.
+    """
     end = solved.outcome
+    if end.reason == "overflow":
+        raise ValueError(
+            "Kernel values or coefficients became too large to compute with; scale X (for example with "
+            "StandardScaler) or the kernel matrix, or lower C or the sample weights."
+        )
     outcome = Outcome(
         reason=end.reason,
         kkt_violation=end.kkt_violation,

@@ -36,7 +36,7 @@ class Outcome(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why it ended: "converged", "iteration budget", "time budget", "interrupted" or "stalled"."""
+        """Why it ended: "converged", "iteration budget", "time budget", "interrupted", "stalled" or "unbounded"."""
 
     @property
     def kkt_violation(self) -> float:

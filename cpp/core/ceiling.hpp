@@ -1,0 +1,35 @@
+// How large coefficients can get that have no bound: those of a square loss, if the kernel is positive semidefinite.
+//
+// With D the ridge of the loss and K - D positive semidefinite, every point with f(a) >= 0 satisfies
+//
+//   a'Da/2 <= a'Ka/2 <= y'a <= |D^-1/2 y| |D^1/2 a|,   so  |a_n| <= |D^1/2 a| / D_n^1/2 <= 2 |D^-1/2 y| / D_n^1/2
+//
+// A solver that comes to larger ones is on its way to infinity: the kernel has directions of negative curvature.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/dual_problem.hpp"
+
+namespace widemargin {
+
+// Infinite where every coefficient has its bounds. Starting points may have f(a) < 0 and the sum of coefficients may fall to a single one
+// that has no loss (models without an intercept), hence a generous factor.
+template <class Ridge>
+double ceiling_of(const DualProblem& problem, const Ridge& ridge) {
+  constexpr double generous = 1e6, endless = std::numeric_limits<double>::infinity();
+  double squares = 0, least = endless;
+  for (std::size_t p = 0; p < problem.size(); ++p) {
+    if (std::isfinite(problem.lower[p]) && std::isfinite(problem.upper[p])) continue;
+    const double D = ridge(p);
+    if (!(D > 0)) continue;
+    squares += problem.linear[p] * problem.linear[p] / D;
+    least = std::min(least, D);
+  }
+  if (std::isinf(least) || squares == 0) return endless;
+  return generous * static_cast<double>(problem.size()) * 2 * std::sqrt(squares) / std::sqrt(least);
+}
+
+}  // namespace widemargin
