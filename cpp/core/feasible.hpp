@@ -24,6 +24,13 @@ inline void make_feasible(const DualState& state, const std::array<double, 2>& t
   }
 }
 
+// Whether rounding has taken the variables off their constant sums: coefficients that were far larger on the way leave such a rest.
+inline bool off_balance(const DualState& state, const std::array<double, 2>& total) {
+  std::array<double, 2> missing = total, size{std::fabs(total[0]), std::fabs(total[1])};
+  for (std::size_t p = 0; p < state.size(); ++p) missing[state.group_of(p)] -= state.alpha[p], size[state.group_of(p)] += std::fabs(state.alpha[p]);
+  return std::fabs(missing[0]) > 1e-10 * size[0] || std::fabs(missing[1]) > 1e-10 * size[1];
+}
+
 // Moves a point inside the box onto the constant sums: what is missing goes to the variables with the largest gradients, what is too much is
 // taken from those with the smallest. Unlike the nearest feasible point, this one leaves most variables where they are. A variable that
 // passes a kink goes on with the gradient beyond.

@@ -36,10 +36,13 @@ class Solve {
 
   Solution finish(const Start& from) {
     try {
-      if (start(from) || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>())) {
+      const bool given = start(from);
+      started_at_ = objective();
+      if (given || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>())) {
         double_precision_ = options_.double_precision || !refine<float>();
         if (double_precision_ && !options_.double_precision) leave_floats(from);
         if (double_precision_) refine<double>();
+        if (off_balance(state_, total_)) balance_again();
         if (reason_ == Reason::converged && options_.solver == Solver::automatic && state_.size() <= finished_exactly) finish_exactly();
       }
     } catch (const Stopped& stopped) {  // while a gradient was being recomputed
@@ -79,13 +82,42 @@ class Solve {
     return true;
   }
 
-  // From where kernel values in float have led, or, if they do not hold the kernel, from the start.
+  // From where kernel values in float have led; or from the start, if that was better.
   void leave_floats(const Start& from) {
-    if (std::all_of(state_.alpha.begin(), state_.alpha.end(), [](double a) { return std::isfinite(a); })) return recompute_gradient();
+    recompute_gradient();
+    if (objective() >= started_at_) return;
+    forget_point();
+    start(from);
+  }
+
+  double objective() const {
+    double twice = 0;
+    for (std::size_t p = 0; p < state_.size(); ++p) twice += state_.alpha[p] * (state_.linear[p] + state_.gradient[p]);
+    return 0.5 * twice;
+  }
+
+  void forget_point() {
     const double ceiling = state_.ceiling;
     state_ = DualState(state_.problem);
     state_.ceiling = ceiling;
-    start(from);
+  }
+
+  // Goes on in double from the nearest feasible point, and is content with the one after that.
+  void balance_again() {
+    const auto balance = [this] {
+      std::vector<double> alpha(state_.size());
+      for (std::size_t p = 0; p < alpha.size(); ++p) alpha[static_cast<std::size_t>(state_.variable[p])] = state_.alpha[p];
+      forget_point();
+      make_feasible(state_, total_, alpha);
+      for (std::size_t p = 0; p < alpha.size(); ++p) state_.put(p, alpha[p]);
+      recompute_gradient();
+    };
+    balance();
+    double_precision_ = true;
+    refine<double>();
+    if (!off_balance(state_, total_)) return;
+    balance();
+    if (reason_ == Reason::converged) reason_ = Reason::stalled;
   }
 
   // Moves the variables to a point from one whose gradient the state has: by the rows of those that differ, unless all that are not 0 are fewer.
@@ -184,14 +216,20 @@ class Solve {
     return reason_ != Reason::stalled;
   }
 
-  // Whether kernel values of type T neither vanish nor leave the range that sums of them need, as far as the diagonal tells.
+  // Whether values of type T do for the kernel, as far as the diagonal tells: they neither vanish nor leave the range that sums of them
+  // need, and where the ridge of a square loss is all that bounds the coefficients, they can tell it from rounding.
   template <class T>
   bool holds_kernel(const CachedRows<T>& rows) const {
     if (std::is_same_v<T, double> || rows.size() == 0) return true;
-    const auto [least, most] = std::minmax_element(rows.diagonal(), rows.diagonal() + rows.size());
-    const double largest = std::max(std::fabs(static_cast<double>(*least)), std::fabs(static_cast<double>(*most)));
+    double largest = 0, least_ridge = std::numeric_limits<double>::infinity();
+    for (std::size_t p = 0; p < rows.size(); ++p) {
+      const double ridge = source_.ridge(rows.ids()[p]), value = static_cast<double>(rows.diagonal()[p]);
+      largest = std::max(largest, std::fabs(value - ridge));
+      if (ridge > 0 && !std::isfinite(state_.upper[p] - state_.lower[p])) least_ridge = std::min(least_ridge, ridge);
+    }
+    if (least_ridge < 1e-7 * largest) return false;
     if (largest > 1e-30) return largest < 1e37;
-    return std::all_of(ids_.begin(), ids_.end(), [this](Id id) { return source_.diagonal(id) == 0; });
+    return std::all_of(ids_.begin(), ids_.end(), [this](Id id) { return source_.diagonal(id) == source_.ridge(id); });
   }
 
   // At the deadline the gradient is recomputed all the same: in double if that takes some hundredths of a second, else from the rows that
@@ -327,6 +365,7 @@ class Solve {
   std::vector<Id> ids_;
   // Newton steps on all free variables. Solvers asked for by name take the steps their papers describe, and no others.
   smo::Leaps leaps_{options_.solver == Solver::automatic ? 256 : 0};
+  double started_at_ = 0;  // the objective there
   Reason reason_ = Reason::converged;
   bool double_precision_ = false;
   std::int64_t iterations_ = 0;

@@ -9,15 +9,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "core/ceiling.hpp"
 #include "core/feasible.hpp"
 #include "core/grid/matrix_solver.hpp"
 #include "core/grid/sequence.hpp"
-#include "core/rows/derived_rows.hpp"
-#include "core/rows/gram_rows.hpp"
 #include "core/solve.hpp"
 
 namespace widemargin::grid {
@@ -26,14 +23,14 @@ class Chain {
  public:
   // `start` is any point, with its gradient if that is known; or empty.
   Chain(const float* kernel, std::size_t n, std::span<const Link> links, const Start& start, const StopRule& stop, Watch& watch)
-      : kernel_(kernel), n_(n), sequence_(links, watch), start_(start), stop_(stop), watch_(watch), patience_(watch, true), solver_(kernel, n, Tuning{}, patience_) {}
+      : n_(n), sequence_(links, watch), start_(start), stop_(stop), watch_(watch), patience_(watch, true), solver_(kernel, n, Tuning{}, patience_) {}
 
   // Solves the next links, as a sequence does.
   std::vector<LinkSolution> advance(std::size_t count) {
     return sequence_.advance(count, [this](const Link& link, const Link* before, const LinkSolution* last) {
       const double began = watch_.seconds();
       DualState state(link.problem);
-      if (last != nullptr)
+      if (last != nullptr && last->outcome.reason != Reason::overflow)
         start_from(*before, link, *last, state);
       else
         start_from(link, start_, state);
@@ -46,41 +43,17 @@ class Chain {
   // Lets go of what was gathered of the kernel.
   void rest() { solver_.rest(); }
   // Goes on with the same kernel at another place.
-  void move_to(const float* kernel) {
-    kernel_ = kernel;
-    solver_.move_to(kernel);
-  }
+  void move_to(const float* kernel) { solver_.move_to(kernel); }
 
  private:
   LinkSolution solve(DualState& state, const Link& link, double began) {
     const auto ridge = [&](std::size_t v) { return link.ridge.empty() ? 0.0 : link.ridge[v]; };
     state.ceiling = ceiling_of(link.problem, ridge);
     std::int64_t iterations = 0;
-    const Reason reason = solver_.run(state, stop_, iterations);
-    if (reason == Reason::stalled) return solve_plainly(state, link, iterations, began);
+    Reason reason = solver_.run(state, stop_, iterations);
+    if (reason == Reason::converged && off_balance(state, link.problem.total)) reason = Reason::stalled;
     LinkSolution solution;
     static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
-    solution.outcome.seconds = watch_.seconds() - began;
-    return solution;
-  }
-
-  // Where rounds on the matrix stop helping, the solver of single problems goes on, in double: it looks at its gradients once more.
-  LinkSolution solve_plainly(const DualState& state, const Link& link, std::int64_t iterations, double began) {
-    Options options;
-    options.double_precision = true;
-    options.cache_bytes = n_ * (n_ + 16) * sizeof(double);
-    StopRule stop = stop_;
-    stop.max_iterations -= iterations;
-    std::vector<Id> everything(n_);
-    std::iota(everything.begin(), everything.end(), Id{0});
-    const GramRows<float> matrix(kernel_, n_);
-    const DerivedRows ridged(matrix, everything, {}, {link.ridge.begin(), link.ridge.end()});
-    SlabPool pool;
-    ThreadTeam alone(1);
-    LinkSolution solution;
-    static_cast<Solution&>(solution) =
-        widemargin::solve(link.problem, ridged, everything, options, stop, {state.alpha, {}}, pool, alone, watch_, true);
-    solution.outcome.iterations += iterations;
     solution.outcome.seconds = watch_.seconds() - began;
     return solution;
   }
@@ -163,7 +136,6 @@ class Chain {
 
   static constexpr double most_stretched = 1e4;
 
-  const float* kernel_;
   std::size_t n_;
   double stretched_ = 1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
   Sequence sequence_;

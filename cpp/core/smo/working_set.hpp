@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <limits>
 
 #include "core/dual_state.hpp"
 
@@ -12,7 +13,7 @@ namespace widemargin::smo {
 // B = (i, j): a_i goes up, a_j goes down [Glasmachers2008, section 4.3.1].
 struct WorkingSet {
   std::size_t i = 0, j = 0;
-  double curvature = 0;  // Q = K_ii - 2 K_ij + K_jj, at least simd::least_curvature
+  double curvature = 0;  // Q = K_ii - 2 K_ij + K_jj, positive
 };
 
 // What the next selection may want to know about the last step.
@@ -54,9 +55,11 @@ bool violating(const BasicDualState<N>& state, const WorkingSet& B) {
   return B.i < state.active && B.j < state.active && longest_step(state, B) > 0 && slope(state, B) > 0;
 }
 
+// A pair without any curvature goes as far as its box allows: duplicates, mostly.
 template <class Rows>
 WorkingSet with_curvature(Rows& rows, std::size_t i, std::size_t j) {
   const double q = static_cast<double>(rows.diagonal()[i]) + static_cast<double>(rows.diagonal()[j]) - 2.0 * static_cast<double>(rows.row(i)[j]);
+  if (q <= 0) return {i, j, std::numeric_limits<double>::min()};
   return {i, j, std::max<double>(q, simd::least_curvature<simd::Real<typename Rows::Value>>(static_cast<double>(rows.diagonal()[i])))};
 }
 

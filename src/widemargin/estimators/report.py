@@ -19,8 +19,8 @@ REMEDIES = {
     "time budget": "raise max_time to go on",
     "stalled": "raise tol, scale X or lower C: what is left is rounding",
     "unbounded": (
-        "the kernel is not positive semidefinite, and with a square loss the problem then has no solution; choose "
-        "another kernel or the hinge or epsilon-insensitive loss"
+        "with a square loss the problem has a solution only if the kernel is positive semidefinite and C is not so "
+        "large that 1 / C is lost beside kernel values; choose another kernel or loss, or lower C"
     ),
 }
 

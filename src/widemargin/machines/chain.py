@@ -7,12 +7,15 @@ On a kernel matrix the whole chain is one call into the core (`cpp/core/grid/cha
 who want to know of each as soon as it is solved; the result is the same, bit for bit. Where the matrix does not fit
 into memory, the chain is walked over cached kernel rows (`cpp/core/grid/row_chain.hpp`). Both start their links by the
 same rules (`cpp/core/grid/starts.hpp`). Machines that know better starts than a scaled solution give them themselves.
+
+A link for which the digits of the matrix do not suffice is solved once more, on exact rows, by the solver of single
+problems.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +33,7 @@ from widemargin.machines.dual import (
     Vector,
     as_solution,
     as_task,
+    finite,
     limits_of,
     settings_of,
 )
@@ -38,6 +42,9 @@ Ids = NDArray[np.int32]
 
 #: What stands for the number of an example whose kernel values are all 0.
 RESEMBLES_NOTHING = -1
+
+#: How links end that the digits of a kernel matrix do not suffice for.
+NEED_EXACT_ROWS = ("stalled", "unbounded", "overflow")
 
 #: Bytes that chains side by side may keep of a kernel from link to link: what one solver may take for itself.
 KEPT_BYTES = 2**28
@@ -196,7 +203,9 @@ def walk_chain_on_rows(
     settings = {**settings_of(options, n), **limits_of(stop)}
     held = _core.RowChain(rows, _as_ids(own.ids), links, start, signal=signal, **settings)
     while found := _advanced(held, 1):
-        yield _solution(found[0], chain)
+        one = _solution(found[0], chain)
+        finite(one.solution)
+        yield one
 
 
 def _with_spare(chain: Chain) -> Chain:
@@ -287,10 +296,27 @@ class ChainKernel:
         """Solve a chain as :func:`solve_chain` does, all at once or one by one."""
         if self.matrix is None:
             yield from walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options, signal=self.signal)
-        elif self.one_by_one:
-            yield from walk_chain(self.matrix, chain, stop=stop, signal=self.signal, keeps=self.keeps)
-        else:
-            yield from solve_chain(self.matrix, chain, stop=stop, signal=self.signal)
+            return
+        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+        found: Iterable[LinkSolution] = (
+            walk_chain(self.matrix, chain, stop=stop, signal=self.signal, keeps=self.keeps)
+            if self.one_by_one
+            else solve_chain(self.matrix, chain, stop=stop, signal=self.signal)
+        )
+        for link, one in zip(chain.links, found, strict=False):
+            if one.solution.outcome.reason in NEED_EXACT_ROWS:
+                yield self._once_more(replace(chain, links=(link,)), one, _left(stop, deadline))
+            else:
+                yield one
+
+    def _once_more(self, chain: Chain, one: LinkSolution, stop: StopRule) -> LinkSolution:
+        """Solve a link on exact rows, from where the matrix has led."""
+        known = one.solution.outcome.reason != "overflow"
+        alone = replace(chain, start=one.solution.alpha if known else None, start_gradient=None)
+        again = next(walk_chain_on_rows(self.rows, alone, stop=stop, options=self.options, signal=self.signal))
+        before, after = one.solution.outcome, again.solution.outcome
+        both = replace(after, iterations=before.iterations + after.iterations, seconds=before.seconds + after.seconds)
+        return replace(one, solution=replace(again.solution, outcome=both))
 
     def part(self, ids: Ids) -> ChainKernel:
         """Take some of the examples, in any order and as often as wanted."""
@@ -307,11 +333,15 @@ class ChainKernel:
             if before is not None and last is not None and same_solution(before, link, last.solution):
                 yield _repeated(last.solution)
                 continue
-            left = stop if deadline is None else replace(stop, max_seconds=max(0.0, deadline - time.perf_counter()))
-            last = next(self.solve(Chain((link,), start=start(link, last)), left))
+            last = next(self.solve(Chain((link,), start=start(link, last)), _left(stop, deadline)))
             yield last
             if ended_early(last.solution):
                 break
+
+
+def _left(stop: StopRule, deadline: float | None) -> StopRule:
+    """Return the rule with what is left of its time."""
+    return stop if deadline is None else replace(stop, max_seconds=max(0.0, deadline - time.perf_counter()))
 
 
 def ended_early(solution: Solution) -> bool:

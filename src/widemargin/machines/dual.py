@@ -165,7 +165,7 @@ def solve_all(
     tasks = [as_task(sub.problem, sub.ids, sub.start, sub.start_gradient) for sub in subproblems]
     with single_threaded_blas():
         solved = _core.solve_all(rows, tasks, **settings_of(options, largest), **limits_of(stop))
-    return [as_solution(one) for one in solved]
+    return [finite(as_solution(one)) for one in solved]
 
 
 def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
@@ -233,19 +233,8 @@ def _require_minimum_norm(problem: DualProblem, solver: str) -> None:
 
 
 def as_solution(solved: _core.Solved) -> Solution:
-    """Take a solution over from the core.
-
-    Raises
-    ------
-    ValueError
-        If its numbers went beyond what a float64 holds.
-    """
+    """Take a solution over from the core."""
     end = solved.outcome
-    if end.reason == "overflow":
-        raise ValueError(
-            "Kernel values or coefficients became too large to compute with; scale X (for example with "
-            "StandardScaler) or the kernel matrix, or lower C or the sample weights."
-        )
     outcome = Outcome(
         reason=end.reason,
         kkt_violation=end.kkt_violation,
@@ -258,6 +247,22 @@ def as_solution(solved: _core.Solved) -> Solution:
         kernel_operations=end.kernel_operations,
     )
     return Solution(np.asarray(solved.alpha), np.asarray(solved.gradient), end.intercept, outcome, end.second_intercept)
+
+
+def finite(solution: Solution) -> Solution:
+    """Return a solution unless its numbers went beyond what a float64 holds.
+
+    Raises
+    ------
+    ValueError
+        If they did.
+    """
+    if solution.outcome.reason == "overflow":
+        raise ValueError(
+            "Kernel values or coefficients became too large to compute with; scale X (for example with "
+            "StandardScaler) or the kernel matrix, or lower C or the sample weights."
+        )
+    return solution
 
 
 def solve(
