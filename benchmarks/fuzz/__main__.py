@@ -8,7 +8,7 @@ import traceback
 import warnings
 
 from benchmarks.fuzz import models, problems, searches
-from benchmarks.fuzz.draws import Finding
+from benchmarks.fuzz.draws import FindingError
 
 KINDS = {"problems": problems.run, "models": models.run, "searches": searches.run}
 
@@ -31,11 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
                 warnings.simplefilter("error", RuntimeWarning)
                 words = KINDS[chosen.kind](seed)
             if time.perf_counter() - began > chosen.seconds:
-                raise Finding(f"{words}: took {time.perf_counter() - began:.1f} s")
+                raise FindingError(f"{words}: took {time.perf_counter() - began:.1f} s")
             ends[words.rpartition(": ")[2]] += 1
             if chosen.only is not None:
                 print(words)
-        except Finding as finding:
+        except FindingError as finding:
             found += 1
             print(f"seed {seed}: {finding}", flush=True)
         except Exception as error:

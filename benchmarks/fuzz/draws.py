@@ -1,4 +1,4 @@
-"""What cases are made of: samples with duplicates, constant columns and few distinct rows, and scales from 1e-300 up."""
+"""What cases are made of: samples with duplicates, constant columns, few distinct rows, and scales up to 1e300."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Finding(Exception):
+class FindingError(Exception):
     """Something that must not happen, in words."""
 
     words: str
@@ -47,7 +47,9 @@ def samples(rng: np.random.Generator, n: int) -> Matrix:
 def labels(rng: np.random.Generator, X: Matrix, classes: int = 2) -> NDArray[np.int64]:
     """Draw labels that follow the samples, or contradict them; every class has a sample."""
     n = len(X)
-    order = np.argsort(np.argsort(X[:, 0] + rng.choice([0.0, 0.5, 1e3]) * rng.normal(size=n), kind="stable"), kind="stable")
+    order = np.argsort(
+        np.argsort(X[:, 0] + rng.choice([0.0, 0.5, 1e3]) * rng.normal(size=n), kind="stable"), kind="stable"
+    )
     found = order * classes // n
     found[rng.permutation(n)[:classes]] = np.arange(classes)[:n]
     return found.astype(np.int64)

@@ -211,7 +211,7 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
     ThreadTeam team(n_threads);
     const KernelRows source = beside(support, *examples.examples);
     try {
-      if (double_precision)
+      if (double_precision || !source.fits_floats())
         add_decision_values<double>(source, classes, *examples.examples, values.data(), n, team, patience);
       else
         add_decision_values<float>(source, classes, *examples.examples, values.data(), n, team, patience);
@@ -270,6 +270,7 @@ NB_MODULE(_core, m) {
   nb::class_<Source>(m, "RowSource")
       .def_prop_ro("size", [](const Source& s) { return s.rows->size(); })
       .def_prop_ro("of_examples", [](const Source& s) { return s.kernel != nullptr; })
+      .def_prop_ro("fits_float32", [](const Source& s) { return s.rows->fits_floats(); })
       .def("diagonal", [](const Source& s) {
         std::vector<double> values(s.rows->size());
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = s.rows->diagonal(static_cast<Id>(i));

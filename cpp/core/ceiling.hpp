@@ -15,20 +15,34 @@
 
 namespace widemargin {
 
+// The smallest ridge of a variable that has no other bound; infinite if there is none.
+template <class Ridge>
+double least_ridge(const DualProblem& problem, const Ridge& ridge) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t p = 0; p < problem.size(); ++p) {
+    if (std::isfinite(problem.lower[p]) && std::isfinite(problem.upper[p])) continue;
+    const double D = ridge(p);
+    if (D > 0) least = std::min(least, D);
+  }
+  return least;
+}
+
+// Whether kernel values in float can tell such a ridge from rounding; if not, the rounded kernel may not bound the coefficients at all.
+inline bool floats_tell(double ridge, double largest_kernel_value) { return ridge >= 1e-7 * largest_kernel_value; }
+
 // Infinite where every coefficient has its bounds. Starting points may have f(a) < 0 and the sum of coefficients may fall to a single one
 // that has no loss (models without an intercept), hence a generous factor.
 template <class Ridge>
 double ceiling_of(const DualProblem& problem, const Ridge& ridge) {
   constexpr double generous = 1e6, endless = std::numeric_limits<double>::infinity();
-  double squares = 0, least = endless;
+  const double least = least_ridge(problem, ridge);
+  if (std::isinf(least)) return endless;
+  double squares = 0;
   for (std::size_t p = 0; p < problem.size(); ++p) {
-    if (std::isfinite(problem.lower[p]) && std::isfinite(problem.upper[p])) continue;
     const double D = ridge(p);
-    if (!(D > 0)) continue;
-    squares += problem.linear[p] * problem.linear[p] / D;
-    least = std::min(least, D);
+    if (D > 0) squares += problem.linear[p] * problem.linear[p] / D;
   }
-  if (std::isinf(least) || squares == 0) return endless;
+  if (squares == 0) return endless;
   return generous * static_cast<double>(problem.size()) * 2 * std::sqrt(squares) / std::sqrt(least);
 }
 

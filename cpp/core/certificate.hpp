@@ -75,4 +75,17 @@ Certificate certify(const DualState& state, const Ridge& ridge) {
   return result;
 }
 
+// How far rounding of kernel values may take a gradient, or a decision value, from what it is: errors of K_ij a_j, with `diagonal(p)` for K_jj,
+// which do not know of each other. A violation below this is not known.
+template <class T, class Diagonal>
+double rounding_of_values(const DualState& state, const Diagonal& diagonal) {
+  double squares = 0;
+  for (std::size_t p = 0; p < state.size(); ++p) {
+    if (state.alpha[p] == 0) continue;
+    const double term = diagonal(p) * state.alpha[p];
+    squares += term * term;
+  }
+  return 0.5 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(squares);
+}
+
 }  // namespace widemargin

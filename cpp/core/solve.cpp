@@ -26,12 +26,17 @@ constexpr std::size_t cheap_in_double = 20'000'000;  // kernel values
 constexpr std::size_t enough_for_focus = std::size_t{64} << 20;
 
 class Solve {
+  // By variable.
+  auto ridge() const {
+    return [this](std::size_t v) { return source_.ridge(ids_[v]); };
+  }
+
  public:
   Solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
         SlabPool& pool, ThreadTeam& team, Watch& watch, bool owner)
       : source_(source), options_(options), stop_(stop), pool_(pool), team_(team), patience_(watch, owner), state_(problem), total_(problem.total),
         ids_(ids.begin(), ids.end()) {
-    state_.ceiling = ceiling_of(problem, [this](std::size_t v) { return source_.ridge(ids_[v]); });
+    state_.ceiling = ceiling_of(problem, ridge());
   }
 
   Solution finish(const Start& from) {
@@ -53,9 +58,10 @@ class Solve {
     if (reason_ == Reason::stalled) recompute_for_good();
     state_.active = state_.size();
     state_.cross();
+    if (reason_ == Reason::converged && !geometric() && !digits_suffice()) reason_ = Reason::stalled;
     Outcome end{.reason = reason_, .iterations = iterations_, .kernel_evaluations = evaluations_, .kernel_operations = operations_};
     end.double_precision = double_precision_;
-    return handed_out(state_, [this](std::size_t v) { return source_.ridge(ids_[v]); }, end);
+    return handed_out(state_, ridge(), end);
   }
 
  private:
@@ -94,6 +100,15 @@ class Solve {
     double twice = 0;
     for (std::size_t p = 0; p < state_.size(); ++p) twice += state_.alpha[p] * (state_.linear[p] + state_.gradient[p]);
     return 0.5 * twice;
+  }
+
+  // Whether a violation within the tolerance is more than rounding of the kernel values it was recomputed from.
+  bool digits_suffice() const {
+    const auto kernel = [this](std::size_t p) {
+      const Id id = ids_[static_cast<std::size_t>(state_.variable[p])];
+      return source_.diagonal(id) - source_.ridge(id);
+    };
+    return rounding_of_values<double>(state_, kernel) <= stop_.tolerance;
   }
 
   void forget_point() {
@@ -179,6 +194,7 @@ class Solve {
   // the solver started, or on whether a row is weighted or repeated.
   void finish_exactly() {
     const StopRule asked = stop_;
+    const DualState certified = state_;
     double scale = 0;
     for (const double g : state_.gradient) scale = std::max(scale, std::fabs(g));
     stop_ = {std::min(asked.tolerance, 1e-10 * std::min(1.0, scale)), std::min(asked.max_iterations, iterations_ + 100 * static_cast<std::int64_t>(state_.size()))};
@@ -190,6 +206,7 @@ class Solve {
     evaluations_ += rows.evaluations();
     stop_ = asked;
     if (ended == Reason::interrupted) reason_ = ended;
+    if (!(violation_of(state_.lead()) <= stop_.tolerance)) state_ = certified;
   }
 
   // The gradient from rows in double, which then are in the cache.
@@ -216,18 +233,16 @@ class Solve {
     return reason_ != Reason::stalled;
   }
 
-  // Whether values of type T do for the kernel, as far as the diagonal tells: they neither vanish nor leave the range that sums of them
+  // Whether values of type T do for the kernel, as far as can be seen beforehand: they neither vanish nor leave the range that sums of them
   // need, and where the ridge of a square loss is all that bounds the coefficients, they can tell it from rounding.
   template <class T>
   bool holds_kernel(const CachedRows<T>& rows) const {
     if (std::is_same_v<T, double> || rows.size() == 0) return true;
-    double largest = 0, least_ridge = std::numeric_limits<double>::infinity();
-    for (std::size_t p = 0; p < rows.size(); ++p) {
-      const double ridge = source_.ridge(rows.ids()[p]), value = static_cast<double>(rows.diagonal()[p]);
-      largest = std::max(largest, std::fabs(value - ridge));
-      if (ridge > 0 && !std::isfinite(state_.upper[p] - state_.lower[p])) least_ridge = std::min(least_ridge, ridge);
-    }
-    if (least_ridge < 1e-7 * largest) return false;
+    if (!source_.fits_floats()) return false;
+    double largest = 0;
+    for (std::size_t p = 0; p < rows.size(); ++p)
+      largest = std::max(largest, std::fabs(static_cast<double>(rows.diagonal()[p]) - source_.ridge(rows.ids()[p])));
+    if (!floats_tell(least_ridge(state_.problem, ridge()), largest)) return false;
     if (largest > 1e-30) return largest < 1e37;
     return std::all_of(ids_.begin(), ids_.end(), [this](Id id) { return source_.diagonal(id) == source_.ridge(id); });
   }

@@ -23,7 +23,7 @@ class Chain {
  public:
   // `start` is any point, with its gradient if that is known; or empty.
   Chain(const float* kernel, std::size_t n, std::span<const Link> links, const Start& start, const StopRule& stop, Watch& watch)
-      : n_(n), sequence_(links, watch), start_(start), stop_(stop), watch_(watch), patience_(watch, true), solver_(kernel, n, Tuning{}, patience_) {}
+      : kernel_(kernel), n_(n), sequence_(links, watch), start_(start), stop_(stop), watch_(watch), patience_(watch, true), solver_(kernel, n, Tuning{}, patience_) {}
 
   // Solves the next links, as a sequence does.
   std::vector<LinkSolution> advance(std::size_t count) {
@@ -43,19 +43,36 @@ class Chain {
   // Lets go of what was gathered of the kernel.
   void rest() { solver_.rest(); }
   // Goes on with the same kernel at another place.
-  void move_to(const float* kernel) { solver_.move_to(kernel); }
+  void move_to(const float* kernel) {
+    kernel_ = kernel;
+    solver_.move_to(kernel);
+  }
 
  private:
   LinkSolution solve(DualState& state, const Link& link, double began) {
     const auto ridge = [&](std::size_t v) { return link.ridge.empty() ? 0.0 : link.ridge[v]; };
     state.ceiling = ceiling_of(link.problem, ridge);
     std::int64_t iterations = 0;
-    Reason reason = solver_.run(state, stop_, iterations);
-    if (reason == Reason::converged && off_balance(state, link.problem.total)) reason = Reason::stalled;
+    const bool hopeless = !floats_tell(least_ridge(link.problem, ridge), largest_on_diagonal());
+    Reason reason = hopeless ? Reason::stalled : solver_.run(state, stop_, iterations);
+    const bool ended_by_itself = reason == Reason::converged || reason == Reason::iteration_budget;
+    if (ended_by_itself && (off_balance(state, link.problem.total) || !digits_suffice(state))) reason = Reason::stalled;
     LinkSolution solution;
     static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
     solution.outcome.seconds = watch_.seconds() - began;
     return solution;
+  }
+
+  // Whether the rounding of the matrix itself leaves gradients, and so decision values, what they are within ten times the tolerance.
+  bool digits_suffice(const DualState& state) {
+    return rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); }) <= 10 * stop_.tolerance;
+  }
+  double largest_on_diagonal() { return n_ == 0 ? 0.0 : static_cast<double>(*std::max_element(diagonal().begin(), diagonal().end())); }
+
+  const std::vector<float>& diagonal() {
+    if (diagonal_.empty())
+      for (std::size_t p = 0; p < n_; ++p) diagonal_.push_back(kernel_[p * (n_ + 1)]);
+    return diagonal_;
   }
 
   void start_from(const Link& link, const Start& start, DualState& state) {
@@ -136,7 +153,9 @@ class Chain {
 
   static constexpr double most_stretched = 1e4;
 
+  const float* kernel_;
   std::size_t n_;
+  std::vector<float> diagonal_;  // of the kernel, once it was asked for
   double stretched_ = 1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
   Sequence sequence_;
   Start start_;

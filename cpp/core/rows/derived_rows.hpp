@@ -29,6 +29,7 @@ class DerivedRows final : public RowSource {
     return s * s * source_.diagonal(base(id)) + ridge(id);
   }
   double ridge(Id id) const override { return ridge_.empty() ? 0.0 : ridge_[static_cast<std::size_t>(id)]; }
+  bool fits_floats() const override { return source_.fits_floats(); }
   bool cheap() const override { return source_.cheap() && !repeats_; }
   bool quick() const override { return source_.quick(); }
   std::size_t column_bytes(std::size_t value_size) const override { return source_.column_bytes(value_size) + 2 * sizeof(Id); }

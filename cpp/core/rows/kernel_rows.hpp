@@ -23,6 +23,7 @@ class KernelRows final : public RowSource {
     return kernel_.on_diagonal(squared_norm(row.data(), row.size()));
   }
 
+  bool fits_floats() const override { return geometry_.fits_floats; }
   bool cheap() const override { return geometry_.layout == Layout::bits && simd::counts_bits_fast() && geometry_.words() <= 8; }
   bool quick() const override { return geometry_.layout == Layout::distances && geometry_.dimension <= 8; }
 

@@ -12,6 +12,7 @@ class MatrixBackedRows final : public RowSource {
   std::size_t size() const override { return base_.size(); }
   double diagonal(Id id) const override { return base_.diagonal(id); }
   double ridge(Id id) const override { return base_.ridge(id); }
+  bool fits_floats() const override { return base_.fits_floats(); }
   std::size_t column_bytes(std::size_t value_size) const override {
     return value_size == sizeof(float) ? known_.column_bytes(value_size) : base_.column_bytes(value_size);
   }

@@ -30,6 +30,7 @@ struct Geometry {
   std::vector<double> shift;          // subtracted from every example; empty if there is no point in it
   double one = 1;                     // bits: the value that is not 0
   std::vector<float> table;           // bits: the Gaussian of every distance, if there are few
+  bool fits_floats = true;            // squares of the entries, and the kernel's own numbers, neither vanish nor overflow in float
 
   std::size_t words() const { return (dimension + 31) / 32; }
 
@@ -64,6 +65,8 @@ inline Geometry choose_geometry(const Examples& examples, const KernelFunction& 
 
   Geometry geometry;
   geometry.dimension = d;
+  const auto moderate = [](double number) { return number == 0 || (std::fabs(number) > 1e-30 && std::fabs(number) < 1e30); };
+  geometry.fits_floats = moderate(squared_norm) && (kernel.kind == KernelKind::linear || (moderate(kernel.gamma) && moderate(kernel.coef0)));
   const bool gaussian = kernel.of_distances();
   const double steps_per_word = simd::counts_bits_fast() ? 2 : 10;
   if (two_values && nonzero / sampled >= steps_per_word * static_cast<double>(geometry.words()) && examples.only_zero_and(one) &&
@@ -96,7 +99,7 @@ T squared_norm(const T* x, std::size_t d) {
 // The bits of an example that are not 0, 32 to a word; returns how many.
 inline std::size_t pack_bits(const Examples& examples, Id id, const Geometry& geometry, std::uint32_t* words) {
   thread_local std::vector<std::int32_t> index;
-  thread_local std::vector<float> value;
+  thread_local std::vector<double> value;  // as wide as any that was given: a small one must not become 0
   index.resize(geometry.dimension), value.resize(geometry.dimension);
   const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(id), index.data(), value.data());
   std::size_t ones = 0;

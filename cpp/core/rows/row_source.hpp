@@ -27,6 +27,9 @@ class RowSource {
   // The part of the diagonal that the square loss put there: it belongs to the loss, not to the kernel.
   virtual double ridge(Id) const { return 0.0; }
 
+  // Whether float has the range for what values are computed from.
+  virtual bool fits_floats() const { return true; }
+
   // Whether a value costs no more to compute than to fetch from memory.
   virtual bool cheap() const { return false; }
   // Whether a value costs no more to compute than a solver spends on it.

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from widemargin import _core
 from widemargin._runtime import cache_bytes, free_memory
-from widemargin.estimators.scale import require_moderate_diagonal, resolve_kernel
+from widemargin.estimators.scale import fits_float32, require_moderate_diagonal, resolve_kernel
 from widemargin.estimators.splits import SplitMachines, family_of
 from widemargin.kernels import KernelParameters, RowSource, SharedKernel, Until, as_kernel, is_kernel_object
 from widemargin.kernels.rows import count, take
@@ -75,10 +75,11 @@ class PreparedExamples:
     ) -> None:
         self.X, self.pipeline = X, pipeline
         checked = machine._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
-        require_moderate_diagonal(checked.rows_of(X), checked)
+        rows = checked.rows_of(X)
+        require_moderate_diagonal(rows, checked)
         self._source = _family(machine).kernel_examples(kernel, X, weights)
         self.shared: SharedKernel | None = None
-        if self.bytes_needed(X, machine) <= allowed:
+        if self.bytes_needed(X, machine) <= allowed and fits_float32(rows):
             self.shared = SharedKernel(self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, until=until)
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))

@@ -17,8 +17,11 @@ Vector = NDArray[np.float64]
 #: Share of the variance that makes one column drown all others.
 DOMINANT_SHARE = 0.999
 
-#: Kernel values beyond this leave no room for sums of them.
-LARGEST_KERNEL_VALUE = 1e30
+#: Kernel values beyond this leave no room for products of them.
+LARGEST_KERNEL_VALUE = 1e100
+
+#: Between these, float32 holds kernel values and sums of them.
+FLOAT32_KERNEL_VALUES = 1e-30, 1e30
 
 
 def resolve_kernel(
@@ -92,6 +95,19 @@ def require_moderate_diagonal(rows: RowSource, kernel: KernelParameters) -> None
             f"kernel={kernel.kernel!r} reaches {largest:.3g} at row {row} of X, too large to compute with; scale X "
             "(for example to unit variance) or lower gamma, coef0 or degree."
         )
+
+
+def fits_float32(rows: RowSource) -> bool:
+    """Tell whether float32 has the range for a kernel: for what it is computed from, and for its values.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import row_source
+    >>> [fits_float32(row_source(np.array([[1.0], [x]]), kernel="linear")) for x in (2.0, 1e20)]
+    [True, False]
+    """
+    largest, (least, most) = float(np.abs(rows.diagonal()).max(initial=0.0)), FLOAT32_KERNEL_VALUES
+    return rows.fits_float32 and (largest == 0.0 or least < largest < most)
 
 
 def warn_if_one_column_dominates(variances: Vector, names: Any = None) -> None:

@@ -19,6 +19,14 @@ def _chunks(X: NDArray[Any], weights: Vector) -> Iterator[tuple[NDArray[Any], Ve
         yield X[begin : begin + rows], weights[begin : begin + rows]
 
 
+def _moderate(weights: Vector) -> Vector:
+    """Return weights in units of the largest, whose products with squares of entries overflow no sooner than these.
+
+    The unit is a power of two, so that no digit changes.
+    """
+    return np.ldexp(weights, -int(np.frexp(weights.max(initial=0.0))[1]))
+
+
 def column_moments(X: NDArray[Any], weights: Vector) -> tuple[Vector, Vector]:
     """Mean and variance of every column, rows counted by their weights.
 
@@ -31,6 +39,7 @@ def column_moments(X: NDArray[Any], weights: Vector) -> tuple[Vector, Vector]:
     >>> variances.tolist()
     [1.0, 0.0]
     """
+    weights = _moderate(weights)
     total, first = weights.sum(), X[0].astype(np.float64)
     means, variances = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -65,7 +74,7 @@ def sparse_variance(X: Any, weights: Vector) -> float:
     """
     if X.nnz == 0:
         return 0.0
-    entries = X.tocsr()
+    entries, weights = X.tocsr(), _moderate(weights)
     share = np.repeat(weights, np.diff(entries.indptr))
     values = entries.data.astype(np.float64)
     total = float(weights.sum()) * X.shape[1]
@@ -100,10 +109,10 @@ def gamma_of_variance(variance: float, columns: int) -> float:
     if variance == 0.0:
         return 1.0
     width = columns * variance
-    if not np.finfo(np.float64).tiny < width:
+    if not np.finfo(np.float64).tiny < width < 1e307:
         raise ValueError(
-            f"gamma='scale' needs the variance of X, which is {variance:.3g}, too small to compute with; scale X (for "
-            "example to unit variance) or pass gamma as a number."
+            f"gamma='scale' needs the variance of X, which is {variance:.3g}, too {'small' if width < 1 else 'large'} "
+            "to compute with; scale X (for example to unit variance) or pass gamma as a number."
         )
     return 1.0 / width
 
@@ -116,7 +125,7 @@ def column_variances(X: Any, weights: Vector | None = None) -> Vector:
     >>> column_variances(sp.csr_array([[0.0, 1.0], [2.0, 1.0]])).tolist()
     [1.0, 0.0]
     """
-    share = np.ones(X.shape[0]) if weights is None else weights
+    share = np.ones(X.shape[0]) if weights is None else _moderate(weights)
     if not sp.issparse(X):
         return column_moments(np.asarray(X), share)[1]
     entries, d = sp.csc_array(X), X.shape[1]
@@ -139,7 +148,8 @@ def covariance(X: Any, weights: Vector | None = None) -> Matrix:
     [[1.0, 0.0], [0.0, 0.0]]
     """
     dense = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-    share = (np.ones(len(dense)) if weights is None else weights) / (len(dense) if weights is None else weights.sum())
+    share = np.ones(len(dense)) if weights is None else _moderate(weights)
+    share = share / share.sum()
     away = dense - dense[0]
     away -= share @ away
     found = (away.T * share) @ away

@@ -310,9 +310,8 @@ class ChainKernel:
                 yield one
 
     def _once_more(self, chain: Chain, one: LinkSolution, stop: StopRule) -> LinkSolution:
-        """Solve a link on exact rows, from where the matrix has led."""
-        known = one.solution.outcome.reason != "overflow"
-        alone = replace(chain, start=one.solution.alpha if known else None, start_gradient=None)
+        """Solve a link on exact rows, from nothing: where digits do not suffice, a start is worth none."""
+        alone = replace(chain, start=None, start_gradient=None)
         again = next(walk_chain_on_rows(self.rows, alone, stop=stop, options=self.options, signal=self.signal))
         before, after = one.solution.outcome, again.solution.outcome
         both = replace(after, iterations=before.iterations + after.iterations, seconds=before.seconds + after.seconds)
