@@ -170,7 +170,14 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
     Watch watch(max_seconds, end_wanted(signal));
     ThreadTeam team(n_threads);
     try {
-      kernel_matrix(beside(rows, right), *rows.examples.examples, right, columns == nullptr, values, team, watch);
+      const KernelRows source = beside(rows, right);
+      if (std::is_same_v<T, double> || source.fits_floats()) {
+        kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, values, team, watch);
+      } else {  // what values are computed from needs the range of a double; what comes of it may well fit
+        Buffer<double> wide(n * m);
+        kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, wide.data(), team, watch);
+        std::transform(wide.data(), wide.data() + n * m, values, [](double value) { return static_cast<T>(value); });
+      }
     } catch (const Stopped&) {
       stopped = true;
     }

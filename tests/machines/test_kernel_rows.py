@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from widemargin.kernels import kernel_matrix
+from widemargin.kernels import derived_rows, kernel_matrix, row_source
+from widemargin.machines.dual import DualProblem, SolverOptions, solve
 from widemargin.testing import kernel_contract
 from widemargin.testing import kernel_matrix as naive_kernel_matrix
 
@@ -52,3 +53,17 @@ def test_extreme_widths_underflow_cleanly() -> None:
         wide = kernel_matrix(points, gamma=0.0)
     assert np.array_equal(narrow, np.eye(30, dtype=np.float32))
     assert (wide == 1.0).all()
+
+
+def test_rows_derived_twice_with_repeated_samples_both_times() -> None:
+    X = np.random.default_rng(4).normal(size=(6, 2))
+    once, twice = np.array([0, 3, 3, 5, 1, 0, 2]), np.array([6, 1, 1, 4, 0, 6, 6, 2])
+    nested = derived_rows(derived_rows(row_source(X, gamma=0.5), base=once), base=twice)
+    y = np.where(np.arange(8) % 2 == 0, 1.0, -1.0)
+    problem = DualProblem(y, np.minimum(0.0, y), np.maximum(0.0, y))
+    K = naive_kernel_matrix(X[once[twice]], gamma=0.5)
+    for dtype in ("float32", "float64"):
+        found = solve(problem, nested, options=SolverOptions(dtype=dtype))
+        np.testing.assert_allclose(found.gradient, y - K @ found.alpha, atol=1e-9)
+    expected = solve(problem, row_source(K, kernel="precomputed"))
+    assert abs(found.outcome.objective - expected.outcome.objective) < 1e-3

@@ -129,8 +129,8 @@ def remarks(found: Found, missing: Mask, ended: str) -> Sequence[Warning]:
     if early:
         said.append(
             ConvergenceWarning(
-                f"{early} of {machines} machines of the search ended before the tolerance was met (iteration budget); "
-                "raise max_iter, or widen tol."
+                f"{early} of {machines} machines of the search ended before the tolerance was met; "
+                "raise max_iter or tol, or scale X: limits of iterations or of rounding were reached."
             )
         )
     return said
