@@ -18,6 +18,7 @@
 #include "bindings/row_problems.hpp"
 #include "bindings/sensitivity.hpp"
 #include "bindings/sources.hpp"
+#include "bindings/trace.hpp"
 #include "core/blas.hpp"
 #include "core/combinations.hpp"
 #include "core/decision.hpp"
@@ -396,6 +397,7 @@ NB_MODULE(_core, m) {
     grid::CompactKernel<simd::Fraction>::forget();
     release_memory();
   });
+  define_trace(m);
   m.def("take_blas", &take_blas, "blas"_a, "lapack"_a);
   m.def("simd_name", [] { return simd::ops_name(); });
   m.def("use_simd", [](const std::string& name) { return simd::use_ops(name.c_str()); }, "name"_a);

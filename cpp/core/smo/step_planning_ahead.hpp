@@ -1,6 +1,7 @@
 // Planning ahead [Glasmachers2008, chapter 7]: after a free step, the step length is the one that would be best if a recent working set
-// came next, provided that both steps stay inside the box. A working set used for planning is then offered to the next selection
-// (Algorithms 7.2 and 7.3; with N > 1 the N most recent working sets of section 7.2.4).
+// came next, provided that both steps stay inside the box. The working sets used for planning are then offered to the next selection
+// (Algorithms 7.2 and 7.3; with N > 1 the N most recent working sets of section 7.2.4). They have to be the same N: only then do two steps
+// gain what Lemma 7.3 promises, whichever working set the second one takes.
 #pragma once
 
 #include <utility>
@@ -35,15 +36,15 @@ class StepPlanningAhead {
     LastStep::Kind kind = mu == newton ? LastStep::Kind::free : LastStep::Kind::bounded;
     if (last.kind == LastStep::Kind::free) {
       double best_gain = 0;
-      for (const WorkingSet& next : last.recent) {
-        const Plan plan = plan_for(state, B, next, Ki, Kj);
+      for (std::size_t t = 0; t < std::min(recent_, last.recent.size()); ++t) {
+        const Plan plan = plan_for(state, B, last.recent[t], Ki, Kj);
         if (plan.feasible && plan.gain > best_gain) best_gain = plan.gain, mu = plan.mu, kind = LastStep::Kind::planned;
       }
     }
     last.kind = kind;
     last.size_ratio = mu / newton;
     last.recent.push_front(B);
-    if (last.recent.size() > recent_ + 1) last.recent.pop_back();
+    if (last.recent.size() > recent_ + 1) last.recent.pop_back();  // B itself, and what it was planned with
     return mu;
   }
 
