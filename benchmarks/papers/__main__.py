@@ -7,6 +7,7 @@ from typing import Protocol, cast
 from benchmarks.papers import (
     abe_tables,
     barbero_table_2,
+    glasmachers_figure_7_4,
     glasmachers_figure_9_1,
     glasmachers_figure_10_1,
     glasmachers_section_11_4,
@@ -37,6 +38,7 @@ TABLES = {
     for module in (
         abe_tables,
         barbero_table_2,
+        glasmachers_figure_7_4,
         glasmachers_figure_9_1,
         glasmachers_figure_10_1,
         glasmachers_section_11_4,

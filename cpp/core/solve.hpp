@@ -19,7 +19,7 @@ enum class Selection { automatic, most_violating_pair, second_order, maximum_gai
 struct Options {
   Solver solver = Solver::automatic;
   Selection selection = Selection::automatic;
-  std::size_t planning_ahead = 1;  // 0: Newton steps; N: plan with the N most recent working sets
+  std::size_t planning_ahead = 3;  // 0: Newton steps; N: plan with the N most recent working sets
   bool shrinking = true;
   bool double_precision = false;
   std::size_t cache_bytes = std::size_t{200} << 20;

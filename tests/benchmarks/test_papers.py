@@ -4,6 +4,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.papers import (
     barbero_table_2,
+    glasmachers_figure_7_4,
     glasmachers_section_11_4,
     glasmachers_table_6_3,
     glasmachers_table_7_2,
@@ -51,6 +52,29 @@ def test_table_7_2_verdict_can_fail():
     text = glasmachers_table_7_2.verdicts({"chess-board-1000": outcome, "heart": outcome._replace(planning=101)})
     assert "FAIL, ratio 0.80" in text
     assert "on 1 of 2 data sets" in text
+
+
+def test_figure_7_4_on_a_few_rows(tmp_path, capsys):
+    save_blobs(tmp_path, "heart")
+    main(["glasmachers_figure_7_4", "--datasets", "heart,banana", "--data", str(tmp_path), "--permutations", "2"])
+    printed = capsys.readouterr().out
+    assert "banana: skipped. The data folder" in printed
+    assert printed.count("N = 20") == 2
+    assert "fewest iterations with" in printed
+    with pytest.raises(SystemExit, match="no data set 'hearts'"):
+        main(["glasmachers_figure_7_4", "--datasets", "hearts"])
+
+
+def test_figure_7_4_verdict_follows_the_numbers():
+    def course(*seconds):
+        return {n: (1000.0 * s, s) for n, s in zip(glasmachers_figure_7_4.WORKING_SETS, seconds, strict=True)}
+
+    as_in_thesis = glasmachers_figure_7_4.verdict({"x": course(1, 0.98, 0.95, 1.05, 1.2, 1.5)})
+    assert "least time with 3" in as_in_thesis
+    assert as_in_thesis.count(": yes (thesis: yes)") == 2
+    other = glasmachers_figure_7_4.verdict({"x": course(1, 1.1, 0.9, 0.8, 0.7, 0.6)})
+    assert "fewest iterations with 20 working sets, least time with 20" in other
+    assert other.count(": no (thesis: yes)") == 2
 
 
 def test_significance():

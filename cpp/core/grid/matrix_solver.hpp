@@ -179,7 +179,7 @@ class MatrixSolver {
   Tuning tuning_;
   Patience& patience_;
   smo::SelectSecondOrder select_;
-  smo::StepPlanningAhead step_{1};
+  smo::StepPlanningAhead step_{3};
   CompactKernel<float> floats_;
   CompactKernel<simd::Fraction> fractions_;
   bool fractions_do_ = true;  // they have the precision it takes

@@ -119,7 +119,7 @@ class NuSVC(PairwiseClassifier):
         warm_start: bool = False,
         solver: str = "auto",
         selection: str = "auto",
-        planning_ahead: int = 1,
+        planning_ahead: int = 3,
         dtype: str = "float32",
     ) -> None:
         self.nu = nu

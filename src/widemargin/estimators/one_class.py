@@ -106,7 +106,7 @@ class OneClassSVM(NoveltyMachine):
     selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
         Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1] of "auto", "smo" and "block"; the
         other solvers have rules of their own and take "auto" only.
-    planning_ahead : int, default=1
+    planning_ahead : int, default=3
         Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps. No
         effect for "mdm", "accelerated-mdm" and "maxminover": by their nature the first two take the best step for their
         pair or cycle, and the last one counts by the same amounts in every step.
@@ -185,7 +185,7 @@ class OneClassSVM(NoveltyMachine):
         max_time: float | None = None,
         solver: str = "auto",
         selection: str = "auto",
-        planning_ahead: int = 1,
+        planning_ahead: int = 3,
         dtype: str = "float32",
     ) -> None:
         self.kernel = kernel

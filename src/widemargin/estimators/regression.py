@@ -74,7 +74,7 @@ class SVR(KernelRegressor):
     selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
         Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order", but for
         ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain".
-    planning_ahead : int, default=1
+    planning_ahead : int, default=3
         Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
     dtype : {"float32", "float64"}, default="float32"
         Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
@@ -139,7 +139,7 @@ class SVR(KernelRegressor):
         warm_start: bool = False,
         solver: str = "auto",
         selection: str = "auto",
-        planning_ahead: int = 1,
+        planning_ahead: int = 3,
         dtype: str = "float32",
     ) -> None:
         self.kernel = kernel
@@ -248,7 +248,7 @@ class NuSVR(KernelRegressor):
         warm_start: bool = False,
         solver: str = "auto",
         selection: str = "auto",
-        planning_ahead: int = 1,
+        planning_ahead: int = 3,
         dtype: str = "float32",
     ) -> None:
         self.nu = nu

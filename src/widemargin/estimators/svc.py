@@ -98,7 +98,7 @@ class SVC(CalibratedClassifier):
         Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order", but for
         ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain". "mdm" has a rule of its
         own and takes "auto" only.
-    planning_ahead : int, default=1
+    planning_ahead : int, default=3
         Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps. No
         effect for ``solver="mdm"``, which by its nature takes the best step for its pair; steps that come back in
         cycles are a matter of `acceleration`.
@@ -220,7 +220,7 @@ class SVC(CalibratedClassifier):
         warm_start: bool = False,
         solver: str = "auto",
         selection: str = "auto",
-        planning_ahead: int = 1,
+        planning_ahead: int = 3,
         dtype: str = "float32",
         loss: str = "hinge",
         fit_intercept: bool = True,

@@ -132,7 +132,7 @@ class SVDD(NoveltyMachine):
         max_time: float | None = None,
         solver: str = "auto",
         selection: str = "auto",
-        planning_ahead: int = 1,
+        planning_ahead: int = 3,
         dtype: str = "float32",
     ) -> None:
         self.nu = nu

@@ -87,7 +87,7 @@ class SolverOptions:
 
     solver: str = "auto"
     selection: str = "auto"
-    planning_ahead: int = 1
+    planning_ahead: int = 3
     shrinking: bool = True
     dtype: str = "float32"
     cache_bytes: int | None = None
