@@ -1,4 +1,4 @@
-"""[Glasmachers2008, section 7.2.4 and Figure 7.4]: planning ahead with the 1, 2, 3, 5, 10 and 20 most recent working sets.
+"""[Glasmachers2008, section 7.2.4 and Figure 7.4]: planning ahead with 1, 2, 3, 5, 10 and 20 recent working sets.
 
 The thesis shows mean run times, normalised by that of one working set: two and three are about as good or slightly
 better, five and above are slower. Iterations are counted as well here: they do not depend on the machine.

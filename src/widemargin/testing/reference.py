@@ -13,16 +13,7 @@ import numpy as np
 from widemargin.testing.checks import certificate, kkt_violation, objective
 from widemargin.testing.oracles import move_pair, project
 from widemargin.testing.protocols import Matrix, Problem, Vector
-from widemargin.testing.smo import (
-    Pair,
-    Step,
-    select_after_planning,
-    select_maximum_gain,
-    select_most_violating_pair,
-    select_second_order,
-    step_newton,
-    step_planning_ahead,
-)
+from widemargin.testing.smo import Pair, Step, select, take_step
 
 
 @dataclass(frozen=True)
@@ -55,8 +46,7 @@ class ReferenceSolver:
     selection : str
         "most-violating-pair", "second-order" or "maximum-gain".
     planning_ahead : int
-        How many recent working sets to plan with; 0 for plain Newton steps. Selection after a planned step follows
-        Algorithm 7.2 where the selection is second-order; the other selections are left as they are.
+        How many recent working sets to plan with, which are then offered to the next selection; 0 for Newton steps.
 
     Examples
     --------
@@ -98,8 +88,10 @@ class ReferenceSolver:
             if max_seconds is not None and time.perf_counter() - began > max_seconds:
                 reason = "time budget"
                 break
-            pair = self._select(problem, K, alpha, gradient, step, recent)
-            step = self._step(problem, K, alpha, gradient, pair, step, recent)
+            state = problem, K, alpha, gradient
+            pair = select(self.selection, *state, previous=step, recent=recent)
+            assert pair is not None, "a violated optimality condition always offers a pair."
+            step = take_step(*state, pair, previous=step, recent=recent, planning_ahead=self.planning_ahead)
             alpha = move_pair(problem, alpha, pair, step.size)
             gradient = gradient - step.size * (K[pair[0]] - K[pair[1]])
             iterations += 1
@@ -112,36 +104,3 @@ class ReferenceSolver:
             reason, final.kkt_violation, final.duality_gap, final.objective, iterations, time.perf_counter() - began
         )
         return ReferenceSolution(alpha if reason == "converged" else best, final.gradient, outcome)
-
-    def _select(
-        self, problem: Problem, K: Matrix, alpha: Vector, gradient: Vector, step: Step | None, recent: list[Pair]
-    ) -> Pair:
-        pair: Pair | None
-        if self.selection == "most-violating-pair":
-            pair = select_most_violating_pair(problem, alpha, gradient)
-        elif self.selection == "maximum-gain":
-            pair = select_maximum_gain(problem, K, alpha, gradient, recent[0] if recent else None)
-            # No related pair gains, yet the point is not optimal: only a global rule can tell where to go on.
-            pair = pair or select_second_order(problem, K, alpha, gradient)
-        elif self.planning_ahead:
-            # The working sets that the last step was planned with are those before its own.
-            pair = select_after_planning(problem, K, alpha, gradient, previous=step, candidates=recent[1:])
-        else:
-            pair = select_second_order(problem, K, alpha, gradient)
-        assert pair is not None, "a violated optimality condition always offers a pair."
-        return pair
-
-    def _step(
-        self,
-        problem: Problem,
-        K: Matrix,
-        alpha: Vector,
-        gradient: Vector,
-        pair: Pair,
-        step: Step | None,
-        recent: list[Pair],
-    ) -> Step:
-        if not self.planning_ahead:
-            return step_newton(problem, K, alpha, gradient, pair)
-        candidates = [other for other in recent[: self.planning_ahead] if set(other) != set(pair)]
-        return step_planning_ahead(problem, K, alpha, gradient, pair, previous=step, candidates=candidates)
