@@ -75,7 +75,8 @@ class Watch {
 
  private:
   bool stop(Reason reason) {
-    reason_.store(reason);
+    // An interruption is an exception that waits to be raised: a thread that meets the deadline meanwhile must not hide it.
+    if (reason != Reason::time_budget) reason_.store(reason);
     stopped_.store(true);
     return true;
   }

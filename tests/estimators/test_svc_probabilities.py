@@ -26,6 +26,7 @@ from widemargin.estimators import calibration
 from widemargin.estimators.model_file import ModelFileError, load_model, save_model
 from widemargin.estimators.out_of_fold import N_FOLDS, OutOfFold, content_folds, row_keys
 from widemargin.kernels import DiagonalGaussian, kernel_matrix
+from widemargin.machines.dual import StopRule
 from widemargin.machines.sigmoid import fit_platt, fit_slope, slope_for_no_error
 from widemargin.testing import many_class_points
 
@@ -341,16 +342,17 @@ def test_ctrl_c_reaches_the_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
     plain = calibration.held_out_values
 
-    def announced(*given: Any, **named: Any) -> Any:
+    def endless(*given: Any, **named: Any) -> Any:
         begun.set()
-        return plain(*given, **named)
+        # However late the thread below comes to press: nothing ends before.
+        return plain(*given, **(named | {"stop": StopRule(tolerance=1e-15)}))
 
     def press() -> None:
         begun.wait()
         time.sleep(0.02)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(calibration, "held_out_values", announced)
+    monkeypatch.setattr(calibration, "held_out_values", endless)
     threading.Thread(target=press, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         SVC(C=1e6, gamma=3.0, max_iter=300_000, calibration="folds", n_jobs=2).fit(X, y)

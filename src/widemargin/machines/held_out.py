@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -258,8 +258,9 @@ def _in_threads(
     if n_threads == 1 or len(tasks) < 2:
         return [call(task) for task in tasks]
     with ThreadPoolExecutor(min(n_threads, len(tasks))) as pool:
-        futures = [pool.submit(call, task) for task in tasks]
+        futures: list[Future[Result]] = []
         try:
+            futures += [pool.submit(call, task) for task in tasks]
             return [future.result() for future in futures]
         except BaseException:
             for future in futures:
