@@ -65,7 +65,8 @@ CASES = [
     _in_float32(case) for case in (*list(small_cases())[:6], chess_board_case(61, 100.0), chess_board_case(45, 1e4))
 ]
 KINKED = [_in_float32(case) for case in kinked_cases()]
-TIED = [_tied_case("ties-90", 90, 0), _tied_case("ties-37", 37, 1), _tied_case("ties-133", 133, 2)]
+# Vectors end where there are fewer variables left than they hold; stretches of a scan hold 256.
+TIED = [_tied_case(f"ties-{n}", n, n) for n in (37, 90, 133, 301)]
 
 
 @pytest.fixture(params=["", "baseline", "avx2", "avx512"])
@@ -99,9 +100,9 @@ def test_ties_go_to_the_first(selection: str, planning_ahead: int, dtype: str, s
         for shrink_every in (0, 5):
             rules = Rules(selection, planning_ahead, shrink_every)
             # Plans divide by other curvatures: without rounding only until the first one.
-            trace = _trace(case, rules, dtype=dtype, max_iterations=60)
+            trace = _trace(case, rules, dtype=dtype, max_iterations=60 if case.linear.size < 300 else 25)
             replay(case, case.gram, trace, rules, rounding=0.0 if planning_ahead == 0 else 1e-4)
-            assert not planning_ahead or case.linear.size < 60 or trace.i.size >= 20
+            assert trace.i.size >= 15
 
 
 @pytest.mark.parametrize("planning_ahead", PLANS)

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,28 @@ def test_time_that_runs_out_before_the_first_answer_is_complete() -> None:
     with pytest.warns(UnfinishedSearchWarning, match="after 3 evaluations"):
         limited.fit(X, y)
     assert limited.best_value_ == limited.trace_["value"].min()
+
+
+@pytest.mark.parametrize("greater_is_better", [False, True])
+def test_what_is_no_number_is_never_the_best(greater_is_better: bool) -> None:
+    X, y = two_classes()
+
+    class Holed(Pending):
+        """The first of its values is no number."""
+
+        def bind(self, task: Task) -> BoundObjective:
+            bound = super().bind(task)
+            evaluate, values = bound.evaluate, iter([np.nan, 2.0, 1.0, 3.0])
+            bound.evaluate = lambda *given, **how: replace(evaluate(*given, **how), value=next(values))  # type: ignore[method-assign]
+            return bound
+
+    objective = Holed(4)
+    objective.greater_is_better = greater_is_better
+    limited = search(objective, max_time=0.2, strategy=Downhill(at_once=6), random_state=0)
+    with pytest.warns(UnfinishedSearchWarning, match="after 4 evaluations"):
+        limited.fit(X, y)
+    assert np.isnan(limited.trace_["value"][0])
+    assert limited.best_value_ == (3.0 if greater_is_better else 1.0)
 
 
 def test_no_time_for_anything() -> None:

@@ -23,7 +23,11 @@ def test_starting_points_follow_the_bounds() -> None:
     (scaled,) = rescaled(starts, old, new).values()
     assert scaled.tolist() == [2.0, -1.0, 0.0, 0.0, -3.0, 4.0]
     (kept,) = rescaled(starts, np.full(6, 1e-300), np.full(6, 1e300)).values()
-    assert np.isfinite(kept).all()
+    assert kept.tolist() == starts[0, 1].tolist()
+    # A bound is a bound, however small: what was at it is at the new one.
+    for tiny in (1e-9, 1e-200):
+        (scaled,) = rescaled({(0, 1): np.array([tiny, -0.5 * tiny])}, np.full(2, tiny), np.full(2, 3.0)).values()
+        assert scaled.tolist() == [3.0, -1.5]
 
 
 def test_a_hard_margin_is_found_or_said_to_be_missing() -> None:

@@ -77,6 +77,17 @@ def test_steps_do_not_grow_at_a_bound():
     assert 0.0 < y[-1] + 1.0 < 0.2
 
 
+def test_steps_grow_to_the_longest_and_no_further():
+    slope = np.array([1.0, -1.0])
+    run = Rprop(initial_step=0.1, grow=2.0, longest=0.5, iterations=12).begin(
+        Space(np.zeros(2), np.full(2, -99.0), np.full(2, 99.0)), seed=0
+    )
+    exchanges = minimise(run, lambda ask: Told(float(slope @ ask.point), slope))
+    steps = np.diff([asks[0].point for asks, _ in exchanges], axis=0)
+    np.testing.assert_allclose(np.abs(steps[:, 0]), [0.1, 0.2, 0.4, *[0.5] * 8])
+    np.testing.assert_array_equal(steps[:, 0], -steps[:, 1])
+
+
 def test_a_plateau_ends_the_run():
     run = Rprop().begin(Space(np.zeros(2), -np.ones(2), np.ones(2)), seed=0)
     minimise(run, lambda ask: Told(1.0, np.zeros(2)))
