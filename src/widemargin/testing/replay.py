@@ -79,12 +79,15 @@ class Rules:
         Steps between two looks at the active set; 0 for none.
     tolerance : float
         On the KKT violation.
+    max_iterations : int
+        The budget.
     """
 
     selection: str
     planning_ahead: int = 0
     shrink_every: int = 0
     tolerance: float = 1e-3
+    max_iterations: int = 10**7
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,7 @@ def replay(
         assert set(pair) <= where.keys(), f"step {t}: variables {pair} are not active."
         at, known = (where[pair[0]], where[pair[1]]), [(where[i], where[j]) for i, j in recent]
         _check_pair(state, rules, at, step, known, rounding, f"step {t}")
-        if t + 1 == trace.i.size and not trace.converged and step is not None and not step.planned:
+        if t + 1 == rules.max_iterations and step is not None and not step.planned:
             step = None  # the last step of a budget is not planned: nothing would win back what it loses
         taken = (float(trace.size[t]), KINDS[trace.kind[t]])
         step = _check_step(state, rules, at, taken, step, known, rounding, f"step {t}")
