@@ -396,7 +396,7 @@ PACKAGE = (
         "src/widemargin/objectives/span.py",
         "np.where(heights > 0, 1.0 / np.where(heights > 0, heights, 1.0) - ridge, OUT_OF_REACH)",
         "1.0 / np.where(heights > 0, heights, 1.0) - ridge",
-        ("tests/objectives/test_objectives_with_machines.py",),
+        ("tests/objectives/test_span.py",),
     ),
     Fault(
         "record-not-written-down",
