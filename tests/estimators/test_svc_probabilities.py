@@ -26,6 +26,7 @@ from widemargin.estimators import calibration
 from widemargin.estimators.model_file import ModelFileError, load_model, save_model
 from widemargin.estimators.out_of_fold import N_FOLDS, OutOfFold, content_folds, row_keys
 from widemargin.kernels import DiagonalGaussian, kernel_matrix
+from widemargin.machines import held_out
 from widemargin.machines.dual import StopRule
 from widemargin.machines.sigmoid import fit_platt, fit_slope, slope_for_no_error
 from widemargin.testing import many_class_points
@@ -340,12 +341,15 @@ def test_the_clock_is_for_machine_and_folds_together() -> None:
 def test_ctrl_c_reaches_the_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noisy(3000)
     begun, pressed = threading.Event(), list[float]()
-    plain = calibration.held_out_values
+    plain, train = calibration.held_out_values, held_out.solve_to_the_hard_end
 
     def endless(*given: Any, **named: Any) -> Any:
-        begun.set()
         # However late the thread below comes to press: nothing ends before.
         return plain(*given, **(named | {"stop": StopRule(tolerance=1e-15)}))
+
+    def trained(*given: Any) -> Any:
+        begun.set()
+        return train(*given)
 
     def press() -> None:
         begun.wait()
@@ -354,6 +358,7 @@ def test_ctrl_c_reaches_the_folds(monkeypatch: pytest.MonkeyPatch) -> None:
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(calibration, "held_out_values", endless)
+    monkeypatch.setattr(held_out, "solve_to_the_hard_end", trained)
     threading.Thread(target=press, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         SVC(C=1e9, gamma=0.1, max_iter=30_000, calibration="folds", n_jobs=2).fit(X, y)

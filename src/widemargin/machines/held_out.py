@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -42,6 +42,9 @@ FAR = 1.0
 
 #: So many times the support vectors, and some more, take part at first.
 MOST_NEAR, SOME = 4, 256
+
+#: Seconds between two looks whether somebody pressed Ctrl-C.
+MOMENT = 0.05
 
 #: Problems of so few variables are solved to rounding, on rows: that costs next to nothing.
 FINISHED_EXACTLY = 128
@@ -261,6 +264,12 @@ def _in_threads(
         futures: list[Future[Result]] = []
         try:
             futures += [pool.submit(call, task) for task in tasks]
+            left = set(futures)
+            while left:
+                # A signal that another thread took is heard between two waits, not within one.
+                done, left = wait(left, timeout=MOMENT)
+                for future in done:
+                    future.result()
             return [future.result() for future in futures]
         except BaseException:
             for future in futures:

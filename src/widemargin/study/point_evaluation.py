@@ -217,7 +217,8 @@ class PointEvaluator:
         }
         try:
             while left:
-                done, _ = wait(left, return_when=FIRST_COMPLETED)
+                # A signal that another thread took is heard between two waits, not within one.
+                done, _ = wait(left, timeout=0.05, return_when=FIRST_COMPLETED)
                 for one in done:
                     yield one.result()
                     left.remove(one)
