@@ -52,10 +52,6 @@ def test_the_same_numbers(scoring: Any) -> None:
     assert ours.work_report_.machines == 30
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="chains end at the tolerance, where rows on the border lie on either side of it; a fit of few rows goes on",
-)
 def test_training_rows_on_the_border_are_accepted() -> None:
     X, _ = data("two")
     machine = OneClassSVM(tol=1e-6)

@@ -21,6 +21,8 @@ from widemargin.kernels.rows import count, take
 from widemargin.machines.dual import GEOMETRIC_SOLVERS, SOLVERS, DualProblem, Outcome, Solution, StopRule, Vector
 from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
 
+Rows = NDArray[np.intp]
+
 #: Parts that the training rows are held out in.
 FOLDS = 5
 
@@ -30,6 +32,10 @@ DEFAULT_NU = 0.5
 #: Support vectors on the border have a decision value of 0 but for rounding. Thresholds lie this much lower, as shares
 #: of the largest score that the coefficients could give, so that these rows are accepted wherever they are computed.
 BORDER = 1e-9
+
+#: Where scores are predicted with other digits than those that the threshold was set with, so many support vectors on
+#: the border tell by how much they differ, and thresholds lie so many times as much lower.
+COMPARED, CAUTION = 1000, 4.0
 
 GENERAL = ("auto", *SOLVERS)
 
@@ -108,6 +114,30 @@ def parts_to_hold_out(X: Any, *, pairwise: bool) -> list[NDArray[np.bool_]]:
             f"of X are equal (n_samples={len(dealt)})."
         )
     return parts
+
+
+def rounding(free: Rows, scores: Vector, predicted: Callable[[Rows], Vector]) -> float:
+    """Return by how much predicted scores of rows on the border may differ from those that the threshold knows.
+
+    Parameters
+    ----------
+    free : ndarray of int
+        Rows of the support vectors on the border.
+    scores : ndarray of shape (n_samples,)
+        Scores of all rows, with the digits that the threshold was set with.
+    predicted : callable
+        Scores of some rows, with those of predictions.
+
+    Examples
+    --------
+    >>> scores = np.array([0.5, 0.25, 1.0])
+    >>> rounding(np.array([0, 1]), scores, lambda rows: scores[rows] * (1.0 + 2.0**-20)) == 4.0 * 2.0**-21
+    True
+    """
+    if len(free) == 0:
+        return 0.0
+    chosen = free[np.unique(np.linspace(0, len(free) - 1, COMPARED).astype(np.intp))]
+    return CAUTION * float(np.abs(predicted(chosen) - scores[chosen]).max())
 
 
 def sides(decision: Vector) -> NDArray[np.intp]:
@@ -224,6 +254,11 @@ class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
             scores[held_out] = values[held_out]
             reports.append(ProblemReport.of(None, outcome, int(np.count_nonzero(one.alpha))))
         return rejecting_threshold(scores, weights[machine.ids], self.target_rejection), reports
+
+    @property
+    def _predicts_in_single(self) -> bool:
+        """Whether scores are predicted with fewer digits than the threshold was set with."""
+        return self._kernel_parameters.of_examples and not self._predict_in_double
 
     def _add_to_report(self, held_out: list[ProblemReport]) -> None:
         """Append what the machines trained without a part of the rows say of themselves."""

@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 
 from widemargin._runtime import cache_bytes, thread_count
-from widemargin.estimators.novelty import BORDER, NoveltyMachine
+from widemargin.estimators.novelty import BORDER, NoveltyMachine, Rows, rounding
+from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import require_choice, require_number
 from widemargin.kernels import KernelParameters, RowSource, derived_rows
-from widemargin.kernels.rows import KernelCallable, count
+from widemargin.kernels.rows import KernelCallable, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
 from widemargin.machines.max_min_over import CountingState, count_to_gap
+from widemargin.machines.nu_property import with_borders
 from widemargin.machines.one_class import (
     ConstantSumMachine,
     at_margin_one,
     nu_machine,
+    nu_scale,
     squared_norm,
     squared_slack_machine,
+    times,
     train,
     train_squared_slack,
 )
@@ -254,8 +258,8 @@ class OneClassSVM(NoveltyMachine):
         if self.solver == "maxminover":
             self._count(X, weights, kernel, rows, stop)
             return
-        machine, solution = self._solve(weights, rows, stop, self._solver_options(n))
-        alpha, offset, outcome = self._read(machine, solution, rows)
+        machine, scale, solution = self._solve(weights, rows, stop, self._solver_options(n))
+        alpha, offset, outcome = self._read(machine, scale, solution)
         held_out: list[ProblemReport] = []
         if self.target_rejection is not None:
             share, held_out = self._held_out_threshold(
@@ -264,12 +268,16 @@ class OneClassSVM(NoveltyMachine):
                 machine,
                 solution,
                 rows,
-                lambda *found: self._scores(machine, *found),
+                lambda *found: self._scores(machine, scale, *found),
                 self._tight(self._stop_rule(n, time.perf_counter() - began), solution),
             )
             # Machines of fewer rows have smaller sums of coefficients; scores are compared per unit of the sum.
-            offset = share * (machine.total if self.slack == "hinge" else 1.0)
+            offset = share * (scale * machine.total if self.slack == "hinge" else 1.0)
         self._keep_machine(X, kernel, machine, alpha, offset, outcome)
+        if self.slack == "hinge" and self.target_rejection is None:
+            scores = np.zeros(n)
+            scores[machine.ids] = -scale * solution.gradient
+            self._accept_border(X, weights, rows.diagonal(), scores, measured=self._predicts_in_single)
         self._add_to_report(held_out)
 
     def _keep_machine(
@@ -285,6 +293,21 @@ class OneClassSVM(NoveltyMachine):
         coefficients[machine.ids] = alpha
         self._keep_function(X, kernel, coefficients=coefficients, intercept=-offset, outcome=outcome)
         self.offset_ = offset
+
+    def _accept_border(self, X: Any, weights: Vector, diagonal: Vector, scores: Vector, *, measured: bool) -> None:
+        """Lower the threshold by what rounding may take off the scores of rows on the border, by measurement or not."""
+        coefficients = np.zeros(len(weights))
+        coefficients[self.support_] = as_dense(self.dual_coef_)[0]
+        lower = BORDER * float(coefficients.sum()) * float(np.abs(diagonal[weights > 0]).max())
+        if measured:
+            free = np.flatnonzero((coefficients > 0) & (coefficients < weights))
+
+            def predicted(chosen: Rows) -> Vector:
+                return np.asarray(self._evaluated(take(X, chosen)).ravel() - self.intercept_[0])
+
+            lower = max(lower, rounding(free, scores, predicted))
+        self.offset_ -= lower
+        self.intercept_ = np.array([-self.offset_])
 
     def _count(self, X: Any, weights: Vector, kernel: KernelParameters, rows: RowSource, stop: StopRule) -> None:
         """Train by OneClassMaxMinOver, whose tolerance is the feasibility gap."""
@@ -303,26 +326,32 @@ class OneClassSVM(NoveltyMachine):
 
     def _solve(
         self, weights: Vector, rows: RowSource, stop: StopRule, options: SolverOptions
-    ) -> tuple[ConstantSumMachine, Solution]:
+    ) -> tuple[ConstantSumMachine, float, Solution]:
+        """Train; return the machine that was solved, the scale of its variables, and its solution."""
         if self.slack == "squared":
             machine = squared_slack_machine(self.C * weights)
-            return machine, train_squared_slack(machine, rows, stop=stop, options=options)[1]
-        machine = nu_machine(weights, self.nu if self.target_rejection is None else self.target_rejection)
-        return machine, train(machine, rows, stop=stop, options=options)[1]
+            return machine, 1.0, train_squared_slack(machine, rows, stop=stop, options=options)[1]
+        nu = float(self.nu if self.target_rejection is None else self.target_rejection)
+        scale = nu_scale(weights, nu, rows.diagonal())
+        machine = nu_machine(weights, nu, scale)
+        problem, solution = train(machine, rows, stop=stop, options=options)
+        return machine, scale, with_borders(problem, solution)
 
-    def _read(self, machine: ConstantSumMachine, solution: Solution, rows: RowSource) -> tuple[Vector, float, Outcome]:
+    def _read(self, machine: ConstantSumMachine, scale: float, solution: Solution) -> tuple[Vector, float, Outcome]:
         """Coefficients, threshold and outcome of the machine."""
         if self.slack == "squared":
             alpha, outcome = at_margin_one(machine, solution)
             return alpha, 1.0, outcome
-        border = BORDER * machine.total * float(np.abs(rows.diagonal()[machine.ids]).max())
-        return solution.alpha, -solution.intercept - border, solution.outcome
+        own = times(solution, scale)
+        return own.alpha, -own.intercept, own.outcome
 
-    def _scores(self, machine: ConstantSumMachine, problem: DualProblem, solution: Solution) -> tuple[Vector, Outcome]:
+    def _scores(
+        self, machine: ConstantSumMachine, scale: float, problem: DualProblem, solution: Solution
+    ) -> tuple[Vector, Outcome]:
         similarities = machine.similarities(problem, solution)
         if self.slack == "squared":
             return similarities / squared_norm(solution), at_margin_one(machine, solution)[1]
-        return similarities, solution.outcome
+        return similarities, times(solution, scale).outcome
 
     def _tight(self, stop: StopRule, solution: Solution) -> StopRule:
         """Translate the tolerance into units of the problems solved."""

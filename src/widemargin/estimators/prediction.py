@@ -204,6 +204,10 @@ class KernelPrediction(ABC):
         check_is_fitted(self)
         X = self._check_new_data(X)
         self._require_consistent_attributes()
+        return self._evaluated(X)
+
+    def _evaluated(self, X: Any) -> Matrix:
+        """Evaluate all decision functions on checked data."""
         kernel, intercept, n_vectors = self._kernel_parameters, np.asarray(self.intercept_), len(self.support_)
         if n_vectors == 0:
             return np.tile(intercept, (count(X), 1))

@@ -7,22 +7,26 @@ import time
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.input_space import centred, squared_distances_to
-from widemargin.estimators.novelty import BORDER, NoveltyMachine, sides
+from widemargin.estimators.novelty import BORDER, NoveltyMachine, Rows, rounding, sides
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import require_number
 from widemargin.kernels import KernelParameters
-from widemargin.kernels.rows import KernelCallable, count
+from widemargin.kernels.rows import KernelCallable, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_machine, read_ball, scaled_stop, train_ball
 from widemargin.machines.one_class import ConstantSumMachine
 
 #: Squared radii below this share of the kernel's diagonal need more digits than float32 predictions have.
 THIN_BALL = 1e-2
+
+#: Rounding errors of a centre's coordinates and of differences to it, as shares of the largest row.
+DIGITS = 1e-15
 
 #: Diagonals that differ by less than this share of the largest entry are constant.
 CONSTANT_DIAGONAL = 1e-12
@@ -292,8 +296,10 @@ class SVDD(NoveltyMachine):
         ball: Ball,
         squared_radius: float,
         diagonal: Vector,
+        *,
+        measured: bool = False,
     ) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes; `measured` if the ball's distances have fewer digits than those predicted."""
         coefficients = np.zeros(len(diagonal))
         coefficients[machine.ids] = ball.center
         norm = ball.squared_norm
@@ -306,11 +312,34 @@ class SVDD(NoveltyMachine):
         used = diagonal[machine.ids]
         largest = float(np.abs(used).max())
         self.radius_ = math.sqrt(max(0.0, squared_radius))
-        self.offset_ = -squared_radius - (BORDER * largest if self.target_rejection is None else 0.0)
-        self.intercept_ = np.array([-0.5 * (self.offset_ + norm)])
+        self._predict_in_double = bool(self._predict_in_double or squared_radius < THIN_BALL * largest)
         constant = float(used.max() - used.min()) <= CONSTANT_DIAGONAL * largest
         self._diagonal_of_new_rows = float(used[0]) if constant else None
-        self._predict_in_double = bool(self._predict_in_double or squared_radius < THIN_BALL * largest)
+        self.offset_ = -squared_radius
+        if self.target_rejection is None:
+            lower = BORDER * largest
+            if kernel.is_linear:
+                # Coordinates of rows far from the origin have few digits left for their distances.
+                reach = math.sqrt(float(kernel.rows_of(X).diagonal()[machine.ids].max()))
+                lower = max(lower, DIGITS * reach * (reach if sp.issparse(X) else self.radius_ + DIGITS * reach))
+            if measured or self._predicts_in_single:
+                lower = max(lower, self._rounding(X, machine, ball, diagonal))
+            self.offset_ -= lower
+        self.intercept_ = np.array([-0.5 * (self.offset_ + norm)])
+
+    def _rounding(self, X: Any, machine: ConstantSumMachine, ball: Ball, diagonal: Vector) -> float:
+        """Measure by how much predicted distances of rows on the surface differ from those that the radius knows."""
+        free = machine.ids[(ball.center > 0) & (ball.center < machine.upper / machine.total)].astype(np.intp)
+        distances = np.zeros(len(diagonal))
+        distances[machine.ids] = ball.squared_distances
+
+        def predicted(chosen: Rows) -> Vector:
+            if self._kernel_parameters.is_linear:
+                return squared_distances_to(self._linear_weights(), take(X, chosen))
+            sums = self._evaluated(take(X, chosen)).ravel() - self.intercept_[0]
+            return np.asarray(diagonal[chosen] - 2.0 * sums + self.center_squared_norm_)
+
+        return rounding(free, distances, predicted)
 
     def _own_similarities(self, X: Any, diagonal: Any) -> Vector | float:
         """k(x, x) for the rows of `X`."""

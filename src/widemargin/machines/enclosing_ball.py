@@ -32,6 +32,7 @@ from widemargin.machines.dual import (
     Vector,
     solve_all,
 )
+from widemargin.machines.nu_property import with_borders
 from widemargin.machines.one_class import ConstantSumMachine, settled, solve_sums, train
 
 #: Examples from which the spread of all is taken.
@@ -77,7 +78,8 @@ def ball_machine(
     diagonal : ndarray of shape (n,)
         k(x_n, x_n).
     nu : float, optional
-        Share of the weight that may stay outside; if not given, `C` counts.
+        Share of the weight that may stay outside, the hard ball if that is less than any example's; if not given, `C`
+        counts.
     C : float
         At least 1 / W; infinity, or anything from 1 / min(w) on, asks for a hard ball.
 
@@ -94,7 +96,10 @@ def ball_machine(
     # are minimum norm problems.
     linear = 0.5 * (diagonal[ids] - diagonal[ids].min())
     if nu is not None:
-        return ConstantSumMachine(ids, linear, share, nu * float(share.sum()))
+        total, least = nu * float(share.sum()), float(share.min())
+        if least > total:
+            return ConstantSumMachine(ids, linear, share / least, 1.0)
+        return ConstantSumMachine(ids, linear, share, total)
     if C * float(share.min()) >= 1.0:
         return ConstantSumMachine(ids, linear, np.ones(len(ids)), 1.0)
     return ConstantSumMachine(ids, linear, np.minimum(share, 1.0 / C), 1.0 / C)
@@ -169,6 +174,7 @@ def read_ball(
 ) -> Ball:
     """Read the ball off a solution: on its surface lie the examples whose variables are inside their bounds."""
     total = problem.total[0]
+    solution = with_borders(problem, solution)
     distances, norm = squared_distances(machine, problem, solution, diagonal)
     least = float(diagonal[machine.ids].min())
     # On the surface the gradient T y_n - (Ka)_n is the price of the sum, with y_n = (k(x_n, x_n) - least) / 2.
@@ -231,7 +237,8 @@ def ball_chain(
     problems = []
     for machine in machines:
         upper = np.zeros(n)
-        upper[ids] = machine.upper / machine.total
+        # No variable exceeds the sum: twice the sum is no bound.
+        upper[ids] = np.minimum(machine.upper / machine.total, 2.0)
         problems.append(DualProblem(linear, np.zeros(n), upper, (1.0, 0.0)))
     begin = None if start is None else settled(start, linear, problems[0].upper, 1.0)
     found = solve_sums(kernel, problems, begin, replace(stop, tolerance=0.5 * stop.tolerance * unit))

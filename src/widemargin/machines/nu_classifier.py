@@ -47,9 +47,14 @@ from widemargin.machines.dual import (
     Vector,
     solve_all,
 )
+from widemargin.machines.nu_property import with_borders
+from widemargin.machines.one_class import times
 
 #: A rho below this share of what the weights and the kernel's diagonal admit is 0 but for rounding.
 SMALLEST_RHO = 1e-10
+
+#: A rho below this share of the same, times the tolerance, is not looked for any longer: there is none to speak of.
+NEGLIGIBLE_RHO = 1e-3
 
 #: Gradients are exact to about this share of the same.
 ROUNDING = 1e-14
@@ -89,68 +94,86 @@ def tightest_pair(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> 
 
 @dataclass
 class _Search:
-    """One pair of classes on its way to the scale at which rho is 1; all numbers are those of the weights as given."""
+    """One pair of classes on its way to the scale at which rho is 1; all numbers are in units of `power`."""
 
     examples: PairExamples
     bounds: Vector
     total: float
-    alpha: Vector
-    smallest_rho: float
-    smallest_scale: float
-    gradient: Vector | None = None
-    prices: tuple[float, float] = (0.0, 0.0)
+    start: Vector
+    largest_rho: float
+    tolerance: float
+    power: float = 1.0
+    found: Solution | None = None
     scale: float = 1.0
     settled: bool = False
     outcomes: list[Outcome] = field(default_factory=list)
 
     @property
+    def smallest_rho(self) -> float:
+        """What cannot be told from none."""
+        return SMALLEST_RHO * self.largest_rho
+
+    @property
+    def negligible_rho(self) -> float:
+        """What counts as none where it is not known better."""
+        return self.largest_rho * max(SMALLEST_RHO, NEGLIGIBLE_RHO * self.tolerance)
+
+    @property
+    def smallest_scale(self) -> float:
+        """Scale below which gradients are not exact enough for the tolerance."""
+        return self.largest_rho * max(SMALLEST_RHO, ROUNDING / self.tolerance)
+
+    @property
+    def last(self) -> Solution:
+        """The last solution, with borders that leave no more than its share of the weight inside the margin."""
+        assert self.found is not None
+        return self.found
+
+    @property
     def rho(self) -> float:
         """The margin, from the prices of the two sums."""
-        return 0.5 * (self.prices[1] - self.prices[0])
+        return 0.5 * (self.last.second_intercept - self.last.intercept)
+
+    def problem(self, scale: float) -> DualProblem:
+        """Build the dual problem at some scale."""
+        bounded = box(self.examples.signs, self.bounds / scale)
+        total, group = self.total / scale, (self.examples.signs < 0).astype(np.uint8)
+        return DualProblem(np.zeros(len(self.bounds)), bounded.lower, bounded.upper, (total, -total), group)
 
     def subproblem(self) -> Subproblem:
         """Build the dual problem at the present scale, to start from the last solution."""
-        bounded = box(self.examples.signs, self.bounds / self.scale)
-        total = self.total / self.scale
-        problem = DualProblem(
-            np.zeros(len(self.alpha)),
-            bounded.lower,
-            bounded.upper,
-            (total, -total),
-            (self.examples.signs < 0).astype(np.uint8),
-        )
-        gradient = None if self.gradient is None else self.gradient / self.scale
-        return Subproblem(self.examples.ids, problem, self.alpha / self.scale, gradient)
+        problem, ids = self.problem(self.scale), self.examples.ids
+        if self.found is None:
+            return Subproblem(ids, problem, self.start / self.scale)
+        return Subproblem(ids, problem, self.found.alpha / self.scale, self.found.gradient / self.scale)
 
     def take(self, solution: Solution) -> None:
         """Keep a solution."""
-        outcome, scale = solution.outcome, self.scale
-        self.alpha, self.gradient = solution.alpha * scale, solution.gradient * scale
-        self.prices = (solution.intercept * scale, solution.second_intercept * scale)
-        last = replace(
-            outcome,
-            kkt_violation=outcome.kkt_violation * scale,
-            duality_gap=outcome.duality_gap * scale**2,
-            objective=outcome.objective * scale**2,
-        )
-        self.outcomes.append(last)
+        rounding = ROUNDING * self.largest_rho
+        self.found = with_borders(self.problem(1.0), times(solution, self.scale), rounding)
+        self.outcomes.append(self.found.outcome)
 
-    def settle(self, tolerance: float) -> None:
+    def settle(self) -> None:
         """Settle for the last solution if its own rho says so, or if there is none; else go on at another scale."""
-        last, hopeless = self.outcomes[-1], self.rho <= self.smallest_rho
-        self.settled = hopeless or last.reason != "converged" or last.kkt_violation <= tolerance * self.rho
+        reason, violation = self.last.outcome.reason, self.last.outcome.kkt_violation
+        known = self.rho > self.smallest_rho and violation <= self.tolerance * self.rho
+        # The largest rho that the violation leaves room for: a rho that it hides is not known to be none.
+        none = self.rho + violation <= self.negligible_rho
+        self.settled = known or none or reason != "converged"
         if not self.settled and self.scale <= self.smallest_scale:
             self.settled = True
-            self.outcomes[-1] = replace(last, reason="stalled")
-        self.rescale(self.rho)
+            self.found = replace(self.last, outcome=replace(self.last.outcome, reason="stalled"))
+        # Where the violation hides rho, a smaller one has to tell whether there is any.
+        hidden = max(violation / 8.0, self.negligible_rho / (4.0 * self.tolerance))
+        self.rescale(self.rho if self.rho > violation else hidden)
 
-    def settle_early(self, tolerance: float) -> None:
+    def settle_early(self) -> None:
         """Settle for the starting point if it was solved (small problems are); else guess the scale from it."""
-        assert self.gradient is not None
-        last = self.outcomes[-1]
-        solved = self.rho > self.smallest_rho and last.kkt_violation <= tolerance * self.rho
-        self.settled = solved or last.reason != "converged"
-        self.rescale(-float(self.alpha @ self.gradient) / (2.0 * self.total))
+        last = self.last
+        solved = self.rho > self.smallest_rho and last.outcome.kkt_violation <= self.tolerance * self.rho
+        self.settled = solved or last.outcome.reason != "converged"
+        # a'Ka would be 2 rho total if no example had slack.
+        self.rescale(-float(last.alpha @ last.gradient) / (2.0 * self.total))
 
     def rescale(self, rho: float) -> None:
         """Choose the scale for an expected rho: a power of two, so that nothing is rounded, that makes it 1 to 2."""
@@ -158,21 +181,20 @@ class _Search:
 
     def machine(self) -> PairSolution:
         """Divide by rho: variables, intercept and certificate of the C-classifier with C_n = v_n / rho."""
-        found = self.rho > self.smallest_rho
-        rho = self.rho if found else 1.0
-        signs, ids, pair = self.examples.signs, self.examples.ids, self.examples.pair
-        assert self.gradient is not None
-        last = self.outcomes[-1]
+        known = self.last.outcome.kkt_violation <= self.tolerance * self.rho
+        found = self.rho > (self.smallest_rho if known else self.negligible_rho)
+        rho, last = self.rho if found else self.largest_rho, self.last
         outcome = replace(
-            summed(last, self.outcomes),
-            reason=last.reason if self.settled else "stalled",
-            kkt_violation=last.kkt_violation / rho,
-            duality_gap=last.duality_gap / rho**2,
+            summed(last.outcome, self.outcomes),
+            reason=last.outcome.reason if self.settled else "stalled",
+            kkt_violation=last.outcome.kkt_violation / rho,
+            duality_gap=last.outcome.duality_gap / rho**2,
             # sum |a_n| is the same for all feasible points
-            objective=2.0 * self.total / rho + last.objective / rho**2,
+            objective=2.0 * self.total / rho + last.outcome.objective / rho**2,
         )
-        intercept = 0.5 * (self.prices[0] + self.prices[1]) / rho
-        solution = Solution(self.alpha / rho, signs + self.gradient / rho, intercept, outcome)
+        intercept = 0.5 * (last.intercept + last.second_intercept) / rho
+        signs, ids, pair = self.examples.signs, self.examples.ids, self.examples.pair
+        solution = Solution(last.alpha / rho, signs + last.gradient / rho, intercept, outcome)
         return PairSolution(pair, ids, solution, hard_margin_found=found)
 
 
@@ -261,8 +283,8 @@ def solve_nu_pairs(
     -------
     list of PairSolution
         Scaled to margin 1, certificates too: those of the C-classifier with C_n = v_n / rho. Where the hulls of two
-        classes, reduced to weights of at most v_n, meet, rho is 0; such a machine stays unscaled, and its
-        `hard_margin_found` is unset.
+        classes, reduced to weights of at most v_n, meet or nearly so, rho is 0; such a machine is divided by the
+        largest rho that weights and kernel admit, and its `hard_margin_found` is unset.
     """
     pairs = pairs_of_classes(labels, n_classes, weights)
     rows, options = share_class_rows(rows, labels, len(pairs), options)
@@ -319,7 +341,7 @@ def solve_nu_chain(
             part = kernel if whole else kernel.part(examples.ids)
         search = _search(examples, weights, nu, unit, stop.tolerance, last)
         (found,) = _settled([search], partial(_solve_on, part), remaining(stop, 0, deadline))
-        last = search.alpha
+        last = search.last.alpha * search.power
         if not kernel.keeps:
             part = None
         yield found
@@ -339,12 +361,14 @@ def _search(
     total = min(constant_sum(examples.signs, weights, nu))
     # No variable exceeds the sum; twice the sum is no bound then, and a tighter one for the gap.
     bounds = np.minimum(weights, 2.0 * total)
+    # The machine divided by rho is the same for weights of any unit: that of the sum keeps clear of tiny numbers.
+    power = 2.0 ** math.floor(math.log2(total))
+    bounds, total = bounds / power, total / power
     start = filled(examples.signs, bounds, total)
     if last is not None:
-        start = restored(last, examples.signs, bounds, total)
+        start = restored(last / power, examples.signs, bounds, total)
     largest_rho = max(total * unit, 1e200 * np.finfo(np.float64).tiny)
-    floor = largest_rho * max(SMALLEST_RHO, ROUNDING / tolerance)
-    return _Search(examples, bounds, total, start, SMALLEST_RHO * largest_rho, floor)
+    return _Search(examples, bounds, total, start, largest_rho, tolerance, power)
 
 
 def _settled(
@@ -359,15 +383,15 @@ def _settled(
         for search, solution in zip(some, solve([search.subproblem() for search in some], left), strict=True):
             search.take(solution)
 
-    # The gradient at the starting point says what scale to expect: a'Ka would be 2 rho total if no example had slack.
+    # The gradient at the starting point says what scale to expect.
     advance(searches, np.inf)
     for search in searches:
-        search.settle_early(stop.tolerance)
+        search.settle_early()
     for _ in range(MOST_STAGES):
         unsettled = [search for search in searches if not search.settled]
         if not unsettled:
             break
         advance(unsettled, stop.tolerance)
         for search in unsettled:
-            search.settle(stop.tolerance)
+            search.settle()
     return [search.machine() for search in searches]

@@ -40,7 +40,8 @@ from widemargin.machines.dual import (
     solve,
     solve_all,
 )
-from widemargin.machines.nu_classifier import restored
+from widemargin.machines.nu_classifier import ROUNDING, restored
+from widemargin.machines.nu_property import with_borders
 
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -84,15 +85,17 @@ def nu_tube(targets: Vector, nu: float, bounds: Vector) -> DualProblem:
     --------
     >>> problem = nu_tube(np.array([3.0, 5.0]), 0.5, np.array([1.0, 2.0]))
     >>> problem.linear.tolist(), problem.lower.tolist(), problem.upper.tolist()
-    ([3.0, 5.0, 3.0, 5.0], [0.0, 0.0, -1.0, -2.0], [1.0, 2.0, 0.0, 0.0])
+    ([3.0, 5.0, 3.0, 5.0], [0.0, 0.0, -1.0, -1.5], [1.0, 1.5, 0.0, 0.0])
     >>> problem.total, problem.group.tolist()
     ((0.75, -0.75), [0, 0, 1, 1])
     """
     total, nothing = 0.5 * nu * float(bounds.sum()), np.zeros(len(targets))
+    # No variable exceeds the sum: twice the sum is no bound, and keeps the digits of small variables.
+    limits = np.minimum(bounds, 2.0 * total)
     return DualProblem(
         np.tile(targets, 2),
-        np.concatenate([nothing, -bounds]),
-        np.concatenate([bounds, nothing]),
+        np.concatenate([nothing, -limits]),
+        np.concatenate([limits, nothing]),
         total=(total, -total),
         group=np.repeat(np.array([0, 1], dtype=np.uint8), len(targets)),
     )
@@ -185,10 +188,11 @@ def solve_nu_tube(
     both_sides = np.concatenate([used, used + len(targets)])
     problem, mirrored = nu_tube(y, nu, prices), derived_rows(rows, base=np.tile(used, 2))
     if start is None:
-        begin, gradient = _balanced(problem, prices), problem.linear
+        begin, gradient = _balanced(problem, problem.upper[: len(y)]), problem.linear
     else:
         begin, gradient = start[both_sides], None
     solution = solve(problem, mirrored, stop=stop, options=options, start=begin, start_gradient=gradient)
+    solution = with_borders(problem, solution, _rounding(problem, rows.diagonal()[used]))
     variables = np.zeros(2 * len(targets))
     variables[both_sides] = solution.alpha
     coefficients = variables[: len(targets)] + variables[len(targets) :]
@@ -201,6 +205,11 @@ def nu_function(solution: Solution) -> tuple[float, float]:
     # Within the tolerance the two prices may come in the wrong order; the tube then has no width.
     epsilon = max(0.0, 0.5 * (solution.intercept - solution.second_intercept))
     return 0.5 * (solution.intercept + solution.second_intercept), epsilon
+
+
+def _rounding(problem: DualProblem, diagonal: Vector) -> float:
+    """Return what rounding may add to a residual: so much wider tubes have the examples on their edges inside."""
+    return ROUNDING * (float(np.abs(problem.linear).max()) + problem.total[0] * float(np.abs(diagonal).max()))
 
 
 def _nu_gap(nu: float, prices: Vector, coefficients: Vector, residuals: Vector, solution: Solution) -> float:
@@ -247,8 +256,9 @@ def solve_nu_tube_chain(
     group = np.repeat(np.array([0, 1], dtype=np.uint8), [n, len(used)])
     links = []
     for prices, nu in zip(bounds, fractions, strict=True):
-        lower, upper = np.where(group == 0, 0.0, -prices[ids]), np.where(group == 0, prices[ids], 0.0)
         total = 0.5 * nu * float(prices.sum())
+        limits = np.minimum(prices[ids], 2.0 * total)
+        lower, upper = np.where(group == 0, 0.0, -limits), np.where(group == 0, limits, 0.0)
         links.append(Link(DualProblem(targets[ids], lower, upper, (total, -total), group)))
 
     def start(link: Link, last: LinkSolution | None) -> Vector:
@@ -259,13 +269,14 @@ def solve_nu_tube_chain(
             return begin
         return _following(link.problem, last.solution, both)
 
-    found = kernel.part(ids).walk(links, start, stop)
-    for one, prices, nu in zip(found, bounds, fractions, strict=False):
-        coefficients, gradient = one.solution.alpha[:n].copy(), one.solution.gradient[:n]
-        coefficients[used] += one.solution.alpha[n:]
-        gap = _nu_gap(nu, prices[used], coefficients[used], gradient[used], one.solution)
-        outcome = replace(one.solution.outcome, duality_gap=gap)
-        yield replace(one, solution=replace(one.solution, alpha=coefficients, gradient=gradient, outcome=outcome))
+    found, diagonal = kernel.part(ids).walk(links, start, stop), kernel.diagonal()[used]
+    for one, link, prices, nu in zip(found, links, bounds, fractions, strict=False):
+        solution = with_borders(link.problem, one.solution, _rounding(link.problem, diagonal))
+        coefficients, gradient = solution.alpha[:n].copy(), solution.gradient[:n]
+        coefficients[used] += solution.alpha[n:]
+        gap = _nu_gap(nu, prices[used], coefficients[used], gradient[used], solution)
+        outcome = replace(solution.outcome, duality_gap=gap)
+        yield replace(one, solution=replace(solution, alpha=coefficients, gradient=gradient, outcome=outcome))
 
 
 def rescaled_start(variables: Vector, old: Vector, new: Vector) -> Vector:

@@ -85,7 +85,8 @@ class BallSplit(NoveltySplit):
         # The mean of |phi - c|^2 over the centre's own coefficients is that of k(x, x) less |c|^2.
         norm = float(alpha @ (diagonal - distances))
         ball = Ball(alpha[own.ids], norm, squared_radius, distances[own.ids], solution.outcome)
-        found._keep_ball(X, kernel, own, ball, squared_radius, diagonal)
+        # Distances of the chain come from another kernel than predictions: one in float32.
+        found._keep_ball(X, kernel, own, ball, squared_radius, diagonal, measured=True)
         return found
 
 

@@ -18,7 +18,8 @@ from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector
 from widemargin.machines.max_min_over import CountedSolution, count_chain
-from widemargin.machines.one_class import solve_sums
+from widemargin.machines.nu_property import with_borders
+from widemargin.machines.one_class import nu_scale, solve_sums, times
 
 
 class OneClassSplit(NoveltySplit):
@@ -60,12 +61,19 @@ class OneClassSplit(NoveltySplit):
         if machines[0].slack == "squared":
             yield from self._squared_chain(machines, kernel, weights, start, stop)
             return
-        nothing = np.zeros(len(weights))
-        problems = [DualProblem(nothing, nothing, weights, (self._unit(one, weights), 0.0)) for one in machines]
-        found = solve_sums(kernel, problems, start, stop)
-        largest = float(np.abs(kernel.diagonal()[weights > 0]).max())
-        for problem, one in zip(problems, found, strict=False):
-            yield _with(one, intercept=one.solution.intercept + BORDER * problem.total[0] * largest)
+        nothing, diagonal = np.zeros(len(weights)), kernel.diagonal()
+        totals = [self._unit(one, weights) for one in machines]
+        scales = [nu_scale(weights, total / float(weights.sum()), diagonal) for total in totals]
+        problems = []
+        for total, scale in zip(totals, scales, strict=True):
+            # No variable exceeds the sum: twice the sum is no bound.
+            upper = np.minimum(weights / scale, 2.0 * total / scale)
+            problems.append(DualProblem(nothing, nothing, upper, (total / scale, 0.0)))
+        begin = None if start is None else start / scales[0]
+        largest = float(np.abs(diagonal[weights > 0]).max())
+        for problem, scale, one in zip(problems, scales, solve_sums(kernel, problems, begin, stop), strict=False):
+            solution = with_borders(problem, one.solution, BORDER * problem.total[0] * largest)
+            yield replace(one, solution=times(solution, scale))
 
     def _squared_chain(
         self,
@@ -106,14 +114,19 @@ class OneClassSplit(NoveltySplit):
         """Return a one-class machine with scikit-learn's attributes."""
         (solution,) = solutions
         found = clone(machine)
+        X = found._check_examples(X)
         found._keep_function(
-            found._check_examples(X),
+            X,
             kernel,
             coefficients=solution.alpha[self.rows],
             intercept=solution.intercept,
             outcome=solution.outcome,
         )
         found.offset_ = -solution.intercept
+        if machine.slack == "hinge" and machine.target_rejection is None:
+            # Scores of the chain come from another kernel than predictions: one in float32.
+            own, scores = self.weights[self.rows], -solution.gradient[self.rows]
+            found._accept_border(X, own, kernel.rows_of(X).diagonal(), scores, measured=True)
         return found
 
 

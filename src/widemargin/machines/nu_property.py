@@ -1,0 +1,91 @@
+r"""What nu promises: no more than its share of the training weight lies outside [Schoelkopf2001, proposition 3].
+
+In all machines with a nu, variables with sizes s_n in [0, u_n] sum to a constant T that nu decides, and the price b of
+that sum is the border: example n is outside (rejected; inside the margin; beyond the tube) where its slope G_n, the
+gradient in the direction in which s_n grows, exceeds b. At an optimum such variables are at their bounds u_n, whence
+the weight outside is at most T.
+
+A solution to within a tolerance has free variables on both sides of their mean. Therefore the border is no mean here,
+but the largest slope among the variables that are not at their bounds: only variables at their bounds are outside, and
+what nu promises holds exactly, whatever the tolerance. The border moves by no more than the violation. Examples *on*
+the border are inside. Where all variables are at one bound or the other, and a whole interval of prices is optimal, the
+border is its middle.
+
+A solve that was cut short has violations of any size, and that border would lie anywhere. It then is the best one for
+the function as it is, the smallest of the slopes that leaves no more than the weight T outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from widemargin.machines.dual import DualProblem, Solution, Vector
+from widemargin.machines.one_class import rejecting_threshold
+
+#: Variables this close to a bound, as a share of it, are there but for rounding: a sum such as 0.8 n is not exact.
+AT_BOUND = 1e-12
+
+
+def border(slopes: Vector, sizes: Vector, bounds: Vector, total: float, *, converged: bool = True) -> float:
+    """Return the price of a sum beyond which no more than the weight `total` lies.
+
+    Parameters
+    ----------
+    slopes : ndarray of shape (n,)
+        Gradient in the direction in which a variable grows; n is at least 1.
+    sizes, bounds : ndarray of shape (n,)
+        Variables, from 0 to their bounds, which are above 0.
+    total : float
+        What the sizes sum to.
+    converged : bool
+        Whether violations are within the tolerance.
+
+    Examples
+    --------
+    >>> slopes, sizes, bounds = np.array([3.0, 2.01, 1.99, 1.0]), np.array([1.0, 0.25, 0.25, 0.0]), np.ones(4)
+    >>> border(slopes, sizes, bounds, 1.5)
+    2.01
+    >>> border(slopes, np.array([1.0, 0.0, 0.0, 0.0]), bounds, 1.0)
+    2.505
+    """
+    highest = float(np.max(slopes, where=sizes < (1.0 - AT_BOUND) * bounds, initial=-np.inf))
+    lowest = float(np.min(slopes, where=sizes > AT_BOUND * bounds, initial=np.inf))
+    if highest < lowest:
+        return lowest if np.isinf(highest) else highest if np.isinf(lowest) else 0.5 * (highest + lowest)
+    if converged:
+        return highest
+    return -rejecting_threshold(-slopes, bounds, total / float(bounds.sum()))
+
+
+def with_borders(problem: DualProblem, solution: Solution, rounding: float = 0.0) -> Solution:
+    """Replace the prices of the sums by borders that keep what nu promises; the gap is that of these prices.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        Without kinks; variables of the first group (all, if there are none) are at least 0, those of the second at most
+        0. Variables whose box is [0, 0] are held out.
+    solution : Solution
+    rounding : float
+        Borders lie so much further out, for examples on them to be inside wherever their values are computed.
+    """
+    groups = np.zeros(len(problem.linear), dtype=np.uint8) if problem.group is None else problem.group
+    bounds, prices = np.maximum(problem.upper, -problem.lower), [0.0, 0.0]
+    for group in range(1 if problem.group is None else 2):
+        mine, sign = (groups == group) & (bounds > 0), 1.0 - 2.0 * group
+        if mine.any():
+            slopes, sizes = sign * solution.gradient[mine], sign * solution.alpha[mine]
+            converged = solution.outcome.reason == "converged"
+            outer = border(slopes, sizes, bounds[mine], abs(problem.total[group]), converged=converged)
+            prices[group] = sign * (outer + rounding)
+    tilt = solution.gradient - np.asarray(prices)[groups]
+    # [Glasmachers2008, eq. 4.1] as a minimum over the prices: sum_n max { t_n z : L_n <= z <= U_n } - t'a
+    gap = float(np.sum(np.maximum(tilt * problem.lower, tilt * problem.upper) - tilt * solution.alpha))
+    return replace(
+        solution,
+        intercept=prices[0],
+        second_intercept=prices[1],
+        outcome=replace(solution.outcome, duality_gap=max(0.0, gap)),
+    )
