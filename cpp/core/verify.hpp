@@ -82,7 +82,8 @@ class Verifier {
         const simd::Lead& lead = leads[state.group_of(p)];
         const auto decides_at = [&](double gradient, bool up, bool down) { return (up && gradient > lead.up - margin) || (down && gradient < lead.down + margin); };
         const bool up = state.room_up[p] > 0, down = state.room_down[p] > 0;
-        const bool decides = std::isinf(margin) || decides_at(state.gradient[p], up, down) ||
+        // Free variables decide the intercept too; and all of them tell the precision better than the one or two at the ends.
+        const bool decides = std::isinf(margin) || (up && down) || decides_at(state.gradient[p], up, down) ||
                              (state.at_kink(p) && decides_at(state.gradient_beyond(p), !up, !down));
         if (!decides || exact[p] != 0) continue;
         exact[p] = 1;

@@ -299,7 +299,7 @@ class SVDD(NoveltyMachine):
         *,
         measured: bool = False,
     ) -> None:
-        """Set the fitted attributes; `measured` if the ball's distances have fewer digits than those predicted."""
+        """Set the fitted attributes; `measured` if the ball's distances are not from the kernel of predictions."""
         coefficients = np.zeros(len(diagonal))
         coefficients[machine.ids] = ball.center
         norm = ball.squared_norm
@@ -322,7 +322,7 @@ class SVDD(NoveltyMachine):
                 # Coordinates of rows far from the origin have few digits left for their distances.
                 reach = math.sqrt(float(kernel.rows_of(X).diagonal()[machine.ids].max()))
                 lower = max(lower, DIGITS * reach * (reach if sp.issparse(X) else self.radius_ + DIGITS * reach))
-            if measured or self._predicts_in_single:
+            if measured or kernel.is_linear or self._predicts_in_single:
                 lower = max(lower, self._rounding(X, machine, ball, diagonal))
             self.offset_ -= lower
         self.intercept_ = np.array([-0.5 * (self.offset_ + norm)])
