@@ -271,8 +271,11 @@ def solve_nu_tube_chain(
 
     found, diagonal = kernel.part(ids).walk(links, start, stop), kernel.diagonal()[used]
     for one, link, prices, nu in zip(found, links, bounds, fractions, strict=False):
-        solution = with_borders(link.problem, one.solution, _rounding(link.problem, diagonal))
-        coefficients, gradient = solution.alpha[:n].copy(), solution.gradient[:n]
+        # Both variables of an example have one gradient, but for rounding: that which values are read from.
+        gradient = one.solution.gradient[:n]
+        both = replace(one.solution, gradient=gradient[ids])
+        solution = with_borders(link.problem, both, _rounding(link.problem, diagonal))
+        coefficients = solution.alpha[:n].copy()
         coefficients[used] += solution.alpha[n:]
         gap = _nu_gap(nu, prices[used], coefficients[used], gradient[used], solution)
         outcome = replace(solution.outcome, duality_gap=gap)
