@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import logging
+import re
 import threading
 import time
 import warnings
@@ -19,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin import SVC, ModelSearch, UnfinishedSearchWarning, kernels
 from widemargin.kernels import jaakkola_gamma
 from widemargin.objectives import BoundObjective, Evaluated, Objective, Task
-from widemargin.search.strategies import NoisyRprop, Rprop
+from widemargin.search.strategies import CMAES, NoisyRprop, RandomSearch, Rprop
 
 #: Seconds within which a search has to end once it is told to, on a busy machine.
 PROMPTLY = 0.5
@@ -182,6 +183,29 @@ def test_a_planned_end_is_no_reason_to_warn() -> None:
         search(Remembering(), max_evaluations=3, strategy=Downhill(at_once=4)).fit(X, y)
     pairs = search(Remembering(), max_evaluations=7, strategy=Downhill(at_once=2), random_state=0).fit(X, y)
     assert pairs.n_evaluations_ == 6
+    assert pairs.ended_ == "max_evaluations=7 leaves no room for the next 2 evaluations, after 6"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "objective"),
+    [
+        (CMAES(), "likelihood"),
+        (CMAES(), "polarization"),
+        (NoisyRprop(), "likelihood"),
+        (RandomSearch(), "polarization"),
+    ],
+)
+@pytest.mark.parametrize("allowed", [17, 40])
+def test_the_end_names_the_evaluations_that_were_spent(strategy: Any, objective: str, allowed: int) -> None:
+    X, y = two_classes()
+    found = ModelSearch(
+        SVC(), objective=objective, strategy=strategy, max_evaluations=allowed, random_state=0, refit=False
+    ).fit(X, y)
+    spent, *more = (int(number) for number in re.findall(r"\d+", found.ended_))
+    assert found.ended_.endswith("evaluations allowed are spent" if not more else f"the next step takes {more[-1]}")
+    # The point that is chosen is evaluated after the end if it never was before.
+    assert found.n_evaluations_ - spent in (0, 1)
+    assert spent == allowed if not more else (more[0] == allowed and spent < allowed < spent + more[1])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -73,6 +73,11 @@ class StrategySearch:
             while asks := self.strategy.ask():
                 if self.max_evaluations is not None and self.n_told + len(asks) > self.max_evaluations:
                     self.ended, self.cut_short = f"max_evaluations={self.max_evaluations} reached", False
+                    if self.n_told < self.max_evaluations:
+                        self.ended = (
+                            f"max_evaluations={self.max_evaluations} leaves no room for the next {len(asks)} "
+                            f"evaluations, after {self.n_told}"
+                        )
                     return
                 found = self._evaluated([self._own(ask) for ask in asks], shown)
                 self.strategy.tell([self._as_told(one) for one in found])

@@ -52,7 +52,7 @@ def test_a_run_ends_before_it_exceeds_its_budget():
         run.tell([Told(1.0), Told(1.0)])
     assert run.reason is None
     assert not run.ask()
-    assert run.reason == "the 5 evaluations allowed are spent"
+    assert run.reason == "4 of the 5 evaluations allowed are spent, and the next step takes 2"
 
 
 def test_a_reason_of_its_own_comes_first():

@@ -204,7 +204,7 @@ class CountedRun(StrategyRun):
         if self._standing is None:
             proposed = self.propose()
             if self._reason is None and self.evaluations + len(proposed) > self.budget:
-                self.end(spent(self.budget))
+                self.end(spent(self.evaluations, self.budget, len(proposed)))
             if self._standing is None:
                 self._standing = proposed
         return self._standing
@@ -225,7 +225,7 @@ class CountedRun(StrategyRun):
             self.end("an answer could not be used")
             raise
         if self._reason is None and self.evaluations >= self.budget:
-            self.end(spent(self.budget))
+            self.end(spent(self.evaluations, self.budget))
 
     @property
     def best(self) -> Vector:
@@ -275,12 +275,16 @@ def require(strategy: Strategy, parameter: str, holds: bool, accepted: str) -> N
         raise ValueError(f"{parameter}={getattr(strategy, parameter)!r} of {strategy.name!r} must be {accepted}.")
 
 
-def spent(budget: int) -> str:
-    """Say that a budget is used up.
+def spent(evaluations: int, budget: int, wanted: int = 1) -> str:
+    """Say that a budget is used up, or that what is left of it does not suffice for the evaluations wanted next.
 
     Examples
     --------
-    >>> spent(1200)
+    >>> spent(1200, 1200)
     'the 1,200 evaluations allowed are spent'
+    >>> spent(28, 40, 14)
+    '28 of the 40 evaluations allowed are spent, and the next step takes 14'
     """
-    return f"the {budget:,} evaluations allowed are spent"
+    if evaluations >= budget:
+        return f"the {budget:,} evaluations allowed are spent"
+    return f"{evaluations:,} of the {budget:,} evaluations allowed are spent, and the next step takes {wanted:,}"
