@@ -106,7 +106,19 @@ def _unsorted(X: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((X[:, ::-1].ravel(), np.tile(np.arange(d)[::-1], n), np.arange(0, n * d + 1, d)))
 
 
-SPARSE |= {"stored-zeros": _stored_zeros, "repeated-entries": _repeated_entries, "unsorted": _unsorted}
+def _repeated_in_rows(X: np.ndarray) -> sparse.csr_array:
+    """Every entry in two parts, which other formats would sum on the way to rows; those of zeros cancel."""
+    n, d = X.shape
+    parts = np.concatenate((X - 1.0, np.ones(X.shape)), axis=1)
+    return sparse.csr_array((parts.ravel(), np.tile(np.arange(d), 2 * n), np.arange(0, 2 * n * d + 1, 2 * d)))
+
+
+SPARSE |= {
+    "stored-zeros": _stored_zeros,
+    "repeated-entries": _repeated_entries,
+    "repeated-in-rows": _repeated_in_rows,
+    "unsorted": _unsorted,
+}
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
@@ -125,6 +137,16 @@ def test_the_container_does_not_matter(kind: str, kernel: str) -> None:
     assert sparse.issparse(model.support_vectors_) == sparse.issparse(given)
     vectors = model.support_vectors_.toarray() if sparse.issparse(given) else model.support_vectors_
     assert np.array_equal(vectors, X[model.support_])
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_the_width_by_default_does_not_depend_on_how_entries_are_stored(kind: str) -> None:
+    X, y = _numbers()
+    given = SPARSE[kind](X)
+    model = SVC().fit(given, y)
+    assert model.kernel_.gamma == pytest.approx(SVC().fit(X, y).kernel_.gamma, rel=1e-6)
+    assert sparse.issparse(model.support_vectors_)
+    assert model.support_vectors_.has_canonical_format
 
 
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array, sparse.coo_array])

@@ -242,6 +242,28 @@ def test_keys_of_rows_do_not_depend_on_their_container() -> None:
     assert row_keys(X[:1, ::-1])[0] != keys[0]
 
 
+def test_keys_of_sparse_rows_do_not_depend_on_how_entries_are_stored() -> None:
+    X = np.random.default_rng(0).integers(-2, 3, size=(300, 40))
+    n, d = X.shape
+    keys = row_keys(X)
+    columns, begins = np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)
+    parts = np.concatenate((X - 3, np.full(X.shape, 3)), axis=1)
+    ways = {
+        "explicit zeros": sp.csr_array((X.ravel(), columns, begins), shape=X.shape),
+        "negative zeros": sp.csr_array((np.where(X == 0, -0.0, X).ravel(), columns, begins), shape=X.shape),
+        "unsorted": sp.csr_array((X[:, ::-1].ravel(), np.tile(np.arange(d)[::-1], n), begins), shape=X.shape),
+        "twice": sp.csr_array((parts.ravel(), np.tile(np.arange(d), 2 * n), 2 * begins), shape=X.shape),
+        "twice, in floats": sp.csr_array((parts.ravel() / 1.0, np.tile(np.arange(d), 2 * n), 2 * begins)),
+        "columns": sp.csc_array(X),
+        "float32": sp.csr_array(X.astype(np.float32)),
+        "int8": sp.csr_array(X.astype(np.int8)),
+    }
+    for name, rows in ways.items():
+        before = rows.copy()
+        np.testing.assert_array_equal(row_keys(rows), keys, err_msg=name)
+        assert np.array_equal(rows.data, before.data), f"{name}: the rows given were changed"
+
+
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.csr_array])
 def test_sparse_rows(container: Any) -> None:
     X, y = noisy(200)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.kernels.rows import canonical
 from widemargin.machines.classifier import OTHERS, Pair
 from widemargin.machines.dual import Vector
 
@@ -108,7 +109,7 @@ def row_keys(X: Any) -> Keys:
     (True, False, True)
     """
     if sp.issparse(X):
-        entries = X.tocsr()
+        entries = canonical(X)
         mixed = _mixed(entries.data, entries.indices)
         sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
         return np.asarray(sums[entries.indptr[1:]] - sums[entries.indptr[:-1]])

@@ -20,7 +20,7 @@ from widemargin import _core
 from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.estimators.validation import require_finite
 from widemargin.kernels import Kernel, KernelParameters, Linear, as_kernel, examples
-from widemargin.kernels.rows import KernelCallable, call_kernel, count, take
+from widemargin.kernels.rows import KernelCallable, call_kernel, canonical, count, take
 
 Matrix = NDArray[np.float64]
 
@@ -195,6 +195,7 @@ class KernelPrediction(ABC):
         numbers = check_array(
             X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", ensure_all_finite=False, estimator=self
         )
+        numbers = canonical(numbers) if sp.issparse(numbers) else numbers
         require_finite(numbers, getattr(self, "feature_names_in_", None))
         validate_data(self, X, reset=False, skip_check_array=True)
         return numbers

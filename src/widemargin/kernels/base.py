@@ -23,7 +23,7 @@ from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from widemargin.kernels.checks import broadcast_bounds, require_positive
 from widemargin.kernels.matrix import kernel_matrix
-from widemargin.kernels.rows import FixedKernel, KernelParameters, LinearMap, multiplied
+from widemargin.kernels.rows import FixedKernel, KernelParameters, LinearMap, canonical, multiplied
 from widemargin.kernels.written import same, value_written, written
 
 Vector = NDArray[np.float64]
@@ -388,5 +388,5 @@ def as_examples(X: Any) -> Any:
     dtype('float64')
     """
     if sp.issparse(X):
-        return X.tocsr().astype(np.float64)
+        return canonical(X.tocsr().astype(np.float64))
     return np.ascontiguousarray(np.atleast_2d(X), dtype=np.float64)

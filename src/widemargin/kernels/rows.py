@@ -138,13 +138,27 @@ class KernelParameters:
         return row_source(self.mapped(X), kernel=self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
 
 
+def canonical(X: Any) -> Any:
+    """Return sparse examples as CSR whose rows hold every feature once, in order: entries given twice are summed.
+
+    Only what is not so already is copied.
+
+    Examples
+    --------
+    >>> canonical(sp.csr_array(([1.0, 2.0, 3.0], [1, 0, 1], [0, 3]), shape=(1, 2))).data.tolist()
+    [2.0, 4.0]
+    """
+    rows = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
 def examples(X: Any) -> _core.Examples:
     """Hand a matrix to the core without copying it: C-ordered float32/float64, or CSR with any index type."""
     if sp.issparse(X):
-        X = X.tocsr()
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = canonical(X)
         values = np.ascontiguousarray(X.data, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
         index_type = np.int64 if X.indices.dtype == np.int64 or X.indptr.dtype == np.int64 else np.int32
         indices, begins = (np.ascontiguousarray(a, dtype=index_type) for a in (X.indices, X.indptr))

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.kernels.rows import canonical
+
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
@@ -74,11 +76,11 @@ def sparse_variance(X: Any, weights: Vector) -> float:
     """
     if X.nnz == 0:
         return 0.0
-    entries, weights = X.tocsr(), _moderate(weights)
+    entries, weights = canonical(X), _moderate(weights)
     share = np.repeat(weights, np.diff(entries.indptr))
     values = entries.data.astype(np.float64)
     total = float(weights.sum()) * X.shape[1]
-    unstored = max(0.0, total - float(share.sum())) if X.nnz < X.shape[0] * X.shape[1] else 0.0
+    unstored = max(0.0, total - float(share.sum())) if entries.nnz < X.shape[0] * X.shape[1] else 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         shift = float(values[0])
         mean = shift + (float(share @ (values - shift)) - unstored * shift) / total
@@ -128,7 +130,7 @@ def column_variances(X: Any, weights: Vector | None = None) -> Vector:
     share = np.ones(X.shape[0]) if weights is None else _moderate(weights)
     if not sp.issparse(X):
         return column_moments(np.asarray(X), share)[1]
-    entries, d = sp.csc_array(X), X.shape[1]
+    entries, d = sp.csc_array(canonical(X)), X.shape[1]
     stored = np.diff(entries.indptr)
     columns, own, values = np.repeat(np.arange(d), stored), share[entries.indices] / share.sum(), entries.data
     unstored = np.where(stored < X.shape[0], np.maximum(1.0 - np.bincount(columns, own, d), 0.0), 0.0)
