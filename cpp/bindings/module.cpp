@@ -267,6 +267,8 @@ NB_MODULE(_core, m) {
   using namespace widemargin;
   using namespace widemargin::bindings;
 
+  simd::ops_name();  // an environment that asks for what is not there is refused now, as an ImportError
+
   nb::class_<HeldExamples>(m, "Examples").def_prop_ro("size", [](const HeldExamples& e) { return e.examples->size(); });
   m.def("dense_examples", &dense_examples<float>, "X"_a);
   m.def("dense_examples", &dense_examples<double>, "X"_a);

@@ -1,5 +1,9 @@
 """The vector implementations against the scalar baseline, seen from Python (cpp/tests compares them loop by loop)."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -56,3 +60,32 @@ def test_solutions_equal_the_baseline(implementation, selection):
 
 def test_an_unknown_implementation_is_refused():
     assert not _core.use_simd("sse9")
+
+
+def imported_with(value):
+    return subprocess.run(
+        [sys.executable, "-c", "import widemargin._core as core; print(core.simd_name())"],
+        env=os.environ | {"WIDEMARGIN_SIMD": value},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_unknown_implementation_in_the_environment_is_refused_at_import():
+    run = imported_with("bogus")
+    chosen = _core.simd_name()
+    here = [name for name in IMPLEMENTATIONS if _core.use_simd(name)]
+    _core.use_simd(chosen)
+    assert run.returncode != 0
+    assert run.stderr.strip().splitlines()[-1] == (
+        "ImportError: the environment variable WIDEMARGIN_SIMD is 'bogus', which names no vector instructions of this "
+        f"processor; it must be one of {', '.join(here)}, or unset."
+    )
+
+
+@pytest.mark.parametrize("value", ["baseline", ""])
+def test_the_environment_chooses_the_implementation(value):
+    run = imported_with(value)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "baseline" if value else run.stdout.strip() in IMPLEMENTATIONS

@@ -1,7 +1,9 @@
-// Chooses the widest implementation this processor runs.
+// Chooses the widest implementation this processor runs, or the one that the environment names.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
 #include "core/simd/ops.hpp"
 
@@ -44,9 +46,20 @@ const Implementation* find(const char* name) {
   return nullptr;
 }
 
+[[noreturn]] void refuse(const std::string& wanted) {
+  std::string accepted;
+  for (const Implementation& candidate : implementations)
+    if (candidate.runs_here()) accepted += (accepted.empty() ? "" : ", ") + std::string(candidate.name);
+  throw std::invalid_argument("the environment variable WIDEMARGIN_SIMD is '" + wanted + "', which names no vector instructions of this processor; " +
+                              "it must be one of " + accepted + ", or unset.");
+}
+
 const Implementation* choose() {
-  if (const char* wanted = std::getenv("WIDEMARGIN_SIMD"))
+  const char* wanted = std::getenv("WIDEMARGIN_SIMD");
+  if (wanted != nullptr && *wanted != '\0') {
     if (const Implementation* named = find(wanted)) return named;
+    refuse(wanted);
+  }
   const Implementation* widest = nullptr;
   for (const Implementation& candidate : implementations)
     if (candidate.runs_here()) widest = &candidate;

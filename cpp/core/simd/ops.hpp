@@ -112,7 +112,7 @@ template <>
 const Ops<double>& ops<double>();
 template <>
 const Ops<Fraction>& ops<Fraction>();
-const char* ops_name();
+const char* ops_name();       // throws, as all of these do at first, if WIDEMARGIN_SIMD names none that this processor runs
 bool counts_bits_fast();      // the implementation in use has an instruction for it
 bool use_ops(const char* name);  // false if this processor cannot run it or the name is unknown
 
