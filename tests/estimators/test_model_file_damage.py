@@ -201,6 +201,9 @@ def test_documents_that_say_nonsense(
         ("1/support.npy", None, "member 1/support.npy is missing."),
         ("1/support.npy", b"", "array 1/support has no header in version 1.0 of the .npy format."),
         ("1/support.npy", b"\x93NUMPY\x01\x00\xff\xff{", "array 1/support has no header"),
+        ("1/support.npy", npy(np.zeros(3)).replace(b"(3,)", b"((3,"), "array 1/support has no header"),
+        ("1/support.npy", npy(np.zeros(3)).replace(b"(3,)", b"[3,)"), "array 1/support has no header"),
+        ("1/support.npy", npy(np.zeros(3)).replace(b"'<f8'", b"'<f8\\'"), "array 1/support has no header"),
         ("1/intercept.npy", npy(np.zeros(4)), "array 1/intercept is of shape (4,), expected (3,)."),
         ("1/intercept.npy", npy(np.zeros((3, 1))), "array 1/intercept is of shape (3, 1), expected (3,)."),
         ("1/intercept.npy", npy(np.zeros(3, dtype="<f4")), "array 1/intercept is of type '<f4', expected <f8."),
@@ -314,6 +317,42 @@ def test_flipped_bytes_change_nothing_or_are_refused(intact: bytes, data: st.Dat
         require_sentence(result, path)
     else:
         np.testing.assert_array_equal(result, outcome(path, intact))
+
+
+def test_any_header_of_an_array_is_read_or_refused(intact: bytes, tmp_path: Path) -> None:
+    path, random = tmp_path / "model.wm", np.random.default_rng(0)
+    members = opened(intact)
+    arrays = [name for name in members if name.endswith(".npy")]
+    signs = list(b"()[]{}'\"\\,:#0123456789<>|fiOUVcM \n\t\0\xff")
+    refused = 0
+    for _ in range(400):
+        name = str(random.choice(arrays))
+        content = bytearray(members[name])
+        for place in random.integers(0, content.index(b"\n") + 1, size=random.integers(1, 4)):
+            content[place] = random.choice(signs)
+        result = outcome(path, archive_of({**members, name: bytes(content)}))
+        if isinstance(result, str):
+            require_sentence(result, path)
+            refused += 1
+        elif result is not None:
+            np.testing.assert_array_equal(result, outcome(path, intact))
+    assert refused > 200
+
+
+@pytest.mark.parametrize("depth", [50, 700])
+def test_lists_within_lists(intact: bytes, depth: int, tmp_path: Path) -> None:
+    members, path = opened(intact), tmp_path / "model.wm"
+    document = json.loads(members["model.json"])
+    document["selection"] = None
+    members["model.json"] = (
+        json.dumps(document).replace('"selection": null', f'"selection": {"[" * depth}{"]" * depth}').encode()
+    )
+    result = outcome(path, archive_of(members))
+    if depth == 50:
+        np.testing.assert_array_equal(result, outcome(path, intact))
+    else:
+        require_sentence(result, path)
+        assert "within each other" in result
 
 
 JSON = st.recursive(

@@ -81,8 +81,19 @@ def from_json(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value).replace("\n", " ")
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(repr(value), 60)
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """Return a text on one line and no longer than this.
+
+    Examples
+    --------
+    >>> shortened("a line\\nand another one", 14)
+    'a line and ...'
+    """
+    line = text.replace("\n", " ")
+    return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
 class Fields:
@@ -236,7 +247,7 @@ class ModelArchive:
                 if np.lib.format.read_magic(stream) != (1, 0):
                     raise ValueError
                 found, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
-        except (ValueError, TypeError, SyntaxError, UserWarning, RecursionError, MemoryError):
+        except Exception:  # NumPy parses the header as Python text, which fails in as many ways as a tokenizer can
             raise ModelFileError(f"array {name} has no header in version 1.0 of the .npy format.") from None
         if dtype.str not in dtypes:
             raise ModelFileError(f"array {name} is of type {_shown(dtype.str)}, expected {' or '.join(dtypes)}.")
@@ -274,6 +285,8 @@ def read_archive(file: IO[bytes], complaint: str) -> Iterator[ModelArchive]:
             yield ModelArchive(archive, size)
     except ModelFileError as problem:
         raise ModelFileError(f"{complaint}: {problem}") from None
+    except RecursionError:
+        raise ModelFileError(f"{complaint}: {DOCUMENT} holds too many lists or mappings within each other.") from None
     except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, UnicodeError, struct.error) as problem:
-        detail = str(problem).rstrip(".") or "it ends too early"
+        detail = shortened(str(problem)).rstrip(".") or "it ends too early"
         raise ModelFileError(f"{complaint}: it is damaged, or no model file ({detail}).") from None

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as theirs
 
 from widemargin import kernels as ours
-from widemargin.estimators.model_archive import Fields, ModelFileError, from_json, to_json
+from widemargin.estimators.model_archive import Fields, ModelFileError, from_json, shortened, to_json
 from widemargin.kernels import Kernel, KernelParameters, as_kernel, is_kernel_object
 
 #: Kernels that a file may hold, by the names they have there.
@@ -89,18 +89,19 @@ def restore_parameters(machine: Any, kernel: Fields, n_features: int) -> KernelP
         own: Kernel = as_kernel(fitted)
         if type(own) is not type(as_kernel(machine.kernel)):
             raise ValueError("it is of another type than the kernel of the machine")
+        repr(machine.kernel)  # nothing else looks at its numbers before a fit
         with np.errstate(all="ignore"):
             value = np.asarray(own(np.zeros((1, n_features))))
         if value.shape != (1, 1) or not np.isfinite(value).all():
             raise ValueError(f"a row of zeros gives {value!r}")
         return own.resolved()
     except Exception as problem:  # numbers of a file can be wrong in ways that no kernel foresees
-        detail = str(problem).rstrip(".")
+        detail = shortened(str(problem)).rstrip(".")
         raise ModelFileError(f"the kernel cannot be used with {n_features} features ({detail}).") from None
 
 
 def _array(values: tuple[Any, ...], given: Fields, key: str) -> Any:
     try:
         return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given.refuse(key, "numbers")

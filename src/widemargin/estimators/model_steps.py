@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.base import KernelMachine
-from widemargin.estimators.model_archive import Fields, ModelArchive, ModelFileError, from_json, to_json
+from widemargin.estimators.model_archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.estimators.model_kernels import describe_kernel, restore_kernel, restore_parameters
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
@@ -226,7 +226,7 @@ def _check_parameters(machine: Any, step: Fields) -> None:
     try:
         machine._check_parameters()
     except (ValueError, TypeError, OverflowError) as problem:
-        raise ModelFileError(f"{step.text('class')} refuses its parameters ({str(problem).rstrip('.')}).") from None
+        raise ModelFileError(f"{step.text('class')} refuses its parameters ({shortened(str(problem)).rstrip('.')}).") from None
     if machine.n_jobs is not None and abs(machine.n_jobs) > _MOST_THREADS:
         raise ModelFileError(f"n_jobs is {machine.n_jobs}, expected at most {_MOST_THREADS}.")
 
