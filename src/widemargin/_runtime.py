@@ -56,6 +56,10 @@ class _Limit:
 _limit = _Limit()
 
 
+#: Threads that somebody may mean.
+MOST_THREADS = 2**14
+
+
 def thread_count(n_jobs: int | None) -> int:
     """Threads meant by ``n_jobs``: None is 1 unless a ``parallel_config`` says otherwise, -1 all cores, -2 all but one.
 
@@ -71,6 +75,8 @@ def thread_count(n_jobs: int | None) -> int:
         return 1 if configured is None else thread_count(configured)
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or a whole number other than 0 (-1 for all cores); got {n_jobs!r}.")
+    if n_jobs > MOST_THREADS:
+        raise ValueError(f"n_jobs must be at most {MOST_THREADS}, more threads than any machine runs at once; got more.")
     return int(n_jobs) if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + int(n_jobs))
 
 

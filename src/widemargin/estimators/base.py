@@ -28,13 +28,19 @@ from widemargin.estimators.validation import (
     warn_if_indefinite,
 )
 from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
-from widemargin.kernels.rows import FixedKernel, canonical, count, source_at_once, take
+from widemargin.kernels.rows import LARGEST_DEGREE, FixedKernel, canonical, count, source_at_once, take
 from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 #: Parameters that kernel objects have by themselves, and their defaults.
 NUMBERS_OF_NAMED_KERNELS: dict[str, Any] = {"gamma": "scale", "coef0": 0.0, "degree": 3}
+
+#: Megabytes whose bytes the core can count.
+LARGEST_CACHE = 2**40
+
+#: Iterations that the core can count; nobody sees more of them.
+MOST_ITERATIONS = 2**63 - 1
 
 #: Arguments of scikit-learn's check of examples; finiteness is checked afterwards, to name the column and the row.
 NUMBERS: dict[str, Any] = {
@@ -90,7 +96,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             self._check_kernel_object()
         elif not callable(self.kernel):
             require_choice("kernel", self.kernel, KERNELS)
-        require_number("degree", self.degree, at_least=0, integer=True)
+        require_number("degree", self.degree, at_least=0, at_most=LARGEST_DEGREE, integer=True)
         if not isinstance(self.gamma, str):
             require_number("gamma", self.gamma, at_least=0)
         else:
@@ -98,7 +104,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         require_number("coef0", self.coef0)
         require_number("tol", self.tol, above=0)
         if self.cache_size != "auto":
-            require_number("cache_size", self.cache_size, above=0)
+            require_number("cache_size", self.cache_size, above=0, at_most=LARGEST_CACHE)
         if self.max_iter not in ("auto", -1):
             require_number("max_iter", self.max_iter, at_least=0, integer=True)
         if self.max_time is not None:
@@ -205,7 +211,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
 
     def _stop_rule(self, n: int, elapsed: float) -> StopRule:
         """Tolerance and budgets for `n` examples, after some seconds of the fit have passed."""
-        limit = max(10_000_000, 100 * n) if self.max_iter == "auto" else int(self.max_iter)
+        limit = max(10_000_000, 100 * n) if self.max_iter == "auto" else min(int(self.max_iter), MOST_ITERATIONS)
         return StopRule(
             tolerance=float(self.tol),
             max_iterations=None if limit == -1 else limit,

@@ -23,6 +23,7 @@ from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 from widemargin.kernels import KernelParameters, is_kernel_object
+from widemargin.kernels.rows import LARGEST_DEGREE
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -292,7 +293,7 @@ def _check_support(machine: Any, step: Fields, n_vectors: int) -> None:
 def _restore_kernel(machine: Any, kernel: Fields) -> KernelParameters:
     if is_kernel_object(machine.kernel):
         return restore_parameters(machine, kernel, machine.n_features_in_)
-    degree = kernel.whole("degree", most=2**31 - 1)
+    degree = kernel.whole("degree", most=LARGEST_DEGREE)
     return KernelParameters(machine.kernel, kernel.number("gamma", least=0), kernel.number("coef0"), degree)
 
 

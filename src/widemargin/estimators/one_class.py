@@ -244,7 +244,7 @@ class OneClassSVM(NoveltyMachine):
         super()._check_parameters()
         require_choice("slack", self.slack, SLACKS)
         require_number("C", self.C, above=0)
-        self._require_solver_for(f"slack={self.slack!r}")
+        self._require_solver_for(f"slack='{self.slack}'")
         if self.solver == "maxminover" and self.dtype != "float32":
             raise ValueError(f"solver='maxminover' keeps kernel values in float32; got dtype={self.dtype!r}.")
         if self.slack == "squared":

@@ -146,7 +146,10 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
             factors = np.ones(len(self.classes_))
             factors[present] = weights.sum() / (present.sum() * per_class[present])
             return factors
-        given = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
+        try:
+            given = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
+        except OverflowError:
+            raise ValueError("class_weight holds a number that float64 cannot hold; only finite numbers are accepted.") from None
         factors = np.asarray(given, dtype=np.float64)
         if not (np.isfinite(factors) & (factors >= 0)).all():
             raise ValueError(f"class_weight must hold finite numbers of at least 0; got {self.class_weight!r}.")

@@ -27,18 +27,30 @@ def require_number(
     *,
     above: float | None = None,
     at_least: float | None = None,
+    at_most: float | None = None,
     integer: bool = False,
     infinite: bool = False,
 ) -> None:
     """Refuse anything but a real (or whole) number within its bounds."""
-    if _is_number(value, integer):
+    if _is_number(value, integer) and _fits_float64(value):
         number = float(value)
         finite = math.isfinite(number) or (infinite and math.isinf(number))
-        if finite and (above is None or number > above) and (at_least is None or number >= at_least):
+        low = (above is None or number > above) and (at_least is None or number >= at_least)
+        if finite and low and (at_most is None or number <= at_most):
             return
     kind = "a whole number" if integer else "a number"
-    limit = f" above {above:g}" if above is not None else f" of at least {at_least:g}" if at_least is not None else ""
-    raise ValueError(f"{name} must be {kind}{limit}; got {value!r}.")
+    limits = [f"above {above:g}"] if above is not None else [f"of at least {at_least:g}"] if at_least is not None else []
+    limits += [f"at most {at_most:.10g}"] if at_most is not None else []
+    given = repr(value) if not _is_number(value, integer) or _fits_float64(value) else "one that float64 cannot hold"
+    raise ValueError(f"{name} must be {' '.join([kind, ' and '.join(limits)]).strip()}; got {given}.")
+
+
+def _fits_float64(number: Any) -> bool:
+    try:
+        float(number)
+    except OverflowError:  # whole numbers have no end
+        return False
+    return True
 
 
 def _is_number(value: Any, integer: bool) -> bool:
@@ -61,8 +73,9 @@ def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
 
 
 def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Refuse anything but one of the listed values."""
-    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+    """Refuse anything but one of the listed values; texts out of NumPy's arrays are texts."""
+    kind = str if isinstance(value, str) else type(value)
+    if not any(value is choice or (kind is type(choice) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
@@ -179,8 +192,11 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if sample_weight is None:
         return np.ones(n)
     if isinstance(sample_weight, numbers.Real):
-        sample_weight = np.full(n, float(sample_weight))
-    weights = np.asarray(sample_weight, dtype=np.float64)
+        sample_weight = [sample_weight] * n
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except OverflowError:
+        raise ValueError("sample_weight contains a number that float64 cannot hold; only finite numbers are accepted.") from None
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
     if weights.shape != (n,):

@@ -31,7 +31,7 @@ def require_positive(kernel: str, name: str, value: Any) -> None:
 def _all_positive(values: Any) -> bool:
     try:
         numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return bool(numbers.size and (numbers > 0.0).all() and np.isfinite(numbers).all())
 

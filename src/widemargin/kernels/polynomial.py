@@ -14,7 +14,7 @@ from sklearn.base import clone
 from widemargin.kernels.base import CoreKernel
 from widemargin.kernels.checks import WIDE, Bounds, require_positive
 from widemargin.kernels.matrix import kernel_matrix
-from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters
 from widemargin.kernels.spread import scale_gamma
 
 Vector = NDArray[np.float64]
@@ -152,5 +152,8 @@ class Polynomial(CoreKernel):
         super()._require_numbers()
         if self.coef0 != 0:
             require_positive("Polynomial", "coef0", self.coef0)
-        if not isinstance(self.degree, Integral) or isinstance(self.degree, bool) or self.degree < 1:
-            raise ValueError(f"degree of Polynomial is {self.degree!r}; it must be a whole number of at least 1.")
+        whole = isinstance(self.degree, Integral) and not isinstance(self.degree, bool)
+        if not whole or not 1 <= self.degree <= LARGEST_DEGREE:
+            raise ValueError(
+                f"degree of Polynomial is {self.degree!r}; it must be a whole number from 1 to {LARGEST_DEGREE}."
+            )

@@ -20,6 +20,9 @@ RowSource = _core.RowSource
 #: Rows and columns of the tiles that whole matrices of somebody else's kernels are evaluated in.
 TILE = 1024
 
+#: Exponents that the core can count to.
+LARGEST_DEGREE = 2**31 - 1
+
 KernelName = str
 KernelCallable = Callable[[Any, Any], Any]
 
@@ -303,6 +306,8 @@ def row_source(
         gram = np.asarray(X)
         dtype = np.float32 if gram.dtype == np.float32 else np.float64
         return _core.gram_source(np.ascontiguousarray(gram, dtype=dtype))
+    if not 0 <= degree <= LARGEST_DEGREE:
+        raise ValueError(f"degree must be a whole number from 0 to {LARGEST_DEGREE}; got {degree!r}.")
     return _core.kernel_source(examples(X), kernel, float(gamma), float(coef0), int(degree))
 
 

@@ -58,6 +58,7 @@ def same(one: Any, other: Any) -> bool:
         return bool(one == other)
     if isinstance(one, list | tuple | np.ndarray) and isinstance(other, list | tuple | np.ndarray):
         return np.shape(one) == np.shape(other) and bool(np.all(np.asarray(one) == np.asarray(other)))
-    if isinstance(one, Number) and isinstance(other, Number):
-        return bool(one == other)
+    for kind in (Number, str):  # of whatever library
+        if isinstance(one, kind) and isinstance(other, kind):
+            return bool(one == other)
     return type(one) is type(other) and bool(one == other)
