@@ -36,6 +36,17 @@ def test_parameters_that_are_not_accepted(error_score: float) -> None:
     assert ours.best_params_["C"] > 0
 
 
+@pytest.mark.parametrize("plan", ["heuristic", "cold"])
+def test_texts_of_numpy_arrays_are_texts(plan: str) -> None:
+    X, y = data("two")
+    grid = {"kernel": ["rbf", "poly"], "loss": ["hinge", "squared_hinge"], "gamma": ["scale", "auto"]}
+    of_arrays = {name: np.array(values) for name, values in grid.items()}
+    lists = GridSearchCV(classifier(), grid, cv=2, plan=plan).fit(X, y)
+    arrays = GridSearchCV(classifier(), of_arrays, cv=2, plan=np.str_(plan)).fit(X, y)
+    assert np.array_equal(arrays.cv_results_["mean_test_score"], lists.cv_results_["mean_test_score"])
+    assert arrays.best_params_ == lists.best_params_
+
+
 def test_failures_are_raised_if_asked_to() -> None:
     X, y = data("two")
     with pytest.raises(ValueError, match=r"^C must be a number above 0; got -1\.0\.$"):

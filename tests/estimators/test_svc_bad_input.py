@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from widemargin import SVC
+from widemargin import SVC, GridSearchCV, NuSVC, OneClassSVM
 from widemargin.testing import kernel_matrix, many_class_points
 
 X, Y = many_class_points(2, 20)
@@ -138,6 +138,15 @@ def test_strings_and_objects() -> None:
         ("kernel", None),
         ("degree", -1),
         ("degree", 2.5),
+        ("degree", 2**31),
+        ("degree", 10**400),
+        ("C", 10**400),
+        ("gamma", 10**400),
+        ("max_iter", 10**400),
+        ("cache_size", 1e300),
+        ("cache_size", 10**400),
+        ("n_jobs", 2**31),
+        ("n_jobs", 10**400),
         ("gamma", -0.1),
         ("gamma", "wide"),
         ("gamma", np.nan),
@@ -177,9 +186,62 @@ def test_bad_parameters_are_named(parameter: str, value: Any) -> None:
 
 def test_unknown_parameters() -> None:
     with pytest.raises(TypeError, match="probabilities"):
-        SVC(probabilities=True)
+        SVC(probabilities=True)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="Invalid parameter"):
         SVC().set_params(probabilities=True)
+
+
+def test_a_parameter_that_has_another_name_in_scikit_learn() -> None:
+    replaced = r"SVC has no parameter 'probability'; calibration='folds' trains for probabilities"
+    with pytest.raises(TypeError, match=replaced):
+        SVC(probability=True)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=replaced):
+        SVC().set_params(probability=True)
+    with pytest.raises(ValueError, match=replaced):
+        GridSearchCV(SVC(), {"probability": [True]}, cv=2).fit(X, Y)
+    with pytest.raises(TypeError, match=r"NuSVC has no parameter 'probability', and no probabilities; SVC has"):
+        NuSVC(probability=True)  # type: ignore[arg-type]
+    assert "unknown" not in SVC().get_params()
+
+
+def test_more_iterations_than_can_be_counted_are_no_limit() -> None:
+    assert SVC(max_iter=2**63).fit(X, Y).fit_report_.converged
+
+
+@pytest.mark.parametrize("weights", [[10**400] * 40, 10**400])
+def test_weights_beyond_float64(weights: Any) -> None:
+    with pytest.raises(ValueError, match="sample_weight contains a number that float64 cannot hold"):
+        SVC().fit(X, Y, sample_weight=weights)
+    with pytest.raises(ValueError, match="class_weight holds a number that float64 cannot hold"):
+        SVC(class_weight={0: 10**400, 1: 1.0}).fit(X, Y)
+
+
+def test_texts_of_numpy_are_texts() -> None:
+    chosen = {
+        "kernel": "poly",
+        "gamma": "auto",
+        "loss": "squared_hinge",
+        "class_weight": "balanced",
+        "cache_size": "auto",
+        "max_iter": "auto",
+        "solver": "smo",
+        "selection": "second-order",
+        "dtype": "float64",
+        "decision_function_shape": "ovo",
+        "multi_class": "ovo",
+        "decision": "votes",
+        "calibration": "folds",
+        "sigmoid": "platt",
+    }
+    plain = SVC(**chosen).fit(X, Y)
+    drawn = SVC(**dict(zip(chosen, np.array([*chosen.values()]), strict=True))).fit(X, Y)
+    assert np.array_equal(drawn.predict_proba(X), plain.predict_proba(X))
+    labels = np.array(["a", "b"])[Y]
+    by_label = SVC(class_weight=dict(zip(np.unique(labels), [1.0, 3.0], strict=True))).fit(X, labels)
+    assert by_label.class_weight_.tolist() == [1.0, 3.0]
+    OneClassSVM(slack=np.str_("squared"), solver=np.str_("maxminover")).fit(X)
+    with pytest.raises(ValueError, match="kernel must be one of"):
+        SVC(kernel=np.str_("gauss")).fit(X, Y)
 
 
 @pytest.mark.parametrize("method", ["predict", "decision_function"])

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.pipeline import Pipeline
 
-from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin import SVC, SVDD, SVR, GridSearchCV, ModelSearch, NuSVC, NuSVR, OneClassSVM
+from widemargin.estimators.scale import UnusedGammaWarning
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
 
@@ -48,6 +50,52 @@ def test_of_an_indefinite_matrix(Machine: Any) -> None:
     K = X @ X.T + np.eye(len(X))
     K[0, 1] = K[1, 0] = 20.0
     assert "semidefinite" in _warnings_of(Machine(kernel="precomputed", tol=0.1), K, y)
+
+
+@pytest.mark.parametrize("gamma", [0.1, "auto"])
+@pytest.mark.parametrize("Machine", MACHINES)
+def test_of_a_gamma_that_makes_no_difference(Machine: Any, gamma: Any) -> None:
+    X, y = _data()
+    told = _warnings_of(Machine(kernel="linear", gamma=gamma, tol=0.1), X, y)
+    assert told.count("makes no difference") == 1
+    assert f"gamma={gamma!r} makes no difference to kernel='linear', which has no such parameter" in told
+    told = _warnings_of(Machine(kernel="precomputed", gamma=gamma, tol=0.1), X @ X.T, y)
+    assert "makes no difference to kernel='precomputed'" in told
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnusedGammaWarning)
+        Machine(kernel="linear", gamma="scale", tol=0.1).fit(X, y)
+        Machine(kernel="rbf", gamma=gamma, tol=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        GridSearchCV(SVC(), {"kernel": ["linear", "rbf"], "gamma": [0.1, 1.0], "C": [1.0, 10.0]}, cv=2),
+        GridSearchCV(SVC(kernel="linear", gamma=0.1), {"C": [1.0, 10.0]}, cv=2),
+        GridSearchCV(Pipeline([("svc", SVC(kernel="linear"))]), {"svc__gamma": [0.1, 1.0]}, cv=2),
+        GridSearchCV(SVC(kernel="linear", gamma=0.1), {"dtype": ["float64"], "C": [1.0, 10.0]}, cv=2),
+        ModelSearch(SVC(kernel="linear", gamma=0.1), max_evaluations=20),
+    ],
+    ids=["grid", "machine", "pipeline", "alone", "model search"],
+)
+@pytest.mark.filterwarnings("ignore::widemargin.estimators.grid_search.PlainSearchWarning")
+def test_of_a_gamma_that_makes_no_difference_once_in_a_search(search: Any) -> None:
+    X, y = _data()
+    assert _warnings_of(search, X, y).count("makes no difference") == 1
+
+
+@pytest.mark.parametrize(
+    ("machine", "grid"),
+    [
+        (SVC(kernel="linear", gamma=0.1), {"kernel": ["rbf", "poly"]}),
+        (SVC(), [{"kernel": ["linear"], "C": [1.0, 2.0]}, {"gamma": [0.1, 1.0]}]),
+    ],
+)
+def test_of_no_gamma_that_no_candidate_has(machine: Any, grid: Any) -> None:
+    X, y = _data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnusedGammaWarning)
+        GridSearchCV(machine, grid, cv=2).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
@@ -15,7 +16,12 @@ from sklearn.utils.validation import validate_data
 from widemargin._runtime import cache_bytes, thread_count
 from widemargin.estimators.prediction import KernelPrediction, SinglePrediction, needs_double, require_examples
 from widemargin.estimators.report import FitReport, warn_of_early_ends
-from widemargin.estimators.scale import require_moderate_diagonal, resolve_kernel
+from widemargin.estimators.scale import (
+    UnusedGammaWarning,
+    leaves_gamma_unused,
+    require_moderate_diagonal,
+    resolve_kernel,
+)
 from widemargin.estimators.validation import (
     is_numeric,
     require_choice,
@@ -56,7 +62,8 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
 
     A subclass stores the parameters below and its own in ``__init__``, adds its own checks to
     :meth:`_check_parameters`, and writes ``fit`` from the methods here. Warnings point at the line that called ``fit``
-    if ``fit`` itself, and none of its helpers, calls :meth:`_checked_kernel` and :meth:`_tell`.
+    if ``fit`` itself, and none of its helpers, calls :meth:`_warn_of_unused_gamma`, :meth:`_checked_kernel` and
+    :meth:`_tell`.
     """
 
     degree: int
@@ -122,6 +129,16 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         thread_count(self.n_jobs)
         for flag in ("shrinking", "verbose"):
             require_flag(flag, getattr(self, flag))
+
+    def _warn_of_unused_gamma(self) -> None:
+        """Warn, at the line that called ``fit``, if there is a gamma that makes no difference."""
+        if leaves_gamma_unused(self.kernel, self.gamma):
+            warnings.warn(
+                f"gamma={self.gamma!r} makes no difference to kernel='{self.kernel}', which has no such parameter; "
+                "leave it at 'scale', or choose another kernel.",
+                UnusedGammaWarning,
+                stacklevel=3,
+            )
 
     def _check_kernel_object(self) -> None:
         """Refuse kernel objects that machines cannot use, and numbers that are meant for kernels by name."""

@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.novelty import NoveltyMachine
 from widemargin.estimators.one_class_scores import RejectionScore
+from widemargin.estimators.scale import UnusedGammaWarning, without_gamma_warnings
 from widemargin.estimators.search_calibration import provide_values, require_shared, why_alone
 from widemargin.estimators.search_costs import measure_search
 from widemargin.estimators.search_data import Found, SearchData, machine_of
@@ -26,7 +27,7 @@ from widemargin.estimators.search_plans import require_plan, require_suitable_pl
 from widemargin.estimators.search_report import WorkReport, edges, smoothest, tied
 from widemargin.estimators.search_results import Mask, as_results, leave_blank, missing_from, remarks, scored
 from widemargin.estimators.search_run import SearchRun, identity, listener
-from widemargin.estimators.search_setup import search_data, why_plain
+from widemargin.estimators.search_setup import repeats_for_gamma, search_data, why_plain
 from widemargin.estimators.search_units import Deadline
 from widemargin.estimators.shared_search import SharedSearch
 from widemargin.estimators.validation import require_number
@@ -169,6 +170,14 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         """
         began = time.perf_counter()
         self._check_options()
+        unused = repeats_for_gamma(self.estimator, self.param_grid)
+        if unused is not None:
+            warnings.warn(
+                f"gamma makes no difference to kernel={unused!r}, which has no such parameter; leave it at 'scale', or "
+                "give this kernel a grid of its own, without gamma.",
+                UnusedGammaWarning,
+                stacklevel=2,
+            )
         if y is not None and self.scoring is None and isinstance(machine_of(self.estimator), NoveltyMachine):
             raise TypeError(
                 f"scoring=None says nothing about labels: {type(machine_of(self.estimator)).__name__} has no score of "
@@ -257,7 +266,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             stacklevel=3,
         )
         began = time.perf_counter()
-        super().fit(X, y, **params)
+        with without_gamma_warnings():
+            super().fit(X, y, **params)
         seconds = time.perf_counter() - began - (self.refit_time_ if self.refit else 0.0)
         self.work_report_ = WorkReport.of_plain(self.cv_results_, self.n_splits_, seconds)
         self._keep_ties_and_edges()
@@ -374,7 +384,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
         began = time.time()
-        self.best_estimator_.fit(X, y, **fit_params)
+        with without_gamma_warnings():
+            self.best_estimator_.fit(X, y, **fit_params)
         self.refit_time_ = time.time() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_

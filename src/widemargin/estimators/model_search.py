@@ -22,6 +22,7 @@ from widemargin.estimators.model_search_report import EvaluationReport
 from widemargin.estimators.model_search_space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.estimators.model_search_study import ModelStudy
 from widemargin.estimators.model_search_task import require_machine, require_suitable, subject_of
+from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.estimators.search_calibration import FROM_SEARCH
 from widemargin.estimators.search_data import machine_of, prefix_of
 from widemargin.estimators.search_metadata import fit_parameters
@@ -199,6 +200,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         """
         began = time.perf_counter()
         study, fit_params = self._study(X, y, params, began)
+        machine_of(self.estimator)._warn_of_unused_gamma()
         for remark in self._search_and_refit(study, fit_params):
             warnings.warn(remark, stacklevel=2)
         return self
@@ -305,7 +307,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
 
     def _refit(self, study: ModelStudy, fit_params: Mapping[str, Any]) -> None:
         began = time.perf_counter()
-        self.best_estimator_.fit(study.X, study.y, **fit_params)
+        with without_gamma_warnings():
+            self.best_estimator_.fit(study.X, study.y, **fit_params)
         self.refit_time_ = time.perf_counter() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from widemargin._runtime import single_threaded_blas
 from widemargin.estimators.grid_search import GridSearchCV
 from widemargin.estimators.out_of_fold import OutOfFold
+from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.estimators.search_calibration import out_of_fold
 from widemargin.estimators.search_data import Found, machine_of, prefix_of
 from widemargin.estimators.search_growth import PERFECT, best_of, grown
@@ -165,7 +166,8 @@ def price_path(
             raise TimeoutError
         search = PathSearch(own, {name: list(grid[name])}, refit=False, max_time=left, **how)
         search.part = part(number)
-        fitted: GridSearchCV = search.fit(X, y, **params)
+        with without_gamma_warnings():
+            fitted: GridSearchCV = search.fit(X, y, **params)
         return fitted
 
     axes = {name: c_values() * unit if bounds is None else spread(*bounds)}

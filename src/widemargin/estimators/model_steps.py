@@ -227,7 +227,9 @@ def _check_parameters(machine: Any, step: Fields) -> None:
     try:
         machine._check_parameters()
     except (ValueError, TypeError, OverflowError) as problem:
-        raise ModelFileError(f"{step.text('class')} refuses its parameters ({shortened(str(problem)).rstrip('.')}).") from None
+        raise ModelFileError(
+            f"{step.text('class')} refuses its parameters ({shortened(str(problem)).rstrip('.')})."
+        ) from None
     if machine.n_jobs is not None and abs(machine.n_jobs) > _MOST_THREADS:
         raise ModelFileError(f"n_jobs is {machine.n_jobs}, expected at most {_MOST_THREADS}.")
 

@@ -194,6 +194,7 @@ class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
         """
         began = time.perf_counter()
         self._check_parameters()
+        self._warn_of_unused_gamma()
         X = self._check_examples(X)
         weights = self._check_weights(sample_weight, count(X))
         kernel = self._checked_kernel(X, weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,10 @@ class NuSVC(PairwiseClassifier):
         "mdm": "solves minimum norm problems only: of the classifiers, SVC with squared loss and no intercept",
     }
 
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "probability": "NuSVC has no parameter 'probability', and no probabilities; SVC has, with calibration='folds'.",
+    }
+
     def __init__(
         self,
         *,
@@ -121,7 +125,9 @@ class NuSVC(PairwiseClassifier):
         selection: str = "auto",
         planning_ahead: int = 3,
         dtype: str = "float32",
+        **unknown: Never,
     ) -> None:
+        self._refuse_unknown(unknown)
         self.nu = nu
         self.kernel = kernel
         self.degree = degree

@@ -50,9 +50,36 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
     n_iter_: NDArray[np.int64]
     warm_start: bool
 
+    #: Parameters of scikit-learn's class of this name that there are none of here, and what to do instead.
+    _elsewhere: ClassVar[Mapping[str, str]] = {}
+
     _refused_solvers: ClassVar[Mapping[str, str]] = {
         "maxminover": "trains one-class machines with squared slack only, no classifiers",
     }
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator, and of its kernel.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name.
+
+        Returns
+        -------
+        SVC or NuSVC
+            The estimator itself.
+        """
+        for name in self._elsewhere.keys() & params:
+            raise ValueError(self._elsewhere[name])
+        super().set_params(**params)
+        return self
+
+    def _refuse_unknown(self, unknown: Mapping[str, Any]) -> None:
+        """Refuse parameters that a constructor does not know, as Python does, or say what stands in for them."""
+        for name in unknown:
+            known_there = self._elsewhere.get(name)
+            raise TypeError(known_there or f"{type(self).__name__} got an unexpected keyword argument {name!r}.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows of `X`.
@@ -73,6 +100,7 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
         """
         began = time.perf_counter()
         self._check_parameters()
+        self._warn_of_unused_gamma()
         self._require_out_of_fold()
         X, labels, weights = self._check_training_data(X, y, sample_weight)
         n = count(X)
@@ -149,7 +177,9 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
         try:
             given = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
         except OverflowError:
-            raise ValueError("class_weight holds a number that float64 cannot hold; only finite numbers are accepted.") from None
+            raise ValueError(
+                "class_weight holds a number that float64 cannot hold; only finite numbers are accepted."
+            ) from None
         factors = np.asarray(given, dtype=np.float64)
         if not (np.isfinite(factors) & (factors >= 0)).all():
             raise ValueError(f"class_weight must hold finite numbers of at least 0; got {self.class_weight!r}.")

@@ -54,6 +54,7 @@ class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
         """
         began = time.perf_counter()
         self._check_parameters()
+        self._warn_of_unused_gamma()
         X, y, weights = self._check_training_data(X, y, sample_weight)
         n, bounds = count(X), self._bounds(weights)
         kernel = self._checked_kernel(X, weights)

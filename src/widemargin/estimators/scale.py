@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -68,6 +70,30 @@ def resolve_kernel(
         else:
             number = 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
     return KernelParameters(kernel, number, float(coef0), int(degree))
+
+
+class UnusedGammaWarning(UserWarning):
+    """A number was given for gamma, and the kernel has no such parameter."""
+
+
+@contextmanager
+def without_gamma_warnings() -> Iterator[None]:
+    """Leave out, within, what was said before for all machines of a search."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedGammaWarning)
+        yield
+
+
+def leaves_gamma_unused(kernel: Any, gamma: Any) -> bool:
+    """Whether a gamma was given, and the kernel of this name computes without one.
+
+    Examples
+    --------
+    >>> leaves_gamma_unused("linear", 0.1), leaves_gamma_unused("linear", "scale"), leaves_gamma_unused("rbf", 0.1)
+    (True, False, False)
+    """
+    named = isinstance(kernel, str) and kernel in ("linear", "precomputed")
+    return named and not (isinstance(gamma, str) and gamma == "scale")
 
 
 def require_magnitude(X: Any) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples
 
 from widemargin._runtime import thread_count
 from widemargin.estimators.prepared_examples import Share
+from widemargin.estimators.scale import leaves_gamma_unused
 from widemargin.estimators.search_data import SearchData, machine_of, prefix_of
 from widemargin.estimators.search_metadata import fit_parameters
 from widemargin.estimators.search_scoring import Scoring
@@ -50,6 +51,27 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) ->
             return reason
     others = fit_parameters(estimator, fit_params).others
     return f"Fit parameters other than the machine's weights were given ({', '.join(others)})" if others else None
+
+
+def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:
+    """Name a kernel that some candidates of a search have which differ in a gamma that it does not use.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> repeats_for_gamma(SVC(), {"kernel": ["linear", "rbf"], "gamma": [0.1, 1.0]})
+    'linear'
+    >>> repeats_for_gamma(SVC(), [{"kernel": ["linear"]}, {"gamma": [0.1, 1.0]}])
+    """
+    machine, prefix = machine_of(estimator), prefix_of(estimator)
+    if family_of(machine) is None:
+        return None
+    for grid in [param_grid] if isinstance(param_grid, Mapping) else param_grid:
+        kernels, gammas = (grid.get(f"{prefix}{name}", [getattr(machine, name)]) for name in ("kernel", "gamma"))
+        for kernel in kernels:
+            if any(leaves_gamma_unused(kernel, gamma) for gamma in gammas):
+                return str(kernel)
+    return None
 
 
 def search_data(

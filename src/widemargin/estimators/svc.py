@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,6 +198,10 @@ class SVC(CalibratedClassifier):
     """
 
     _solvers: ClassVar[tuple[str, ...]] = ("auto", *SOLVERS, "mdm")
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "probability": "SVC has no parameter 'probability'; calibration='folds' trains for probabilities, and "
+        "calibration='from-search' takes them from the splits of a search.",
+    }
 
     def __init__(
         self,
@@ -229,7 +234,9 @@ class SVC(CalibratedClassifier):
         decision: str = "auto",
         calibration: str | None = None,
         sigmoid: str = "slope",
+        **unknown: Never,
     ) -> None:
+        self._refuse_unknown(unknown)
         self.C = C
         self.kernel = kernel
         self.degree = degree

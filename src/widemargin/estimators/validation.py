@@ -39,7 +39,9 @@ def require_number(
         if finite and low and (at_most is None or number <= at_most):
             return
     kind = "a whole number" if integer else "a number"
-    limits = [f"above {above:g}"] if above is not None else [f"of at least {at_least:g}"] if at_least is not None else []
+    limits = (
+        [f"above {above:g}"] if above is not None else [f"of at least {at_least:g}"] if at_least is not None else []
+    )
     limits += [f"at most {at_most:.10g}"] if at_most is not None else []
     given = repr(value) if not _is_number(value, integer) or _fits_float64(value) else "one that float64 cannot hold"
     raise ValueError(f"{name} must be {' '.join([kind, ' and '.join(limits)]).strip()}; got {given}.")
@@ -196,7 +198,9 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except OverflowError:
-        raise ValueError("sample_weight contains a number that float64 cannot hold; only finite numbers are accepted.") from None
+        raise ValueError(
+            "sample_weight contains a number that float64 cannot hold; only finite numbers are accepted."
+        ) from None
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
     if weights.shape != (n,):

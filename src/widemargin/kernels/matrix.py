@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin._runtime import single_threaded_blas, thread_count
-from widemargin.kernels.rows import examples
+from widemargin.kernels.rows import examples, row_source
 
 
 def kernel_matrix(
@@ -55,7 +55,7 @@ def kernel_matrix(
     """
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'.")
-    rows = _core.kernel_source(examples(X), kernel, float(gamma), float(coef0), int(degree))
+    rows = row_source(X, kernel=kernel, gamma=gamma, coef0=coef0, degree=degree)
     columns = None if Y is None else examples(Y)
     if Y is not None and X.shape[1] != Y.shape[1]:
         raise ValueError(f"Y has {Y.shape[1]} columns where X has {X.shape[1]}.")
