@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from searches import SMALL_GRID, check_cells, classifier, data, peer, regressor, search_alone, search_both
+from sklearn.base import is_classifier
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import (
     GroupKFold,
@@ -21,7 +22,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from widemargin import GridSearchCV
+from widemargin import SVC, GridSearchCV, ModelSearch, OneClassSVM
 
 
 class Bootstrap:
@@ -117,3 +118,29 @@ def test_one_class_alone_has_weight() -> None:
     weights = np.where(y == 1, 0.0, 1.0)
     with pytest.raises(ValueError, match="same class"):
         GridSearchCV(classifier(), {"C": [1.0, 10.0]}, cv=3, refit=False).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("part", ["training", "test"])
+@pytest.mark.parametrize("empty", [[], np.array([]), np.zeros(120, dtype=bool)], ids=["list", "array", "mask"])
+@pytest.mark.parametrize("error_score", ["raise", np.nan])
+def test_an_empty_part_is_refused(part: str, empty: Any, error_score: Any) -> None:
+    X, y = data("two")
+    X, y = X[:120], y[:120]
+    rows = np.arange(120)
+    bad = (empty, rows) if part == "training" else (rows, empty)
+    splits = [(rows[::2], rows[1::2]), bad]
+    expected = f"cv yields an empty {part} part of split 1; a split needs rows to train on and rows to judge by"
+    for search in (
+        GridSearchCV(classifier(), SMALL_GRID, cv=splits, error_score=error_score),
+        GridSearchCV(OneClassSVM(), {"nu": [0.1, 0.2]}, cv=splits, error_score=error_score),
+        ModelSearch(SVC(), objective="polarization", cv=splits, max_evaluations=5),
+    ):
+        with pytest.raises(ValueError, match=expected):
+            search.fit(X, y if isinstance(search, ModelSearch) or is_classifier(search.estimator) else None)
+
+
+@pytest.mark.parametrize("rows", [[120], [-121], [0.0, 1.0], [True, False]], ids=["beyond", "before", "floats", "mask"])
+def test_rows_that_there_are_none_of_are_refused(rows: Any) -> None:
+    X, y = data("two")
+    with pytest.raises(ValueError, match=r"cv yields a test part of split 0 that cannot be used \("):
+        GridSearchCV(classifier(), SMALL_GRID, cv=[(np.arange(120), rows)]).fit(X[:120], y[:120])

@@ -294,6 +294,26 @@ def test_kernels_that_are_given_called_or_objects() -> None:
     assert objects.predict_proba(words).argmax(axis=1).tolist() == labels
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.filterwarnings("ignore:The precomputed kernel matrix is not positive semidefinite")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_indefinite_kernels_have_probabilities_or_are_refused_in_a_sentence(fit_intercept: bool) -> None:
+    ends = set()
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        X, y = random.normal(size=(40, 3)), random.integers(0, 2, size=40)
+        K = np.tanh(X @ X.T - 1.0) if seed % 2 else np.diag(random.choice([-1.0, 1.0], size=40))
+        model = SVC(kernel="precomputed", loss="squared_hinge", C=1e3, fit_intercept=fit_intercept, max_iter=2000)
+        try:
+            probabilities = model.set_params(calibration="folds").fit(K, y).predict_proba(K)
+            assert np.isfinite(probabilities).all()
+            ends.add("probabilities")
+        except ValueError as problem:
+            assert "semidefinite" in str(problem), problem
+            ends.add("sentence")
+    assert ends
+
+
 def test_a_class_that_is_never_held_out_with_another_row_of_it() -> None:
     X, y = many_class_points(3, 20)
     y = np.where(np.arange(60) == 7, 3, y)  # a class of one row

@@ -33,7 +33,7 @@ BELOW_HALF, ABOVE_HALF = 0.5 - 2.0**-53, 0.5 + 2.0**-53
 
 
 def fitted_sigmoid(kind: str, values: Vector, signs: Vector, weights: Vector) -> Sigmoid:
-    """Fit a sigmoid to the examples whose value is known; others are NaN.
+    """Fit a sigmoid to the examples whose value is known; others are NaN, or infinite.
 
     The slope alone is the likeliest one, but no steeper than the number of examples justifies, see
     :func:`widemargin.machines.sigmoid.slope_for_no_error`: values that tell all labels would otherwise make it
@@ -45,7 +45,7 @@ def fitted_sigmoid(kind: str, values: Vector, signs: Vector, weights: Vector) ->
     >>> round(fitted_sigmoid("slope", f, np.sign(f), np.ones(5)).slope, 3)
     1.145
     """
-    known = ~np.isnan(values)
+    known = np.isfinite(values)
     values, signs, weights = values[known], signs[known], weights[known]
     if kind == "platt":
         return fit_platt(values, signs, weights)

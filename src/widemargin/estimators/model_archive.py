@@ -85,11 +85,11 @@ def _shown(value: Any) -> str:
 
 
 def shortened(text: str, most: int = 200) -> str:
-    """Return a text on one line and no longer than this.
+    r"""Return a text on one line and no longer than this.
 
     Examples
     --------
-    >>> shortened("a line\\nand another one", 14)
+    >>> shortened("a line\nand another one", 14)
     'a line and ...'
     """
     line = text.replace("\n", " ")

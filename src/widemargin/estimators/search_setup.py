@@ -94,14 +94,13 @@ def search_data(
     given = fit_parameters(estimator, routed.estimator.fit)
     weights = check_weights(given.weights, _num_samples(X))
     rows, targets = _checked_examples(estimator, X, y, weights)
-    everything = np.arange(_num_samples(X))  # splitters may give masks, or count from the end
     accuracy = is_classifier(estimator) and (search.scoring is None or search.scoring == "accuracy")
     return SearchData(
         estimator,
         list(ParameterGrid(search.param_grid)),
         rows,
         targets,
-        [(everything[train], everything[test]) for train, test in splits],
+        checked_splits(splits, _num_samples(X)),
         weights,
         Scoring(scorers, dict(routed.scorer.score), search.error_score, accuracy),
         rows=X,
@@ -111,6 +110,34 @@ def search_data(
         plan=search.plan,
         fit_params=dict(routed.estimator.fit) if given.of_steps else {},
     )
+
+
+def checked_splits(splits: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Rows, Rows]]:
+    """Return the rows that the parts of splits consist of; splitters may give masks, or count from the end.
+
+    Examples
+    --------
+    >>> checked_splits([([True, True, False], [-1])], 3)
+    [(array([0, 1]), array([2]))]
+    """
+    rows, found = np.arange(n), []
+    for number, split in enumerate(splits):
+        parts = []
+        for part, given in zip(("training", "test"), split, strict=True):
+            try:
+                chosen = rows[np.asarray(given, dtype=None if len(given) else np.intp)]
+            except IndexError as problem:
+                raise ValueError(
+                    f"cv yields a {part} part of split {number} that cannot be used ({problem})."
+                ) from None
+            if not len(chosen):
+                raise ValueError(
+                    f"cv yields an empty {part} part of split {number}; a split needs rows to train on and rows to "
+                    "judge by."
+                )
+            parts.append(chosen)
+        found.append((parts[0], parts[1]))
+    return found
 
 
 def _checked_examples(estimator: Any, X: Any, y: Any, weights: Vector) -> tuple[Any, Any]:

@@ -39,12 +39,10 @@ def require_number(
         if finite and low and (at_most is None or number <= at_most):
             return
     kind = "a whole number" if integer else "a number"
-    limits = (
-        [f"above {above:g}"] if above is not None else [f"of at least {at_least:g}"] if at_least is not None else []
-    )
-    limits += [f"at most {at_most:.10g}"] if at_most is not None else []
-    given = repr(value) if not _is_number(value, integer) or _fits_float64(value) else "one that float64 cannot hold"
-    raise ValueError(f"{name} must be {' '.join([kind, ' and '.join(limits)]).strip()}; got {given}.")
+    named = (("above", above), ("of at least", at_least), ("at most", at_most))
+    limits = " and ".join(f"{which} {limit:.10g}" for which, limit in named if limit is not None)
+    given = "one that float64 cannot hold" if _is_number(value, integer) and not _fits_float64(value) else repr(value)
+    raise ValueError(f"{name} must be {kind}{' ' if limits else ''}{limits}; got {given}.")
 
 
 def _fits_float64(number: Any) -> bool:

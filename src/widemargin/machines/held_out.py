@@ -16,7 +16,7 @@ Kernel values: m^2 and (n - m) n_SV, mostly once; memory for m^2 of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TypeVar
@@ -153,8 +153,10 @@ class _Problem:
         values, reasons = np.full(len(signs), np.nan), dict[int, str]()
         near = self._near(whole)
         part, rest = np.flatnonzero(near), np.flatnonzero(~near)
+        _require_finite([_Point(whole.alpha, whole.gradient)])
         pending = {fold: _Point(whole.alpha[part], whole.gradient[part]) for fold in self._able_folds()}
         while pending:
+            _require_finite(pending.values())
             try:
                 found = self._trained(part, rest, pending, stop, deadline)
             except _core.StoppedError:
@@ -237,6 +239,16 @@ class _Problem:
         ids, coefficients = self.examples.ids, np.ascontiguousarray(alpha[:, used])
         limits = self.options.n_threads, _seconds(stop), signal
         return np.asarray(_core.combined_rows(self.rows, ids[part[used]], coefficients, ids[rest], *limits))
+
+
+def _require_finite(points: Iterable[_Point]) -> None:
+    """Refuse to go on from machines that a kernel with negative eigenvalues has driven out of the range of float64."""
+    for point in points:
+        if not np.isfinite([point.alpha.sum(), np.abs(point.alpha).max(initial=0.0), point.gradient.sum()]).all():
+            raise ValueError(
+                "Values of rows held out cannot be had: a machine's coefficients are not finite, which a kernel that "
+                "is not positive semidefinite makes of a squared loss; choose another kernel, or the plain loss."
+            )
 
 
 def _worst(short: Vector, most: int) -> NDArray[np.bool_]:
