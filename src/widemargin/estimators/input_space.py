@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin.estimators.prediction import as_dense
+from widemargin.kernels.spread import moderate
 from widemargin.machines.dual import Vector
 
 #: Differences to the centre that are held at once.
@@ -25,6 +26,7 @@ def centred(X: Any, weights: Vector) -> Any:
     if sp.issparse(X):
         return X
     # Differences to a row of the data, so that a common offset does not round the mean.
+    weights = moderate(weights)
     shift = X[int(np.argmax(weights > 0))].astype(np.float64)
     return X - (shift + weights @ (X - shift) / weights.sum())
 

@@ -15,6 +15,7 @@ from widemargin.estimators.report import plain
 from widemargin.estimators.validation import require_fraction
 from widemargin.kernels import RowSource
 from widemargin.kernels.rows import KernelCallable
+from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.nu_classifier import solve_nu_pairs, starting_points_in_weights, tightest_pair
@@ -155,12 +156,15 @@ class NuSVC(PairwiseClassifier):
         require_fraction("nu", self.nu)
 
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
+        if not np.isfinite(weights).all():
+            row = int(np.flatnonzero(~np.isfinite(weights))[0])
+            raise ValueError(f"class_weight times sample_weight exceeds float64 at row {row}; lower one of them.")
         self._require_feasible(labels, weights)
-        return weights
+        return moderate(weights)
 
     def _require_feasible(self, labels: NDArray[np.intp], weights: Vector) -> None:
         """Refuse a `nu` that asks for more weight than the lighter class of a pair has."""
-        tightest = tightest_pair(labels, len(self.classes_), weights)
+        tightest = tightest_pair(labels, len(self.classes_), moderate(weights))
         if tightest is None or self.nu <= tightest[1] * (1.0 + 1e-12):
             return
         (first, second), largest = tightest

@@ -11,7 +11,7 @@ from widemargin._runtime import cache_bytes, thread_count
 from widemargin.estimators.novelty import BORDER, NoveltyMachine, Rows, rounding
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
-from widemargin.estimators.validation import require_choice, require_number
+from widemargin.estimators.validation import LARGEST_SUM, priced, require_choice, require_number, require_prices
 from widemargin.kernels import KernelParameters, RowSource, derived_rows
 from widemargin.kernels.rows import KernelCallable, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
@@ -252,6 +252,27 @@ class OneClassSVM(NoveltyMachine):
         elif self.C != 1.0:
             raise ValueError(f"C is the price of squared slack, and slack='hinge' takes nu instead; got C={self.C!r}.")
 
+    def _check_weights(self, sample_weight: Any, n: int) -> Vector:
+        """Check the weights, and that what the coefficients sum to, or prices of slack, can be computed with."""
+        weights = super()._check_weights(sample_weight, n)
+        if self.slack == "squared":
+            require_prices(self._prices(weights), "slack='squared'")
+            return weights
+        name, share = ("nu", self.nu) if self.target_rejection is None else ("target_rejection", self.target_rejection)
+        with np.errstate(over="ignore"):
+            total = share * float(weights.sum())
+        if not 1.0 / LARGEST_SUM <= total <= LARGEST_SUM:
+            raise ValueError(
+                f"{name} times the sum of the weights is {total:.3g}, too {'small' if total < 1 else 'large'} to "
+                f"compute with; change {name}, or multiply all weights by the same number, so that it is from "
+                f"{1.0 / LARGEST_SUM:g} to {LARGEST_SUM:g}."
+            )
+        return weights
+
+    def _prices(self, weights: Vector) -> Vector:
+        """Return the prices of squared slack, the largest number for those beyond it."""
+        return np.minimum(priced(weights, self.C), np.finfo(np.float64).max)
+
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
         n, rows = len(weights), self._row_source(X, kernel)
         stop = self._stop_rule(n, time.perf_counter() - began)
@@ -311,12 +332,12 @@ class OneClassSVM(NoveltyMachine):
 
     def _count(self, X: Any, weights: Vector, kernel: KernelParameters, rows: RowSource, stop: StopRule) -> None:
         """Train by OneClassMaxMinOver, whose tolerance is the feasibility gap."""
-        machine, n = squared_slack_machine(self.C * weights), len(weights)
+        machine, n = squared_slack_machine(self._prices(weights)), len(weights)
         source = rows if len(machine.ids) == n else derived_rows(rows, base=machine.ids)
         state = CountingState.fresh(source, kernel.gamma, cache_bytes(self.cache_size, n, "float32"))
         counted = count_to_gap(
             state,
-            self.C * weights[machine.ids],
+            self._prices(weights[machine.ids]),
             gap=stop.tolerance,
             max_iterations=stop.max_iterations,
             max_seconds=stop.max_seconds,
@@ -329,7 +350,7 @@ class OneClassSVM(NoveltyMachine):
     ) -> tuple[ConstantSumMachine, float, Solution]:
         """Train; return the machine that was solved, the scale of its variables, and its solution."""
         if self.slack == "squared":
-            machine = squared_slack_machine(self.C * weights)
+            machine = squared_slack_machine(self._prices(weights))
             return machine, 1.0, train_squared_slack(machine, rows, stop=stop, options=options)[1]
         nu = float(self.nu if self.target_rejection is None else self.target_rejection)
         scale = nu_scale(weights, nu, rows.diagonal())

@@ -20,6 +20,7 @@ from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import check_weights, require_choice, require_flag
 from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count
+from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution, Votes, gather_votes, rescaled
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 
@@ -105,7 +106,8 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
         X, labels, weights = self._check_training_data(X, y, sample_weight)
         n = count(X)
         self.class_weight_ = self._class_factors(labels, weights)
-        bounds = self._bounds(labels, weights * self.class_weight_[labels])
+        with np.errstate(over="ignore"):  # what there is no number for asks for a hard margin, or is refused
+            bounds = self._bounds(labels, weights * self.class_weight_[labels])
         kernel = self._checked_kernel(X, weights)
         rows, options = self._row_source(X, kernel), self._solver_options(n)
         stop = self._stop_rule(n, time.perf_counter() - began)
@@ -169,6 +171,7 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
 
     def _class_factors(self, labels: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.class_weight == "balanced":
+            weights = moderate(weights)
             per_class = np.bincount(labels, weights=weights, minlength=len(self.classes_))
             present = per_class > 0
             factors = np.ones(len(self.classes_))

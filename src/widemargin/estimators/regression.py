@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from widemargin.estimators.regressor import KernelRegressor
-from widemargin.estimators.validation import require_choice, require_fraction, require_number
+from widemargin.estimators.validation import LARGEST_SUM, require_choice, require_fraction, require_number
 from widemargin.kernels import RowSource
 from widemargin.kernels.rows import KernelCallable
 from widemargin.machines.dual import Vector
@@ -162,6 +162,9 @@ class SVR(KernelRegressor):
         self.planning_ahead = planning_ahead
         self.dtype = dtype
 
+    def _squared_loss(self) -> str | None:
+        return f"loss='{self.loss}'" if self.loss == LOSSES[1] else None
+
     def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
         return solve_tube(rows, y, bounds, epsilon=float(self.epsilon), loss=self.loss, **how)
 
@@ -269,6 +272,17 @@ class NuSVR(KernelRegressor):
         self.selection = selection
         self.planning_ahead = planning_ahead
         self.dtype = dtype
+
+    def _bounds(self, weights: Vector) -> Vector:
+        bounds = super()._bounds(weights)
+        with np.errstate(over="ignore"):
+            total = float(bounds.sum())
+        if total > LARGEST_SUM:
+            raise ValueError(
+                f"C times sample_weight sums to {total:.3g}, which the width of the tube is priced by, too large to "
+                f"compute with; lower C or the weights, so that it is at most {LARGEST_SUM:g}."
+            )
+        return bounds
 
     def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
         machine = solve_nu_tube(rows, y, bounds, nu=float(self.nu), **how)

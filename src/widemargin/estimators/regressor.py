@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.estimators.base import SingleMachine
-from widemargin.estimators.validation import check_weights, priced, require_flag
+from widemargin.estimators.validation import check_weights, priced, require_flag, require_prices
 from widemargin.kernels import RowSource
 from widemargin.kernels.rows import count
 from widemargin.machines.dual import GEOMETRIC_SOLVERS, Vector
@@ -105,9 +105,12 @@ class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
     def _bounds(self, weights: Vector) -> Vector:
         """Largest coefficient of every example."""
         bounds = priced(weights, self.C)
-        if not bounds.any():
-            raise ValueError(f"C times sample_weight is 0 in float64 for every row; raise C, which is {self.C!r}.")
+        require_prices(bounds, self._squared_loss())
         return bounds
+
+    def _squared_loss(self) -> str | None:
+        """Name the parameter that asks for a squared loss, if one does."""
+        return None
 
     def _start(self, bounds: Vector) -> Vector | None:
         """Where to start: the last solution, scaled to the new bounds, if it has as many rows."""

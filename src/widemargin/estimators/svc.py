@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from widemargin.estimators.calibration import CalibratedClassifier
 from widemargin.estimators.report import warn_of_missing_margins
-from widemargin.estimators.validation import priced, require_choice, require_flag, require_number
+from widemargin.estimators.validation import priced, require_choice, require_flag, require_number, require_prices
 from widemargin.kernels import RowSource
 from widemargin.kernels.rows import KernelCallable
-from widemargin.machines.classifier import LARGEST_RIDGE, Pair, PairSolution, solve_pairs, starting_points
+from widemargin.machines.classifier import Pair, PairSolution, solve_pairs, starting_points
 from widemargin.machines.dual import SOLVERS, SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 from widemargin.machines.one_against_all import solve_against_all
@@ -291,12 +291,7 @@ class SVC(CalibratedClassifier):
 
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         bounds = priced(weights, self.C)
-        largest = float(bounds.max(initial=0.0))
-        if self.loss == "squared_hinge" and 0.0 < largest <= 0.5 / LARGEST_RIDGE:
-            raise ValueError(
-                f"C times the weights reaches {largest:.3g} at most, too small for loss='squared_hinge'; it must be "
-                f"above {0.5 / LARGEST_RIDGE:g}."
-            )
+        require_prices(bounds, "loss='squared_hinge'" if self.loss == "squared_hinge" else None)
         return bounds
 
     def _solve(

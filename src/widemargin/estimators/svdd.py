@@ -251,7 +251,8 @@ class SVDD(NoveltyMachine):
     def _check_weights(self, sample_weight: Any, n: int) -> Vector:
         """Check the weights, and that the price of a row outside allows for a centre."""
         weights = super()._check_weights(sample_weight, n)
-        least = 1.0 / float(weights.sum())
+        with np.errstate(over="ignore"):
+            least = 1.0 / float(weights.sum())
         if self.C is not None and least * (1.0 - 1e-12) > self.C:
             raise ValueError(
                 f"C={self.C!r} is infeasible: the coefficients of the centre could not sum to 1; it must be at least "
@@ -283,7 +284,9 @@ class SVDD(NoveltyMachine):
 
     def _machine(self, weights: Vector, diagonal: Vector) -> ConstantSumMachine:
         if self.C is not None:
-            return ball_machine(weights, diagonal, C=max(float(self.C), 1.0 / float(weights.sum())))
+            with np.errstate(over="ignore"):
+                least = 1.0 / float(weights.sum())
+            return ball_machine(weights, diagonal, C=max(float(self.C), least))
         return ball_machine(
             weights, diagonal, nu=float(self.nu if self.target_rejection is None else self.target_rejection)
         )

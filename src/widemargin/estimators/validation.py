@@ -13,6 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.kernels.rows import KernelCallable, call_kernel, count, take
+from widemargin.machines.classifier import LARGEST_RIDGE
+
+#: Coefficients whose sum is given leave float64 beyond this, or below the inverse, when they are squared and summed.
+LARGEST_SUM = 1e100
 
 #: Entries of a kernel matrix that differ from their mirror images by more than this share of the largest: no rounding.
 ASYMMETRY = 1e-4
@@ -185,6 +189,18 @@ def priced(weights: NDArray[np.float64], C: float) -> NDArray[np.float64]:
         return np.where(weights > 0, np.inf, 0.0)
     with np.errstate(over="ignore"):
         return float(C) * weights
+
+
+def require_prices(prices: NDArray[np.float64], squared: str | None) -> None:
+    """Refuse products of C and weights that are too small to compute with, all of them, where slack is `squared`."""
+    largest = float(prices.max(initial=0.0))
+    if largest == 0.0:
+        raise ValueError("C times the weights is 0 in float64 for every row; raise C, or the weights.")
+    if squared is not None and largest <= 0.5 / LARGEST_RIDGE:
+        raise ValueError(
+            f"C times the weights reaches {largest:.3g} at most, too small for {squared}; it must be above "
+            f"{0.5 / LARGEST_RIDGE:g}."
+        )
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

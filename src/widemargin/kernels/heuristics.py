@@ -13,6 +13,7 @@ from sklearn.utils.extmath import row_norms
 
 from widemargin._runtime import single_threaded_blas
 from widemargin.kernels.base import as_examples
+from widemargin.kernels.spread import moderate
 
 Vector = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ def jaakkola_gamma(X: Any, y: Any = None, weights: Vector | None = None) -> floa
     X = as_examples(X)
     n = X.shape[0]
     labels = np.zeros(n, dtype=np.intp) if y is None else np.unique(np.asarray(y), return_inverse=True)[1]
-    counts = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    counts = np.ones(n) if weights is None else moderate(np.asarray(weights, dtype=np.float64))
     for name, array in (("y", labels), ("weights", counts)):
         if array.shape != (n,):
             raise ValueError(f"{name} has shape {array.shape} where X has {n} rows; one number each is needed.")

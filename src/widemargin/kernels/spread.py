@@ -15,14 +15,36 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
+#: Numbers whose squares, and sums of many of these, float64 holds.
+MODERATE = 2.0**200
+
+
+def moderate(weights: Vector) -> Vector:
+    """Return weights that count for as much, at a scale at which sums and products of them stay finite.
+
+    They are as given unless the largest is beyond `MODERATE` or below its inverse; then all are divided by a power of
+    two, which rounds none of them. None becomes 0 that was not.
+
+    Examples
+    --------
+    >>> moderate(np.array([1.0, 3.0])).tolist(), moderate(np.array([2.0**1000, 2.0**998, 0.0])).tolist()
+    ([1.0, 3.0], [0.5, 0.125, 0.0])
+    """
+    largest = float(np.max(weights, initial=0.0))
+    if largest == 0.0 or 1.0 / MODERATE <= largest <= MODERATE:
+        return weights
+    smallest = np.finfo(np.float64).smallest_subnormal
+    return np.where(weights > 0, np.maximum(np.ldexp(weights, -np.frexp(largest)[1]), smallest), 0.0)
+
+
 def _chunks(X: NDArray[Any], weights: Vector) -> Iterator[tuple[NDArray[Any], Vector]]:
     rows = max(1, 2**18 // max(1, X.shape[1]))
     for begin in range(0, len(X), rows):
         yield X[begin : begin + rows], weights[begin : begin + rows]
 
 
-def _moderate(weights: Vector) -> Vector:
-    """Return weights in units of the largest, whose products with squares of entries overflow no sooner than these.
+def _relative(weights: Vector) -> Vector:
+    """Return weights in units of the largest: products with squares of entries overflow no sooner than the squares.
 
     The unit is a power of two, so that no digit changes.
     """
@@ -41,7 +63,7 @@ def column_moments(X: NDArray[Any], weights: Vector) -> tuple[Vector, Vector]:
     >>> variances.tolist()
     [1.0, 0.0]
     """
-    weights = _moderate(weights)
+    weights = _relative(weights)
     total, first = weights.sum(), X[0].astype(np.float64)
     means, variances = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -76,7 +98,7 @@ def sparse_variance(X: Any, weights: Vector) -> float:
     """
     if X.nnz == 0:
         return 0.0
-    entries, weights = canonical(X), _moderate(weights)
+    entries, weights = canonical(X), _relative(weights)
     share = np.repeat(weights, np.diff(entries.indptr))
     values = entries.data.astype(np.float64)
     total = float(weights.sum()) * X.shape[1]
@@ -127,7 +149,7 @@ def column_variances(X: Any, weights: Vector | None = None) -> Vector:
     >>> column_variances(sp.csr_array([[0.0, 1.0], [2.0, 1.0]])).tolist()
     [1.0, 0.0]
     """
-    share = np.ones(X.shape[0]) if weights is None else _moderate(weights)
+    share = np.ones(X.shape[0]) if weights is None else _relative(weights)
     if not sp.issparse(X):
         return column_moments(np.asarray(X), share)[1]
     entries, d = sp.csc_array(canonical(X)), X.shape[1]
@@ -150,7 +172,7 @@ def covariance(X: Any, weights: Vector | None = None) -> Matrix:
     [[1.0, 0.0], [0.0, 0.0]]
     """
     dense = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-    share = np.ones(len(dense)) if weights is None else _moderate(weights)
+    share = np.ones(len(dense)) if weights is None else _relative(weights)
     share = share / share.sum()
     away = dense - dense[0]
     away -= share @ away

@@ -18,8 +18,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource
+from widemargin.kernels.spread import MODERATE, moderate
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import (
     GEOMETRIC_SOLVERS,
@@ -92,17 +94,30 @@ def ball_machine(
     """
     ids = np.flatnonzero(weights > 0).astype(np.int32)
     share = np.ascontiguousarray(weights[ids], dtype=np.float64)
+    if nu is not None:
+        share = moderate(share)
     # A constant in the linear term moves the price of the sum and nothing else; without it balls of constant diagonal
     # are minimum norm problems.
     linear = 0.5 * (diagonal[ids] - diagonal[ids].min())
     if nu is not None:
         total, least = nu * float(share.sum()), float(share.min())
-        if least > total:
+        if 0.0 < total < least:
             return ConstantSumMachine(ids, linear, share / least, 1.0)
-        return ConstantSumMachine(ids, linear, share, total)
+        return _ball(ids, linear, share, total)
     if C * float(share.min()) >= 1.0:
         return ConstantSumMachine(ids, linear, np.ones(len(ids)), 1.0)
-    return ConstantSumMachine(ids, linear, np.minimum(share, 1.0 / C), 1.0 / C)
+    return _ball(ids, linear, np.minimum(share, 1.0 / C), 1.0 / C)
+
+
+def _ball(ids: NDArray[np.int32], linear: Vector, upper: Vector, total: float) -> ConstantSumMachine:
+    """Build the machine at a scale at which squares of the sum are numbers, too; the ball is the same at any."""
+    if total == 0.0:
+        raise ValueError("nu times the sum of the weights is 0 in float64; raise nu, or the weights.")
+    if 1.0 / MODERATE <= total <= MODERATE:
+        return ConstantSumMachine(ids, linear, upper, total)
+    unit = 2.0 ** math.floor(math.log2(total))
+    # No coefficient exceeds the sum.
+    return ConstantSumMachine(ids, linear, np.minimum(upper, total) / unit, total / unit)
 
 
 def is_hard(machine: ConstantSumMachine) -> bool:

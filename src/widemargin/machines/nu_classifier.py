@@ -72,7 +72,7 @@ def constant_sum(signs: Vector, weights: Vector, nu: float) -> tuple[float, floa
     (0.5, 1.0)
     """
     first, second = float(weights[signs > 0].sum()), float(weights[signs < 0].sum())
-    return 0.5 * nu * (first + second), min(first, second)
+    return nu * (0.5 * (first + second)), min(first, second)
 
 
 def tightest_pair(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> tuple[Pair, float] | None:
@@ -359,6 +359,8 @@ def _search(
 ) -> _Search:
     """Begin with a pair of classes, at the last solution if there is one; `unit` is a typical kernel value."""
     total = min(constant_sum(examples.signs, weights, nu))
+    if total == 0.0:
+        raise ValueError(f"nu={nu:g} times the weights of a class is 0 in float64; raise nu, or the weights.")
     # No variable exceeds the sum; twice the sum is no bound then, and a tighter one for the gap.
     bounds = np.minimum(weights, 2.0 * total)
     # The machine divided by rho is the same for weights of any unit: that of the sum keeps clear of tiny numbers.

@@ -27,7 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource, derived_rows
+from widemargin.kernels.spread import moderate
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
+from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import (
     GEOMETRIC_SOLVERS,
     DualProblem,
@@ -158,7 +160,7 @@ def times(solution: Solution, scale: float) -> Solution:
 def squared_slack_machine(prices: Vector) -> ConstantSumMachine:
     """Build the minimum norm problem of the machine with squared slack; `prices` are C_n, 0 leaves an example out."""
     ids = np.flatnonzero(prices > 0).astype(np.int32)
-    return ConstantSumMachine(ids, np.zeros(len(ids)), np.full(len(ids), np.inf), 1.0, 1.0 / prices[ids])
+    return ConstantSumMachine(ids, np.zeros(len(ids)), np.full(len(ids), np.inf), 1.0, ridge_of(0.5 * prices[ids]))
 
 
 def settled(alpha: Vector, keen: Vector, upper: Vector, total: float) -> Vector:
@@ -372,6 +374,7 @@ def rejecting_threshold(scores: Vector, weights: Vector, fraction: float) -> flo
     >>> rejecting_threshold(np.array([4.0, 1.0, 3.0, 2.0]), np.ones(4), 0.25)
     2.0
     """
+    weights = moderate(weights)
     order = np.argsort(scores, kind="stable")
     # Equal scores go together, whether they come from one row of weight 2 or from two rows.
     values, first = np.unique(scores[order], return_index=True)

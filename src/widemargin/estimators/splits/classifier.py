@@ -130,7 +130,8 @@ class PairwiseSplit(SplitMachines):
         if key not in self._weighted:
             labels, weights = self.labels[self._used], self.weights[self._used]
             weighted = np.zeros(len(self.labels))
-            weighted[self._used] = weights * own._class_factors(labels, weights)[labels]
+            with np.errstate(over="ignore"):  # as in a fit
+                weighted[self._used] = weights * own._class_factors(labels, weights)[labels]
             self._weighted[key] = weighted  # whole: other threads read it
         return own._bounds(self.labels, self._weighted[key])
 

@@ -16,6 +16,7 @@ from widemargin.estimators.splits.base import Way
 from widemargin.estimators.splits.novelty import FUNCTION, NoveltySplit
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
+from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector
 from widemargin.machines.max_min_over import CountedSolution, count_chain
 from widemargin.machines.nu_property import with_borders
@@ -83,7 +84,7 @@ class OneClassSplit(NoveltySplit):
         start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
-        prices = [float(machine.C) * weights for machine in machines]
+        prices = [machine._prices(weights) for machine in machines]
         if machines[0].solver == "maxminover":
             for one in count_chain(kernel, prices, start=start, stop=stop):
                 yield _with(one, gradient=one.solution.gradient - 1.0, intercept=-1.0)
@@ -91,7 +92,7 @@ class OneClassSplit(NoveltySplit):
         # [Timm2009, eq. 3]: no constant sum, and what the slack adds to the diagonal.
         used = weights > 0
         problem = DualProblem(np.ones(len(weights)), np.zeros(len(weights)), np.where(used, np.inf, 0.0))
-        ridges = [np.divide(1.0, own, out=np.zeros(len(own)), where=used) for own in prices]
+        ridges = [np.where(used, ridge_of(0.5 * own), 0.0) for own in prices]
         begin = None if start is None else np.where(used, start, 0.0)
         chain = Chain(tuple(Link(problem, own) for own in ridges), start=begin, any_sum=True)
         for own, one in zip(ridges, kernel.solve(chain, stop), strict=False):
