@@ -195,7 +195,7 @@ def require_prices(prices: NDArray[np.float64], squared: str | None) -> None:
     """Refuse products of C and weights that are too small to compute with, all of them, where slack is `squared`."""
     largest = float(prices.max(initial=0.0))
     if largest == 0.0:
-        raise ValueError("C times the weights is 0 in float64 for every row; raise C, or the weights.")
+        raise ValueError("C times sample_weight is 0 in float64 for every row; raise C, or the weights.")
     if squared is not None and largest <= 0.5 / LARGEST_RIDGE:
         raise ValueError(
             f"C times the weights reaches {largest:.3g} at most, too small for {squared}; it must be above "
