@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, Never
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,9 +126,7 @@ class NuSVC(PairwiseClassifier):
         selection: str = "auto",
         planning_ahead: int = 3,
         dtype: str = "float32",
-        **unknown: Never,
     ) -> None:
-        self._refuse_unknown(unknown)
         self.nu = nu
         self.kernel = kernel
         self.degree = degree

@@ -58,6 +58,13 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
         "maxminover": "trains one-class machines with squared slack only, no classifiers",
     }
 
+    def __new__(cls, *positional: Any, **parameters: Any) -> Self:
+        """Say, of parameters that scikit-learn's class has and this one has not, what to do instead."""
+        for name in cls._elsewhere.keys() & parameters:
+            raise TypeError(cls._elsewhere[name])
+        new: Self = super().__new__(cls)
+        return new
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator, and of its kernel.
 
@@ -75,12 +82,6 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
             raise ValueError(self._elsewhere[name])
         super().set_params(**params)
         return self
-
-    def _refuse_unknown(self, unknown: Mapping[str, Any]) -> None:
-        """Refuse parameters that a constructor does not know, as Python does, or say what stands in for them."""
-        for name in unknown:
-            known_there = self._elsewhere.get(name)
-            raise TypeError(known_there or f"{type(self).__name__} got an unexpected keyword argument {name!r}.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows of `X`.

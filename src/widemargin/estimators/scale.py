@@ -92,8 +92,7 @@ def leaves_gamma_unused(kernel: Any, gamma: Any) -> bool:
     >>> leaves_gamma_unused("linear", 0.1), leaves_gamma_unused("linear", "scale"), leaves_gamma_unused("rbf", 0.1)
     (True, False, False)
     """
-    named = isinstance(kernel, str) and kernel in ("linear", "precomputed")
-    return named and not (isinstance(gamma, str) and gamma == "scale")
+    return isinstance(kernel, str) and kernel == "linear" and not (isinstance(gamma, str) and gamma == "scale")
 
 
 def require_magnitude(X: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Never
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,9 +234,7 @@ class SVC(CalibratedClassifier):
         decision: str = "auto",
         calibration: str | None = None,
         sigmoid: str = "slope",
-        **unknown: Never,
     ) -> None:
-        self._refuse_unknown(unknown)
         self.C = C
         self.kernel = kernel
         self.degree = degree
