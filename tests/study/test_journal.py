@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killable import IDENTITY
 
 from widemargin.study import Journal, JournalError
+from widemargin.study.lines import sealed
 
 RECORDS = [{"candidate": i, "split": i % 3, "score": 1 / (i + 1)} for i in range(5)]
 
@@ -45,7 +47,8 @@ def refusal(path: Any, identity: Any = IDENTITY) -> str:
 
 def test_a_journal_reads_back(path: Path) -> None:
     header, *lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert header == {"schema": 1, "study": "widemargin", "identity": IDENTITY}
+    assert all(len(line.pop("crc")) == 8 for line in (header, *lines))
+    assert header == {"schema": 2, "study": "widemargin", "identity": IDENTITY}
     assert lines == RECORDS
     with Journal(str(path), IDENTITY) as journal:
         assert journal.records == RECORDS
@@ -168,9 +171,51 @@ def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: bytes)
     assert file.read_bytes() == content
 
 
-def test_another_version_of_the_format(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"schema": 1, "study"', b'"schema": 2, "study"'))
-    assert "has version 2 of the format, and this release of widemargin reads version 1; give another" in refusal(path)
+def test_every_byte_of_every_line_counts(path: Path) -> None:
+    """A changed byte is refused with its line, but for the end of the last one, without which that line is torn."""
+    content, random = path.read_bytes(), np.random.default_rng(0)
+    for place in range(len(content) - 1):
+        line = content.count(b"\n", 0, place) + 1
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << int(random.integers(8))
+        damaged[place] = damaged[place] or 1  # zeros at the end are what a power failure left
+        path.write_bytes(damaged)
+        assert f"is damaged in line {line} of " in refusal(path), (place, bytes(damaged[place - 9 : place + 9]))
+        assert path.read_bytes() == damaged
+
+
+def test_numbers_that_somebody_corrected(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"score": 0.5', b'"score": 0.9'))
+    message = refusal(path)
+    assert "is damaged in line 3 of 6, which is not what was written there; remove that line, give another" in message
+
+
+def test_lines_from_another_place_are_lines(path: Path) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], *lines[:0:-1]]))
+    with Journal(path, IDENTITY) as journal:
+        assert journal.records == RECORDS[::-1]
+
+
+def test_a_record_may_have_an_entry_of_any_name(tmp_path: Path) -> None:
+    record = {"crc": "00000000", "": {}, "x": '"crc": "00000000"}'}
+    for _ in range(2):
+        with Journal(tmp_path / "study.jsonl", {"crc": 1}) as journal:
+            assert journal.records in ([], [record])
+            journal.append(record) if not journal.records else None
+
+
+def test_a_journal_of_another_release(path: Path) -> None:
+    """The first version had no checksums; later ones may have others."""
+    first = b'{"schema": 1, "study": "widemargin", "identity": {}}\n{"candidate": 0}\n'
+    later = sealed(b'{"schema": 3, "study": "widemargin", "identity": {}}\n') + b"anything\n"
+    for version, content in ((1, first), (3, later)):
+        path.write_bytes(content)
+        assert (
+            f"was written by another release of widemargin, in version {version} of the format where this one reads "
+            "version 2; give another file name, or delete it to start over"
+        ) in refusal(path)
+        assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -259,7 +304,7 @@ def test_a_read_only_folder(folder_of_others: Path) -> None:
     assert refusal(folder / "new.jsonl").endswith(f"cannot be created {where}")
     assert refusal(folder / "there.jsonl").endswith(f"cannot be opened for writing {where}")
     assert sorted(file.name for file in folder.iterdir()) == ["there.jsonl"]
-    assert (folder / "there.jsonl").read_text().endswith('{"a": 1}\n')
+    assert (folder / "there.jsonl").read_text().splitlines()[-1].startswith('{"a": 1, "crc": ')
 
 
 def test_a_closed_journal_takes_nothing(path: Path) -> None:

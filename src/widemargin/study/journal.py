@@ -1,9 +1,10 @@
 """The journal of a search: what has been evaluated, kept in a file that survives every kind of end.
 
 A journal is a text file with one JSON object a line. The first line is a header,
-``{"schema": 1, "study": "widemargin", "identity": {...}}``, where the identity says which search the rest belongs to;
-every further line is a record. Lines are only ever added, each by one write that reaches the disk before it counts.
-How floats are written that JSON has no word for: :mod:`widemargin.study.lines`.
+``{"schema": 2, "study": "widemargin", "identity": {...}, "crc": "..."}``, where the identity says which search the rest
+belongs to; every further line is a record. Lines are only ever added, each by one write that reaches the disk before it
+counts, and each ends with a checksum of what stands before it. How floats are written that JSON has no word for, and
+how lines are sealed: :mod:`widemargin.study.lines`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from widemargin.study.lines import Record, as_line, encode, from_line
+from widemargin.study.lines import Record, as_line, encode, from_line, sealed, unsealed
 
 #: Version of the file's format, not of what a search writes into it (that belongs into the identity).
-SCHEMA = 1
+SCHEMA = 2
 
 _HEADER_START = f'{{"schema": {SCHEMA}, "study": "widemargin", "identity": '.encode()
 _DIFFERENCES = {
@@ -88,9 +89,9 @@ class Journal:
     ...     journal.append({"candidate": 0, "split": 0, "score": 0.1 + 0.2})
     ...     journal.append({"candidate": 1, "split": 0, "score": float("nan")})
     >>> print(path.read_text(), end="")
-    {"schema": 1, "study": "widemargin", "identity": {"data": "5f0c", "splits": "91aa"}}
-    {"candidate": 0, "split": 0, "score": 0.30000000000000004}
-    {"candidate": 1, "split": 0, "score": "=nan"}
+    {"schema": 2, "study": "widemargin", "identity": {"data": "5f0c", "splits": "91aa"}, "crc": "989dde2f"}
+    {"candidate": 0, "split": 0, "score": 0.30000000000000004, "crc": "094ea604"}
+    {"candidate": 1, "split": 0, "score": "=nan", "crc": "4bb374c7"}
     >>> with Journal(path, {"data": "5f0c", "splits": "91aa"}) as journal:
     ...     journal.records[1]["score"]
     nan
@@ -110,7 +111,7 @@ class Journal:
         try:
             self._read()
             if self._end == 0:
-                self._write(header)
+                self._write(sealed(header))
                 self._sync_folder()
         except BaseException:
             self.close()
@@ -151,7 +152,7 @@ class Journal:
         lines = [as_line(record) for record in records]
         with self._writing:
             if lines:
-                self._write(b"".join(lines))
+                self._write(b"".join(map(sealed, lines)))
                 if keep:
                     self.records.extend(from_line(line) for line in lines)
 
@@ -228,29 +229,31 @@ class Journal:
         if lines and not torn and b"\0" in lines[-1]:
             torn = lines.pop()
         if lines:
-            self._check_header(lines[0])
+            self._check_header(lines[0], len(lines))
         elif not (torn.startswith(_HEADER_START) or _HEADER_START.startswith(torn)):
             self._fail("is not a journal of widemargin (its first line is no header); give another file name")
         for number, line in enumerate(lines[1:], start=2):
             try:
-                self.records.append(from_line(line))
+                self.records.append(from_line(unsealed(line)))
             except (ValueError, RecursionError) as error:
-                self._refuse_line(number, len(lines), "which is no JSON object", error)
+                self._refuse_line(number, len(lines), "which is not what was written there", error)
         self._end = sum(len(line) + 1 for line in lines)
         if self._end < len(content):
             self._cut_back(descriptor)
 
-    def _check_header(self, line: bytes) -> None:
+    def _check_header(self, line: bytes, of: int) -> None:
         try:
-            header = from_line(line)
-        except (ValueError, RecursionError):
-            header = {}
+            header = from_line(unsealed(line))
+        except (ValueError, RecursionError) as error:
+            if line.startswith(_HEADER_START) or b'"crc": "' in line:
+                self._refuse_line(1, of, "which is not what was written there", error)
+            header = _without_checksum(line)
         if header.get("study") != "widemargin" or "schema" not in header:
             self._fail("is not a journal of widemargin (its first line is no header); give another file name")
         if header["schema"] != SCHEMA or not isinstance(header.get("identity"), dict):
             self._fail(
-                f"has version {header['schema']!r} of the format, and this release of widemargin reads version"
-                f" {SCHEMA}; give another file name, or delete it to start over"
+                f"was written by another release of widemargin, in version {header['schema']!r} of the format where"
+                f" this one reads version {SCHEMA}; give another file name, or delete it to start over"
             )
         differences = _differences(header["identity"], self.identity)
         if differences:
@@ -308,6 +311,14 @@ def _close_inherited() -> None:
 
 
 os.register_at_fork(after_in_child=_close_inherited)
+
+
+def _without_checksum(line: bytes) -> Record:
+    """Return a header as the first version of the format had it, or nothing."""
+    try:
+        return from_line(line)
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _why_not_opened(path: Path, error: OSError | ValueError) -> str:

@@ -2,7 +2,8 @@
 
 JSON has no word for three floats, which are written as the strings ``"=nan"``, ``"=inf"`` and ``"=-inf"``; a string
 that itself begins with ``=`` is written with another ``=`` before it. All other floats are written with as many digits
-as it takes to read the same bits back. A line is ASCII.
+as it takes to read the same bits back. A line is ASCII. One that is sealed has a last entry, ``"crc"``: the CRC-32 of
+all bytes before it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import zlib
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
 
 Record = dict[str, Any]
+
+_SEAL = b'"crc": "%08x"}'
 
 _NUMBERS = {"=nan": math.nan, "=inf": math.inf, "=-inf": -math.inf}
 
@@ -45,6 +49,33 @@ def from_line(line: bytes) -> Record:
     if not isinstance(value, dict):
         raise ValueError(f"{value!r} is no record.")
     return value
+
+
+def sealed(line: bytes) -> bytes:
+    r"""Return a line with the checksum of its content as a last entry.
+
+    Examples
+    --------
+    >>> sealed(b'{"score": 0.1}\n')
+    b'{"score": 0.1, "crc": "3007b73b"}\n'
+    """
+    content = line.removesuffix(b"}\n")
+    return content + (b", " if len(content) > 1 else b"") + _SEAL % zlib.crc32(content) + b"\n"
+
+
+def unsealed(line: bytes) -> bytes:
+    r"""Return a line as it was before it was sealed; one that was changed since is refused with a ValueError.
+
+    Examples
+    --------
+    >>> unsealed(b'{"score": 0.1, "crc": "3007b73b"}')
+    b'{"score": 0.1}'
+    """
+    length = len(_SEAL % 0)
+    content, seal = line[:-length].removesuffix(b", "), line[-length:]
+    if seal != _SEAL % zlib.crc32(content):
+        raise ValueError("The checksum of a line is not that of its content.")
+    return content + b"}"
 
 
 def _no_constant(word: str) -> NoReturn:
