@@ -23,6 +23,7 @@ from model_searches import Downhill, Remembering, same_searches, three_classes, 
 from widemargin import SVC, GridSearchCV, ModelSearch, kernels
 from widemargin.search.strategies import STRATEGIES
 from widemargin.study import Journal, JournalError
+from widemargin.study.lines import sealed, unsealed
 
 KILLABLE = """
 sys.path.insert(0, {folder!r})
@@ -177,7 +178,7 @@ def test_a_seed_that_nobody_gave_is_kept(tmp_path: Path) -> None:
     how: dict[str, Any] = {"objective": Remembering(random=True), "strategy": Downhill(steps=30, at_once=3)}
     first = ModelSearch(SVC(), **how, journal=journal).fit(X, y)
     lines = journal.read_bytes().splitlines()
-    assert json.loads(lines[1]).keys() == {"stage", "seed"}
+    assert json.loads(lines[1]).keys() == {"stage", "seed", "crc"}
     cut(journal, lines, 12)
     same_searches(ModelSearch(SVC(), **how, journal=journal).fit(X, y), first)
     other = ModelSearch(SVC(), **how).fit(X, y)
@@ -271,9 +272,10 @@ def test_damaged_records_are_refused(tmp_path: Path, line: int, change: dict[str
     X, y = two_classes()
     journal = tmp_path / "study.jsonl"
     search = ModelSearch(SVC(), objective=Remembering(), strategy=Downhill(steps=5), journal=journal).fit(X, y)
-    lines = journal.read_text().splitlines()
-    lines[line - 1] = json.dumps(json.loads(lines[line - 1]) | change)
-    journal.write_text("\n".join(lines) + "\n")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    record = json.loads(unsealed(lines[line - 1].rstrip()))
+    lines[line - 1] = sealed(json.dumps(record | change).encode() + b"\n")
+    journal.write_bytes(b"".join(lines))
     before = journal.read_bytes()
     with pytest.raises(JournalError, match=f"damaged in line {line} of {len(lines)}, .*{words}"):
         search.fit(X, y)

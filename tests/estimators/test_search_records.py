@@ -15,6 +15,7 @@ from widemargin import SVC, GridSearchCV
 from widemargin.estimators.search_data import Evaluation
 from widemargin.estimators.search_records import RECORD_SCHEMA
 from widemargin.study import JournalError
+from widemargin.study.lines import sealed, unsealed
 
 GRID = {"C": [0.1, 1.0], "gamma": [0.1, 1.0]}
 
@@ -37,12 +38,12 @@ def journal(tmp_path: Path) -> Path:
 
 
 def changed(path: Path, line: int, change: Any) -> None:
-    """Change a line of a journal, as somebody might who edits it."""
-    lines = path.read_text().splitlines()
-    record = json.loads(lines[line - 1])
+    """Change a line of a journal, as another release might write it."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    record = json.loads(unsealed(lines[line - 1].rstrip()))
     change(record)
-    lines[line - 1] = json.dumps(record)
-    path.write_text("\n".join(lines) + "\n")
+    lines[line - 1] = sealed(json.dumps(record).encode() + b"\n")
+    path.write_bytes(b"".join(lines))
 
 
 def refusal(path: Path, **how: Any) -> str:
