@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from widemargin.datasets.tables import TableError
 from widemargin.estimators.model_file import ModelFileError
+from widemargin.kernels.memory import NotEnoughMemoryError
 
 #: Exit statuses, beside 0 for done: bad data or files, bad usage, Ctrl-C, an output that nobody reads any more.
 FAILED, MISUSED, INTERRUPTED, UNREAD = 1, 2, 130, 141
@@ -67,6 +68,8 @@ def run_subcommand(chosen: argparse.Namespace) -> int:
             _forget_output()
             named = "" if problem.filename is None else f"{problem.filename}: "
             return _ended(f"{named}{problem.strerror or problem}", FAILED)
+        except NotEnoughMemoryError as problem:
+            return _ended(str(problem), FAILED)
         except MemoryError:
             return _ended("there is not enough memory for this", FAILED)
 

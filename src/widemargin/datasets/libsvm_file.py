@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from widemargin.datasets.checks import whole_number
-from widemargin.datasets.text_file import FilePath, numeric_labels, open_bytes
+from widemargin.datasets.text_file import FilePath, lines_of, numeric_labels, open_bytes
 
 LARGEST_INDEX = 2**62
 
@@ -117,8 +117,8 @@ def _first_index(name: str, rows: _Rows, indices: npt.NDArray[np.int64], zero_ba
 
 def _parse(path: FilePath) -> _Rows:
     rows = _Rows()
-    with open_bytes(path) as lines:
-        for number, line in enumerate(lines, start=1):
+    with open_bytes(path) as stream:
+        for number, line in enumerate(lines_of(stream, fspath(path)), start=1):
             fields = line.partition(b"#")[0].split()
             if not fields:
                 continue

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from widemargin.datasets.delimited import Grid, TableError, find_layout
 from widemargin.datasets.libsvm_file import read_libsvm
-from widemargin.datasets.text_file import FilePath, open_bytes
+from widemargin.datasets.text_file import FilePath, content_of, open_bytes
 
 FORMATS = ("csv", "tsv", "libsvm")
 
@@ -66,7 +66,10 @@ def open_table(
         recognised = format or (delimiter and "csv") or _FORMAT_OF.get(_suffix(name)) or _format_of(head)
         if recognised == "libsvm":
             return None
-        data = head + stream.read()
+        try:
+            data = content_of(stream, name, head)
+        except ValueError as problem:
+            raise TableError(str(problem)) from None
     delimiter = "\t" if recognised == "tsv" else delimiter
     return find_layout(name, data, delimiter=delimiter, header=header, known=known)
 

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
@@ -11,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 FilePath: TypeAlias = str | PathLike[str]
+
+#: Bytes of a line from which on there is no point in looking for its end.
+LARGEST_LINE = 2**26
 
 
 def open_bytes(path: FilePath) -> IO[bytes]:
@@ -23,6 +27,38 @@ def open_bytes(path: FilePath) -> IO[bytes]:
     if name.endswith(".xz"):
         return cast("IO[bytes]", lzma.open(name, "rb"))
     return Path(name).open("rb")
+
+
+def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield the lines of a file; refuse one that never ends before it fills the memory."""
+    number = 0
+    while line := stream.readline(LARGEST_LINE):
+        number += 1
+        _require_end(name, number, len(line) - line.endswith(b"\n"))
+        yield line
+
+
+def content_of(stream: IO[bytes], name: str, head: bytes = b"") -> bytes:
+    """Return all of a file whose `head` was read before; refuse lines as :func:`lines_of` does."""
+    parts, number, length = [head], 1, 0
+    while True:
+        part = parts[-1]
+        first = part.find(b"\n")
+        _require_end(name, number, length + (len(part) if first < 0 else first))
+        if first >= 0:
+            number, length = number + part.count(b"\n"), 0
+        length += len(part) - part.rfind(b"\n") - 1
+        following = stream.read(LARGEST_LINE - length)
+        if not following:
+            return head if len(parts) == 1 else b"".join(parts)
+        parts.append(following)
+
+
+def _require_end(name: str, number: int, length: int) -> None:
+    if length >= LARGEST_LINE:
+        raise ValueError(
+            f"{name}, line {number}: no end of the line within {LARGEST_LINE >> 20} MB, expected a line for every row."
+        )
 
 
 def numeric_labels(numbers: npt.NDArray[np.float64]) -> npt.NDArray[Any]:

@@ -34,7 +34,7 @@ from widemargin.estimators.validation import (
     warn_if_indefinite,
 )
 from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
-from widemargin.kernels.rows import LARGEST_DEGREE, FixedKernel, canonical, count, source_at_once, take
+from widemargin.kernels.rows import LARGEST_DEGREE, FixedKernel, checked_rows, count, source_at_once, take
 from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
@@ -159,7 +159,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
                 self.__dict__.pop(name, None)
             return X
         X = validate_data(self, X, **NUMBERS)
-        X = canonical(X) if sp.issparse(X) else X
+        X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         return X
 
@@ -173,7 +173,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("n_features_in_", None)
             return X, y
         X, y = validate_data(self, X, y, **NUMBERS)
-        X = canonical(X) if sp.issparse(X) else X
+        X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         return X, y
 

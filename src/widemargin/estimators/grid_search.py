@@ -31,6 +31,7 @@ from widemargin.estimators.search_setup import repeats_for_gamma, search_data, w
 from widemargin.estimators.search_units import Deadline
 from widemargin.estimators.shared_search import SharedSearch
 from widemargin.estimators.validation import require_number
+from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.search import CostMatrix, Plan, Work
 from widemargin.study import EvaluationTasks, Journal, Records, SearchTasks, progress_for, with_callbacks
 from widemargin.study.progress import INTERRUPTED, STOPPED
@@ -384,7 +385,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
         began = time.time()
-        with without_gamma_warnings():
+        advice = "what was found is in cv_results_; search with refit=False, or lower cache_size"
+        with without_gamma_warnings(), told_if_memory_runs_out("to train the best candidate on all rows", advice):
             self.best_estimator_.fit(X, y, **fit_params)
         self.refit_time_ = time.time() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):

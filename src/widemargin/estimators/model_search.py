@@ -27,6 +27,7 @@ from widemargin.estimators.search_calibration import FROM_SEARCH
 from widemargin.estimators.search_data import machine_of, prefix_of
 from widemargin.estimators.search_metadata import fit_parameters
 from widemargin.estimators.validation import require_flag, require_number
+from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.objectives import Objective
 from widemargin.search.strategies import Strategy
 from widemargin.study import SearchTasks, progress_for, with_callbacks
@@ -201,7 +202,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         began = time.perf_counter()
         study, fit_params = self._study(X, y, params, began)
         machine_of(self.estimator)._warn_of_unused_gamma()
-        for remark in self._search_and_refit(study, fit_params):
+        with told_if_memory_runs_out("to search", "lower n_jobs, or search with fewer rows"):
+            remarks = self._search_and_refit(study, fit_params)
+        for remark in remarks:
             warnings.warn(remark, stacklevel=2)
         return self
 

@@ -26,6 +26,7 @@ from widemargin.estimators.search_growth import best_of, grown, standard_error
 from widemargin.estimators.search_report import ROUNDING, WorkReport
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
+from widemargin.kernels.memory import require_room_for_columns
 from widemargin.search.ranges import c_values, gamma_values
 
 #: What names of the machine's parameters begin with in its pipeline.
@@ -124,6 +125,8 @@ def select(
         require_number("max_time", max_time, above=0)
         deadline = time.perf_counter() + max_time
     y = np.asarray(y)
+    if sp.issparse(X):
+        require_room_for_columns(X.shape[1])
     scaler = StandardScaler(with_mean=not sp.issparse(X))
     spread = float(np.std(y.astype(np.float64))) if regression else 1.0
     machine: Any = SVR(epsilon=TUBE * spread, n_jobs=n_jobs) if regression else SVC(n_jobs=n_jobs)

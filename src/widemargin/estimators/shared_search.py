@@ -23,6 +23,7 @@ from widemargin.estimators.search_plans import walk_of
 from widemargin.estimators.search_starts import Beginning, Start, Stretch
 from widemargin.estimators.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
 from widemargin.kernels import KernelParameters, Until
+from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import LinkSolution, ended_early
 from widemargin.machines.dual import Solution, StopRule
@@ -102,6 +103,15 @@ class SharedSearch:
         With `finished`, which gets every evaluation as soon as there is one, candidates are trained one by one; without
         it, all of them before the first is scored, which is faster where machines take less than a millisecond.
         """
+        with told_if_memory_runs_out(
+            f"to evaluate {self.data.candidates[unit.candidates[0]]} on split {unit.split}",
+            "lower memory (megabytes for kernels) or n_jobs, or search with fewer rows",
+        ):
+            return self._evaluate(unit, max_seconds, finished)
+
+    def _evaluate(
+        self, unit: Unit, max_seconds: float | None, finished: Callable[[Evaluation], None] | None
+    ) -> list[Evaluation]:
         began = time.perf_counter()
         evaluations: list[Evaluation] = []
 
@@ -113,6 +123,8 @@ class SharedSearch:
 
         try:
             able, refused = self._trainable(unit)
+        except MemoryError:  # no fault of the candidates
+            raise
         except Exception:
             add(self._failed(unit))
             return evaluations
@@ -124,6 +136,8 @@ class SharedSearch:
                     one = next(trained, None)
                 except _core.StoppedError:
                     break
+                except MemoryError:
+                    raise
                 except Exception:
                     add(self._failed(Unit(unit.split, tuple(left))))
                     break

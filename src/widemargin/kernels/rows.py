@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from widemargin import _core
 from widemargin._runtime import single_threaded_blas
+from widemargin.kernels.memory import require_room_for_columns
 
 RowSource = _core.RowSource
 
@@ -158,10 +159,16 @@ def canonical(X: Any) -> Any:
     return rows
 
 
+def checked_rows(X: Any) -> Any:
+    """Return sparse examples as :func:`canonical` does, but refuse more columns than memory has room for."""
+    require_room_for_columns(X.shape[1])
+    return canonical(X)
+
+
 def examples(X: Any) -> _core.Examples:
     """Hand a matrix to the core without copying it: C-ordered float32/float64, or CSR with any index type."""
     if sp.issparse(X):
-        X = canonical(X)
+        X = checked_rows(X)
         values = np.ascontiguousarray(X.data, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
         index_type = np.int64 if X.indices.dtype == np.int64 or X.indptr.dtype == np.int64 else np.int32
         indices, begins = (np.ascontiguousarray(a, dtype=index_type) for a in (X.indices, X.indptr))

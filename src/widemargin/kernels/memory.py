@@ -1,0 +1,60 @@
+"""Memory that is not there: found out before it is asked for where that can be, said in one sentence where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from widemargin._runtime import free_memory
+
+#: Columns of sparse examples below which nobody asks how much memory there is.
+FEW_COLUMNS = 2**20
+
+#: Bytes a column takes at least when sparse examples meet: a group of 16 of them, spread out, in float32.
+BYTES_OF_A_COLUMN = 64
+
+
+class NotEnoughMemoryError(MemoryError):
+    """There is less memory than something takes; the message is one sentence."""
+
+
+def require_room_for_columns(columns: int) -> None:
+    """Refuse sparse examples of so many columns that what is kept for each of them would not fit into memory.
+
+    Examples
+    --------
+    >>> require_room_for_columns(1000)
+    >>> require_room_for_columns(10**15)
+    Traceback (most recent call last):
+    ...
+    widemargin.kernels.memory.NotEnoughMemoryError: X has 1000000000000000 columns, ...
+    """
+    if columns <= FEW_COLUMNS:
+        return
+    needed, free = columns * BYTES_OF_A_COLUMN, free_memory()
+    if needed > free:
+        raise NotEnoughMemoryError(
+            f"X has {columns} columns, for which kernels take at least {needed / 2**30:.3g} GiB of memory, and "
+            f"{free / 2**30:.3g} GiB are free; leave out columns that hold nothing, or number features without gaps."
+        )
+
+
+@contextmanager
+def told_if_memory_runs_out(doing: str, advice: str) -> Iterator[None]:
+    """Turn whatever says that memory has run out into one sentence.
+
+    Examples
+    --------
+    >>> with told_if_memory_runs_out("to count", "count less"):
+    ...     raise MemoryError("std::bad_alloc")
+    Traceback (most recent call last):
+    ...
+    widemargin.kernels.memory.NotEnoughMemoryError: There was not enough memory to count (std::bad_alloc); count less.
+    """
+    try:
+        yield
+    except NotEnoughMemoryError:
+        raise
+    except MemoryError as error:
+        detail = f" ({str(error).rstrip('.')})" if str(error) else ""
+        raise NotEnoughMemoryError(f"There was not enough memory {doing}{detail}; {advice}.") from error
