@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -49,10 +50,19 @@ const char* reason_name(Reason reason) {
 struct HeldStore {
   nb::object owner;
   geometric::KernelStore store;
+  std::mutex using_it;
 
   HeldStore(nb::object source, std::size_t bytes) : owner(source), store(*nb::cast<const Source&>(source).rows, bytes) {}
 
+  // Whoever works on it may do so without the interpreter; refuses rather than waits, as chains do.
+  std::unique_lock<std::mutex> taken() {
+    std::unique_lock alone(using_it, std::try_to_lock);
+    if (!alone) throw std::runtime_error("another thread is at this store of kernel rows");
+    return alone;
+  }
+
   void transform(nb::object source, double power, std::size_t n_threads) {
+    const std::unique_lock alone = taken();
     const RowSource& rows = *nb::cast<const Source&>(source).rows;
     if (rows.size() != store.size()) throw std::invalid_argument("the new kernel has another number of examples than the store");
     if (!(power > 0) || !std::isfinite(power)) throw std::invalid_argument("the power of a transformation must be a positive number");
@@ -66,7 +76,8 @@ struct HeldStore {
 };
 
 geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, Vector<double> alpha, double gap, std::int64_t recompute_every,
-                                         std::int64_t max_iterations, double max_seconds, std::size_t n_threads, const StopSignal* signal) {
+                                         std::int64_t max_iterations, double max_seconds, double grace_seconds, std::size_t n_threads, const StopSignal* signal) {
+  const std::unique_lock alone = held.taken();
   const std::size_t n = held.store.size();
   if (ridge.shape(0) != n || alpha.shape(0) != n) throw std::invalid_argument("ridge, start and kernel differ in their number of examples");
   for (std::size_t i = 0; i < n; ++i) {
@@ -77,7 +88,7 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
   geometric::MaxMinOverResult result;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, end_wanted(signal));
+    Watch watch(max_seconds, grace_seconds, end_wanted(signal));
     Patience patience(watch, true);
     ThreadTeam team(n_threads);
     geometric::MaxMinOver solver(held.store, {ridge.data(), ridge.data() + n}, team, patience);
@@ -268,6 +279,7 @@ NB_MODULE(_core, m) {
   using namespace widemargin::bindings;
 
   simd::ops_name();  // an environment that asks for what is not there is refused now, as an ImportError
+  process_mutex();  // whoever forks from here on holds it meanwhile
 
   nb::class_<HeldExamples>(m, "Examples").def_prop_ro("size", [](const HeldExamples& e) { return e.examples->size(); });
   m.def("dense_examples", &dense_examples<float>, "X"_a);
@@ -322,20 +334,21 @@ NB_MODULE(_core, m) {
       .def_ro("gradient", &Solved::gradient, nb::rv_policy::automatic)
       .def_ro("outcome", &Solved::outcome);
   m.def("solve_all", &solve_all, "source"_a, "tasks"_a, "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
-        "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a);
+        "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "n_threads"_a);
 
   nb::class_<StopSignal>(m, "StopSignal").def(nb::init<>()).def("request", [](StopSignal& s) { s.requested = true; }).def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
   nb::class_<SolvedLink, Solved>(m, "SolvedLink").def_ro("repeated", &SolvedLink::repeated);
   nb::class_<HeldChain>(m, "Chain")
-      .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double, std::int64_t, double, const StopSignal*>(), "kernel"_a,
-           "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 9>())
+      .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double, std::int64_t, double, double, const StopSignal*>(),
+           "kernel"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "signal"_a.none() = nb::none(),
+           nb::keep_alive<1, 10>())
       .def("advance", &HeldChain::advance, "links"_a)
       .def("rest", &HeldChain::rest);
   nb::class_<HeldRowChain>(m, "RowChain")
       .def(nb::init<nb::object, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, const std::string&, const std::string&, std::size_t, bool, bool,
-                    std::size_t, double, std::int64_t, double, std::size_t, const StopSignal*>(),
+                    std::size_t, double, std::int64_t, double, double, std::size_t, const StopSignal*>(),
            "source"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
-           "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 16>())
+           "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 17>())
       .def("advance", &HeldRowChain::advance, "links"_a);
   nb::class_<HeldMachine>(m, "ExactMachine")
       .def(nb::init<Matrix<double>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<double>, Vector<double>, std::optional<Vector<double>>, bool, Vector<std::int64_t>,
@@ -365,11 +378,12 @@ NB_MODULE(_core, m) {
   nb::class_<HeldStore>(m, "KernelStore")
       .def(nb::init<nb::object, std::size_t>(), "source"_a, "bytes"_a)
       .def_prop_ro("size", [](const HeldStore& h) { return h.store.size(); })
-      .def_prop_ro("held", [](const HeldStore& h) { return h.store.held(); })
-      .def_prop_ro("evaluations", [](const HeldStore& h) { return h.store.evaluations(); })
+      .def_prop_ro("held", [](HeldStore& h) { return h.taken(), h.store.held(); })
+      .def_prop_ro("evaluations", [](HeldStore& h) { return h.taken(), h.store.evaluations(); })
       .def(
           "row",
           [](HeldStore& h, std::size_t i) {
+            const std::unique_lock alone = h.taken();
             if (i >= h.store.size()) throw std::invalid_argument("there is no such row");
             ThreadTeam team(1);
             const float* row = h.store.row(i, team);
@@ -383,9 +397,10 @@ NB_MODULE(_core, m) {
       .def_prop_ro("gaps", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.gaps)); }, nb::rv_policy::automatic)
       .def_ro("rho", &geometric::MaxMinOverResult::rho)
       .def_ro("gap", &geometric::MaxMinOverResult::gap)
+      .def_ro("known", &geometric::MaxMinOverResult::known)
       .def_ro("iterations", &geometric::MaxMinOverResult::iterations)
       .def_prop_ro("reason", [](const geometric::MaxMinOverResult& r) { return reason_name(r.reason); });
-  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "n_threads"_a,
+  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "n_threads"_a,
         "signal"_a.none() = nb::none());
 
   m.def("empty_matrix_float32", &empty_matrix<float>, "n"_a, "m"_a);
@@ -395,11 +410,11 @@ NB_MODULE(_core, m) {
   m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a, "double_precision"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
   m.def("release_memory", [] {
-    grid::CompactKernel<float>::forget();
-    grid::CompactKernel<simd::Fraction>::forget();
+    KeepingPlace::clear_all();
     release_memory();
   });
   define_trace(m);
+  m.def("refuse_memory", [](std::int64_t after) { pieces_until_refusal = after; }, "after"_a);
   m.def("take_blas", &take_blas, "blas"_a, "lapack"_a);
   m.def("simd_name", [] { return simd::ops_name(); });
   m.def("use_simd", [](const std::string& name) { return simd::use_ops(name.c_str()); }, "name"_a);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <exception>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -48,7 +47,7 @@ inline void check_task(const Task& task, const RowSource& rows) {
 
 inline std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver, const std::string& selection,
                                      std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
-                                     std::int64_t max_iterations, double max_seconds, std::size_t n_threads) {
+                                     std::int64_t max_iterations, double max_seconds, double grace_seconds, std::size_t n_threads) {
   const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
   const StopRule stop{tolerance, max_iterations};
   require_threads(n_threads);
@@ -57,9 +56,7 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
   bool interrupted = false;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, interruption_pending);
-    std::exception_ptr failure;
-    std::mutex failing;
+    Watch watch(max_seconds, grace_seconds, interruption_pending);
     std::vector<SlabPool> pools(n_threads);
     const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
       const Task& task = tasks[t];
@@ -77,12 +74,11 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
             try {
               one(t, alone, member);
             } catch (...) {
-              const std::lock_guard lock(failing);
-              if (!failure) failure = std::current_exception();
+              watch.give_up();  // what the others are at is of no use any more
+              throw;
             }
           },
           [&] { watch.poll(); });
-      if (failure) std::rethrow_exception(failure);
     } else {
       for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, 0);
     }
@@ -99,8 +95,8 @@ class HeldRowChain {
  public:
   HeldRowChain(nb::object source, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, const std::string& solver,
                const std::string& selection, std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
-               std::int64_t max_iterations, double max_seconds, std::size_t n_threads, const StopSignal* signal)
-      : source_(source), parts_(nb::cast<const Source&>(source).rows->size(), ids, std::move(links), start, max_seconds, signal), team_(require_threads(n_threads)) {
+               std::int64_t max_iterations, double max_seconds, double grace_seconds, std::size_t n_threads, const StopSignal* signal)
+      : source_(source), parts_(nb::cast<const Source&>(source).rows->size(), ids, std::move(links), start, max_seconds, grace_seconds, signal), team_(require_threads(n_threads)) {
     std::vector<Id> own(parts_.n);
     if (ids)
       std::copy_n(ids->data(), own.size(), own.begin());

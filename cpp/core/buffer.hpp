@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +10,8 @@
 #include <mutex>
 #include <new>
 #include <utility>
+
+#include "core/process.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -31,7 +34,7 @@ class MemoryAtRest {
 
   // The piece that fits best, nullptr if none does; `bytes` becomes its size.
   void* take(std::size_t& bytes) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(process_mutex());
     const auto found = pieces_.lower_bound(bytes);
     if (found == pieces_.end() || found->first > bytes + bytes / 4) return nullptr;
     bytes = found->first;
@@ -42,7 +45,7 @@ class MemoryAtRest {
   }
   // Others, which nobody has asked for, make room; false if there is none for so much.
   bool keep(void* memory, std::size_t bytes) noexcept try {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(process_mutex());
     if (bytes > most_) return false;
     pieces_.emplace(bytes, memory);
     kept_ += bytes;
@@ -61,14 +64,13 @@ class MemoryAtRest {
     return false;
   }
   void clear() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(process_mutex());
     for (const auto& [bytes, memory] : pieces_) munmap(memory, bytes);
     pieces_.clear();
     kept_ = 0;
   }
 
  private:
-  std::mutex mutex_;
   std::multimap<std::size_t, void*> pieces_;
   std::size_t kept_ = 0, most_ = std::size_t{256} << 20;
 };
@@ -84,9 +86,13 @@ inline void release_memory() { memory_at_rest().clear(); }
 inline void release_memory() {}
 #endif
 
+// For tests: so many pieces of memory may still be taken before one is refused; below 0, none is.
+inline std::atomic<std::int64_t> pieces_until_refusal{-1};
+
 // At least so many bytes; `bytes` becomes how many there are. Large pieces come from the system and go back to it, whatever the allocator
 // would rather keep.
 inline void* take_memory(std::size_t& bytes) {
+  if (pieces_until_refusal.load(std::memory_order_relaxed) >= 0 && pieces_until_refusal.fetch_sub(1) == 0) throw std::bad_alloc();
 #ifdef __linux__
   if (bytes >= huge_page) {
     if (void* known = memory_at_rest().take(bytes)) return known;

@@ -11,6 +11,12 @@ namespace widemargin {
 struct Certificate {
   double kkt_violation = 0, duality_gap = 0, objective = 0;
   std::array<double, 2> intercept{};  // one for each group
+
+  // What cannot be known without the gradient of the point.
+  void forget() {
+    kkt_violation = duality_gap = std::numeric_limits<double>::infinity();
+    objective = std::numeric_limits<double>::quiet_NaN();
+  }
 };
 
 // Without free variables the intercept may lie anywhere between the two ends; the middle is taken.

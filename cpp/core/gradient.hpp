@@ -12,12 +12,18 @@ namespace widemargin {
 
 // gradient[c] -= sum_s coefficients[s] k(x_rows[s], x_columns[c]), with kernel values of type T and sums in double. The first `common` rows
 // and columns are the same examples: in double, each of their values is computed once and serves twice. Returns how many kernel values
-// were evaluated.
+// were evaluated; throws Stopped where patience ends, or is known not to suffice.
 template <class T>
 std::uint64_t subtract_kernel_rows(const RowSource& source, std::span<const Id> rows, std::span<const double> coefficients, std::span<const Id> columns,
                                    std::size_t common, double* gradient, ThreadTeam& team, Patience& patience) {
   constexpr std::size_t at_once = 64, part = 512, some_bytes = std::size_t{4} << 20;
+  if (rows.empty()) return 0;
   if (!std::is_same_v<T, double>) common = 0;
+  if (patience.now()) throw Stopped{patience.reason()};
+  // In units of about a nanosecond: what a value costs grows with its columns' size.
+  const std::size_t per_value = 4 + source.column_bytes(sizeof(T)) / 32;
+  const double twice_used = static_cast<double>(common), values = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) - 0.5 * twice_used * twice_used;
+  Patience::Work work(patience, values * static_cast<double>(per_value));
   const std::size_t chunk = std::clamp<std::size_t>(some_bytes / std::max<std::size_t>(source.column_bytes(sizeof(T)), 1), 512, 4096);
   Buffer<T> block(at_once * std::min(chunk, columns.size()));
   std::vector<T*> out(at_once);
@@ -45,7 +51,7 @@ std::uint64_t subtract_kernel_rows(const RowSource& source, std::span<const Id> 
           for (std::size_t r = 0; r < some; ++r) gradient[s + r] -= sum[r];
         }
       }
-      if (patience.spent(some * length * 4)) throw Stopped{patience.reason()};
+      if (work.spent(some * length * per_value)) throw Stopped{patience.reason()};
       s += some;
     }
   }

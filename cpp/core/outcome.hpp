@@ -1,6 +1,7 @@
 // What a solve is asked for, and what it says about its end.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -27,7 +28,7 @@ struct StopRule {
 
 struct Outcome {
   Reason reason = Reason::converged;
-  double kkt_violation = 0;   // these three from a gradient recomputed in double
+  double kkt_violation = 0;   // these three from a gradient recomputed in double; infinite, infinite and NaN where time did not suffice for it
   double duality_gap = 0;
   double objective = 0;
   std::array<double, 2> intercept{};  // the second for the second group of variables
@@ -45,15 +46,23 @@ struct Stopped {
 
 // Deadline and interruption, shared by all parts of one computation. Any thread may look; only the thread that made the watch asks
 // `interrupted`, and not more often than every few milliseconds.
+//
+// What was reached at the deadline must still be said: for that there is a grace of some seconds, the same ones for all parts.
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Watch(double max_seconds, std::function<bool()> interrupted) : interrupted_(std::move(interrupted)), start_(Clock::now()) {
-    if (max_seconds < 1e9) deadline_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(max_seconds));
+  // Both may be below 0: a deadline or a grace that is over already.
+  Watch(double max_seconds, double grace_seconds, std::function<bool()> interrupted) : interrupted_(std::move(interrupted)), start_(Clock::now()) {
+    if (max_seconds >= 1e9) return;
+    deadline_ = start_ + duration(max_seconds);
+    if (grace_seconds < 1e9) end_of_grace_ = deadline_ + duration(grace_seconds);
   }
+  // Without anything to say after the deadline.
+  Watch(double max_seconds, std::function<bool()> interrupted) : Watch(max_seconds, 0.0, std::move(interrupted)) {}
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double seconds_of_grace() const { return std::chrono::duration<double>(end_of_grace_ - Clock::now()).count(); }
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   Reason reason() const { return reason_.load(); }
 
@@ -65,7 +74,17 @@ class Watch {
     return owner && poll_interruption();
   }
 
-  // The same without the deadline, for what has to be done after it.
+  // The same with the end of the grace for the deadline.
+  bool poll_in_grace(bool owner) {
+    if (stopped() && reason() == Reason::interrupted) return true;
+    if (Clock::now() >= end_of_grace_) return stop(Reason::time_budget);
+    return owner && poll_interruption();
+  }
+
+  // Ends all parts, for reasons that are told elsewhere.
+  void give_up() { stop(Reason::interrupted); }
+
+ private:
   bool poll_interruption() {
     const Clock::time_point now = Clock::now();
     if (!interrupted_ || now - asked_ < std::chrono::milliseconds(20)) return stopped() && reason() == Reason::interrupted;
@@ -73,7 +92,10 @@ class Watch {
     return interrupted_() && stop(Reason::interrupted);
   }
 
- private:
+  static Clock::duration duration(double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::max(seconds, -1e9)));
+  }
+
   bool stop(Reason reason) {
     // An interruption is an exception that waits to be raised: a thread that meets the deadline meanwhile must not hide it.
     if (reason != Reason::time_budget) reason_.store(reason);
@@ -82,7 +104,7 @@ class Watch {
   }
 
   std::function<bool()> interrupted_;
-  Clock::time_point start_, asked_{}, deadline_ = Clock::time_point::max();
+  Clock::time_point start_, asked_{}, deadline_ = Clock::time_point::max(), end_of_grace_ = Clock::time_point::max();
   std::atomic<bool> stopped_{false};
   std::atomic<Reason> reason_{Reason::time_budget};
 };
@@ -93,19 +115,41 @@ class Patience {
   Patience(Watch& watch, bool owner) : watch_(watch), owner_(owner) {}
   // `work` is in units of about a nanosecond.
   bool spent(std::uint64_t work) {
-    if ((done_ += work) < 1'000'000) return false;
-    return now();
+    return (done_ += work) >= between_looks && now();
   }
   bool now() {
     done_ = 0;
-    if (!grace_) return watch_.poll(owner_);
-    return owner_ ? watch_.poll_interruption() : watch_.stopped() && watch_.reason() == Reason::interrupted;
+    return grace_ ? watch_.poll_in_grace(owner_) : watch_.poll(owner_);
   }
-  // From here on only an interruption counts: the deadline is over, and what was reached must still be said.
+  // From here on the grace counts, not the deadline: what was reached must still be said.
   void grant_grace() { grace_ = true; }
   Reason reason() const { return watch_.reason(); }
 
+  // A computation of known length, begun now. In the grace it is given up as soon as its first part tells that the whole would take too long.
+  class Work {
+   public:
+    Work(Patience& patience, double total) : patience_(patience), total_(total), began_(Watch::Clock::now()) {}
+    // True if it is to end here, `work` after the last time this was asked.
+    bool spent(std::uint64_t work) {
+      done_ += static_cast<double>(work);
+      if ((patience_.done_ += work) < between_looks) return false;
+      return patience_.now() || (patience_.grace_ && takes_too_long());
+    }
+
+   private:
+    bool takes_too_long() const {
+      const double taken = std::chrono::duration<double>(Watch::Clock::now() - began_).count();
+      return taken > 0.005 && taken * (total_ - done_) > done_ * patience_.watch_.seconds_of_grace();
+    }
+
+    Patience& patience_;
+    double total_, done_ = 0;
+    Watch::Clock::time_point began_;
+  };
+
  private:
+  static constexpr std::uint64_t between_looks = 1'000'000;
+
   Watch& watch_;
   bool owner_, grace_ = false;
   std::uint64_t done_ = 0;

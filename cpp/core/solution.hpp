@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "core/certificate.hpp"
@@ -17,10 +16,10 @@ struct Solution {
   Outcome outcome;
 };
 
-// The state has the gradients of all its variables; `end` says how it was reached. Numbers that are not finite are no solution: the reason
-// tells, and nothing else is claimed.
+// `end` says how the state was reached, `known` whether its gradients are those of all its variables, recomputed: without them nothing is
+// claimed. Numbers that are not finite are no solution: the reason tells.
 template <class Ridge>
-Solution handed_out(const DualState& state, const Ridge& ridge, const Outcome& end) {
+Solution handed_out(const DualState& state, const Ridge& ridge, const Outcome& end, bool known = true) {
   Solution result{std::vector<double>(state.size()), std::vector<double>(state.size()), end};
   bool finite = true;
   for (std::size_t p = 0; p < state.size(); ++p) {
@@ -29,15 +28,15 @@ Solution handed_out(const DualState& state, const Ridge& ridge, const Outcome& e
     result.gradient[v] = state.smooth_gradient(p);
     finite = finite && std::isfinite(result.alpha[v]) && std::isfinite(result.gradient[v]);
   }
-  const Certificate certificate = certify(state, ridge);
+  Certificate certificate = certify(state, ridge);
+  finite = finite && std::isfinite(certificate.objective);
+  if (!known || !finite) certificate.forget();
   Outcome& outcome = result.outcome;
   outcome.kkt_violation = certificate.kkt_violation;
   outcome.duality_gap = certificate.duality_gap;
   outcome.objective = certificate.objective;
   outcome.intercept = certificate.intercept;
-  if (finite && std::isfinite(outcome.objective)) return result;
-  outcome.reason = Reason::overflow;
-  outcome.kkt_violation = outcome.duality_gap = std::numeric_limits<double>::infinity();
+  if (!finite) outcome.reason = Reason::overflow;
   return result;
 }
 

@@ -43,6 +43,8 @@ class Solve {
     try {
       const bool given = start(from);
       started_at_ = objective();
+      gradient_ = Gradient::running;
+      if (patience_.now()) throw Stopped{patience_.reason()};
       if (given || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>())) {
         double_precision_ = options_.double_precision || !refine<float>();
         if (double_precision_ && !options_.double_precision) leave_floats(from);
@@ -50,18 +52,20 @@ class Solve {
         if (off_balance(state_, total_)) balance_again();
         if (reason_ == Reason::converged && options_.solver == Solver::automatic && state_.size() <= finished_exactly) finish_exactly();
       }
-    } catch (const Stopped& stopped) {  // while a gradient was being recomputed
+    } catch (const Stopped& stopped) {  // while a gradient was being computed
       reason_ = stopped.reason;
+      if (gradient_ == Gradient::unknown) settle();
       if (reason_ == Reason::time_budget) recompute_for_good();
     }
     // A double that stalls has the last word; its gradient may be a running one.
-    if (reason_ == Reason::stalled) recompute_for_good();
+    if (reason_ == Reason::stalled || reason_ == Reason::unbounded) recompute_for_good();
+    if (gradient_ == Gradient::unknown) estimate_gradient();
     state_.active = state_.size();
     state_.cross();
     if (reason_ == Reason::converged && !geometric() && !digits_suffice()) reason_ = Reason::stalled;
     Outcome end{.reason = reason_, .iterations = iterations_, .kernel_evaluations = evaluations_, .kernel_operations = operations_};
     end.double_precision = double_precision_;
-    return handed_out(state_, ridge(), end);
+    return handed_out(state_, ridge(), end, gradient_ == Gradient::recomputed);
   }
 
  private:
@@ -165,6 +169,7 @@ class Solve {
     const bool low = factor.factor(source_, ids_, team_, patience_);
     evaluations_ += factor.evaluations();
     if (!low) return false;
+    gradient_ = Gradient::unknown;  // it does not follow the variables
     primal::Newton newton(factor, state_.problem, ridge);
     CachedRows<T> rows = rows_of<T>(options_.cache_bytes);
     Verifier verify(stop_.tolerance);
@@ -181,6 +186,7 @@ class Solve {
       const double violation = violation_of(state_.lead());
       if (certified || !(violation < 0.5 * last)) {
         evaluations_ += rows.evaluations();
+        gradient_ = certified ? Gradient::recomputed : Gradient::running;
         return certified;
       }
       last = violation;
@@ -202,11 +208,13 @@ class Solve {
     CachedRows<double> rows = rows_of<double>(state_.size() * (state_.size() + 16) * sizeof(double));
     fetch_support(rows);
     const Reason ended = run_until_stopped(rows);
-    if (ended == Reason::stalled || ended == Reason::iteration_budget) fetch_support(rows);
+    if (ended == Reason::stalled || ended == Reason::iteration_budget) fetch_support(rows), gradient_ = Gradient::recomputed;
     evaluations_ += rows.evaluations();
     stop_ = asked;
     if (ended == Reason::interrupted) reason_ = ended;
-    if (!(violation_of(state_.lead()) <= stop_.tolerance)) state_ = certified;
+    if (gradient_ == Gradient::recomputed && violation_of(state_.lead()) <= stop_.tolerance) return;
+    state_ = certified;
+    gradient_ = Gradient::recomputed;
   }
 
   // The gradient from rows in double, which then are in the cache.
@@ -247,25 +255,29 @@ class Solve {
     return std::all_of(ids_.begin(), ids_.end(), [this](Id id) { return source_.diagonal(id) == source_.ridge(id); });
   }
 
-  // At the deadline the gradient is recomputed all the same: in double if that takes some hundredths of a second, else from the rows that
-  // are there and kernel values of their type, the cheapest way to say what was reached.
+  // After the deadline the gradient is recomputed all the same, if the grace suffices for it: in double if that takes some hundredths of a
+  // second, else from the rows that are there and kernel values of their type, the cheapest way to say what was reached.
   template <class T>
   Reason run_until_stopped(CachedRows<T>& rows) {
     Reason reason;
+    gradient_ = Gradient::running;
     try {
       reason = run(rows);
     } catch (const Stopped& stopped) {
       reason = stopped.reason;
     }
+    if (reason == Reason::converged) gradient_ = Gradient::recomputed;
     if (reason != Reason::time_budget) return reason;
     patience_.grant_grace();
+    const std::vector<double> running = state_.gradient;
     try {
       if (Support(state_, rows.ids()).ids.size() * state_.size() <= cheap_in_double)
         recompute_gradient();
       else
-        Verifier::recompute(state_, rows);
+        Verifier::recompute(state_, rows), gradient_ = Gradient::recomputed;
     } catch (const Stopped& stopped) {
       reason = stopped.reason;
+      state_.gradient = running;
     }
     return reason;
   }
@@ -355,6 +367,51 @@ class Solve {
     }
   }
 
+  // Where time did not suffice to move the start onto the constant sums by its gradient.
+  void settle() {
+    std::vector<double> alpha = state_.alpha;
+    make_feasible(state_, total_, alpha);
+    for (std::size_t p = 0; p < alpha.size(); ++p) state_.put(p, alpha[p]);
+  }
+
+  // Where time did not suffice for a gradient at all: (Ka)_p of some variables, spread over those of each group that are free, at their lower
+  // and at their upper bound; of the others their mean. What was reached is not known then, but the intercept is a sensible one.
+  void estimate_gradient() {
+    constexpr std::size_t kinds = 6, at_once = 4, most = 64;  // of each kind
+    constexpr double enough_seconds = 0.02, golden = 0.6180339887498949;
+    std::array<std::vector<Id>, kinds> members;
+    const auto kind_of = [&](std::size_t p) { return 3 * state_.group_of(p) + (state_.free(p) ? 0u : state_.room_up[p] > state_.room_down[p] ? 1u : 2u); };
+    std::vector<Id> ids;
+    for (std::size_t p = 0; p < state_.size(); ++p) {
+      ids.push_back(ids_[static_cast<std::size_t>(state_.variable[p])]);
+      members[kind_of(p)].push_back(static_cast<Id>(p));
+    }
+    const Support support(state_, ids);
+    Watch watch(1e10, nullptr);
+    Patience unhurried(watch, false);
+    std::array<double, kinds> sum{}, count{};
+    std::vector<std::uint8_t> known(state_.size(), 0);
+    for (std::size_t first = 0; first < most && (first == 0 || watch.seconds() < enough_seconds); first += at_once) {
+      std::vector<Id> positions, columns;
+      for (const std::vector<Id>& kind : members)
+        for (std::size_t k = first; k < first + at_once && k < kind.size(); ++k) {
+          const double share = std::fmod((static_cast<double>(k) + 0.5) * golden, 1.0);
+          positions.push_back(kind.size() <= most ? kind[k] : kind[static_cast<std::size_t>(share * static_cast<double>(kind.size()))]);
+          columns.push_back(ids[static_cast<std::size_t>(positions.back())]);
+        }
+      std::vector<double> minus_product(columns.size(), 0.0);
+      evaluations_ += subtract_kernel_rows<double>(source_, support.ids, support.coefficients, columns, 0, minus_product.data(), team_, unhurried);
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        const std::size_t p = static_cast<std::size_t>(positions[k]);
+        state_.gradient[p] = state_.linear[p] + minus_product[k];
+        known[p] = 1;
+        sum[kind_of(p)] += minus_product[k], count[kind_of(p)] += 1;
+      }
+    }
+    for (std::size_t p = 0; p < state_.size(); ++p)
+      if (known[p] == 0) state_.gradient[p] = state_.linear[p] + sum[kind_of(p)] / count[kind_of(p)];
+  }
+
   // G = y - K a with everything in double.
   void recompute_gradient() {
     std::vector<Id> ids;
@@ -367,7 +424,12 @@ class Solve {
     for (const Id p : order) gradient.push_back(state_.linear[static_cast<std::size_t>(p)]);
     evaluations_ += subtract_kernel_rows<double>(source_, support.ids, support.coefficients, columns, support.ids.size(), gradient.data(), team_, patience_);
     for (std::size_t k = 0; k < order.size(); ++k) state_.gradient[static_cast<std::size_t>(order[k])] = gradient[k];
+    gradient_ = Gradient::recomputed;
   }
+
+  // What the gradient of the state is worth: nothing; what steps have made of one, with kernel values that may be rounded, while variables
+  // that were left aside have an older one; or computed from the variables as they are.
+  enum class Gradient { unknown, running, recomputed };
 
   const RowSource& source_;
   const Options& options_;
@@ -382,6 +444,7 @@ class Solve {
   smo::Leaps leaps_{options_.solver == Solver::automatic ? 256 : 0};
   double started_at_ = 0;  // the objective there
   Reason reason_ = Reason::converged;
+  Gradient gradient_ = Gradient::unknown;
   bool double_precision_ = false;
   std::int64_t iterations_ = 0;
   std::uint64_t evaluations_ = 0, operations_ = 0;

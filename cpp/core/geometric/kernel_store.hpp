@@ -33,32 +33,41 @@ class KernelStore {
       recent_.splice(recent_.begin(), recent_, row.place);
       return row.values.data();
     }
+    // What may fail comes first: no row is held half computed.
+    Buffer<float> values;
     if (recent_.size() == capacity_) {
-      row.values = std::move(rows_[recent_.back()].values);
+      values = std::move(rows_[recent_.back()].values);
       recent_.pop_back();
     } else {
-      row.values = Buffer<float>(size());
+      values = Buffer<float>(size());
     }
+    compute(i, values.data(), team);
     recent_.push_front(i);
+    row.values = std::move(values);
     row.place = recent_.begin();
-    compute(i, team);
     return row.values.data();
   }
 
   // Every value k held becomes k^power, a value of `source`. A row with values that had vanished below the smallest number is computed anew
-  // where they would come back.
+  // where they would come back; if that fails, it is dropped.
   void transform(const RowSource& source, double power, ThreadTeam& team) {
     source_ = &source;
     columns_.reset();
-    std::vector<std::size_t> spoilt;
-    for (const std::size_t i : recent_) {
-      float* values = rows_[i].values.data();
+    std::list<std::size_t> spoilt;
+    for (auto i = recent_.begin(); i != recent_.end();) {
+      const auto at = i++;
+      float* values = rows_[*at].values.data();
       if (power < 1 && simd::ops<float>().smallest(values, size()) < 1e-37f)
-        spoilt.push_back(i);
+        spoilt.splice(spoilt.end(), recent_, at);
       else
         simd::ops<float>().power(values, size(), static_cast<float>(power));
     }
-    for (const std::size_t i : spoilt) compute(i, team);
+    try {
+      for (; !spoilt.empty(); recent_.splice(recent_.end(), spoilt, spoilt.begin())) compute(spoilt.front(), rows_[spoilt.front()].values.data(), team);
+    } catch (...) {
+      for (const std::size_t i : spoilt) rows_[i].values = Buffer<float>();
+      throw;
+    }
   }
 
  private:
@@ -67,14 +76,13 @@ class KernelStore {
     std::list<std::size_t>::iterator place;
   };
 
-  void compute(std::size_t i, ThreadTeam& team) {
+  void compute(std::size_t i, float* target, ThreadTeam& team) {
     if (!columns_) {
       std::vector<Id> ids(size());
       for (std::size_t c = 0; c < ids.size(); ++c) ids[c] = static_cast<Id>(c);
       columns_ = source_->prepare(ids, true, team, float{});
     }
     const Id id = static_cast<Id>(i);
-    float* target = rows_[i].values.data();
     evaluations_ += source_->rows({&id, 1}, *columns_, 0, size(), &target, team);
   }
 

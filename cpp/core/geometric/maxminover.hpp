@@ -24,6 +24,7 @@ struct MaxMinOverRule {
 
 struct MaxMinOverResult {
   std::vector<double> alpha, s;  // not divided by rho
+  bool known = true;             // s, rho and gap; else time did not suffice: s follows the steps, or is 1 where not even that could be begun
   double rho = 0, gap = 0;
   std::int64_t iterations = 0;
   Reason reason = Reason::converged;
@@ -50,28 +51,32 @@ class MaxMinOver {
     const std::size_t n = alpha.size();
     MaxMinOverResult result;
     std::vector<double> G(n);  // -s: its largest value is the smallest s
+    bool begun = false;
     try {
+      recompute(alpha, G);
+      begun = true;
       result.reason = count(alpha, G, rule, result);
-      if (result.reason == Reason::iteration_budget) recompute(alpha, G);
     } catch (const Stopped& stopped) {
       result.reason = stopped.reason;
     }
-    try {
-      if (result.reason == Reason::time_budget) {
-        patience_.grant_grace();
+    if (result.reason == Reason::time_budget || result.reason == Reason::iteration_budget) {
+      patience_.grant_grace();
+      try {
         recompute(alpha, G);
+      } catch (const Stopped& stopped) {
+        result.reason = stopped.reason;
+        result.known = false;
       }
-    } catch (const Stopped& stopped) {
-      result.reason = stopped.reason;
     }
     result.alpha = std::move(alpha);
-    if (result.reason == Reason::interrupted) {
+    if (result.reason == Reason::interrupted || (!result.known && !begun)) {
+      result.known = false;
       result.s.assign(n, 1.0);
       result.rho = 1;
       result.gap = std::numeric_limits<double>::infinity();
       return result;
     }
-    if (result.reason != Reason::converged) result.gap = gap_of(result.alpha, G);
+    if (result.reason != Reason::converged) result.gap = result.known ? gap_of(result.alpha, G) : std::numeric_limits<double>::infinity();
     result.s.resize(n);
     for (std::size_t i = 0; i < n; ++i) result.s[i] = -G[i];
     result.rho = *std::min_element(result.s.begin(), result.s.end());
@@ -84,7 +89,6 @@ class MaxMinOver {
     const std::vector<simd::Flag> all(n, -1);
     std::vector<simd::Flag> used(n);
     for (std::size_t i = 0; i < n; ++i) used[i] = alpha[i] > 0 ? -1 : 0;
-    recompute(alpha, G);
     while (true) {
       const simd::Lead lead = simd::ops<float>().lead(G.data(), all.data(), used.data(), n);
       if (result.iterations % rule.recompute_every == 0 && lead.down_at >= 0) {
@@ -114,15 +118,19 @@ class MaxMinOver {
     alpha[i] += count;
   }
 
+  // All of G, or, where patience ends, nothing.
   void recompute(const std::vector<double>& alpha, std::vector<double>& G) {
-    std::fill(G.begin(), G.end(), 0.0);
+    std::vector<double> fresh(G.size(), 0.0);
+    const std::size_t used = alpha.size() - static_cast<std::size_t>(std::count(alpha.begin(), alpha.end(), 0.0));
+    Patience::Work work(patience_, static_cast<double>(used) * static_cast<double>(work_per_row * alpha.size()));
     for (std::size_t i = 0; i < alpha.size(); ++i) {
       if (alpha[i] == 0) continue;
       const float* row = store_.row(i, team_);
-      simd::ops<float>().subtract_rows(G.data(), &row, &alpha[i], 1, 0, G.size());
-      G[i] -= alpha[i] * ridge_[i];
-      if (patience_.spent(work_per_row * alpha.size())) throw Stopped{patience_.reason()};
+      simd::ops<float>().subtract_rows(fresh.data(), &row, &alpha[i], 1, 0, fresh.size());
+      fresh[i] -= alpha[i] * ridge_[i];
+      if (work.spent(work_per_row * alpha.size())) throw Stopped{patience_.reason()};
     }
+    G = std::move(fresh);
   }
 
   double gap_of(const std::vector<double>& alpha, const std::vector<double>& G) const {

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/scratch.hpp"
 #include "core/simd/ops.hpp"
 
 namespace widemargin::grid {
@@ -24,7 +27,7 @@ class CompactKernel {
   using Value = T;
 
   // Its memory comes from the last one of the same thread: touching new memory would cost more than gathering.
-  CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none), values_(std::move(at_rest())) {}
+  CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none), values_(taken()) {}
   ~CompactKernel() { rest(); }
   CompactKernel(const CompactKernel&) = delete;
   CompactKernel& operator=(const CompactKernel&) = delete;
@@ -111,13 +114,9 @@ class CompactKernel {
 
   // Lets go of the values, not of the members: their rows are gathered again when they are asked for.
   void rest() {
-    if (at_rest().size() < values_.size()) at_rest() = std::move(values_);
-    values_ = Buffer<T>();
+    let_go();
     std::fill(gathered_.begin(), gathered_.end(), 0);
   }
-  // Lets go of what this thread keeps for the next one.
-  static void forget() { at_rest() = Buffer<T>(); }
-
   // The same kernel is at another place from now on.
   void move_to(const float* kernel) { kernel_ = kernel; }
 
@@ -135,7 +134,7 @@ class CompactKernel {
   bool fewer_than_a_quarter(std::size_t count) const { return 4 * count < size(); }
 
   void make_room(std::size_t count) {
-    if (values_.size() == 0) values_ = std::move(at_rest());
+    if (values_.size() == 0) values_ = taken();
     if (count <= stride_ && values_.size() >= stride_ * stride_) return;
     const std::size_t stride = std::max(stride_, (std::min(n_, count + count / 4) + 15) / 16 * 16);
     diagonal_.resize(stride), gathered_.resize(stride, 0);
@@ -151,9 +150,19 @@ class CompactKernel {
     stride_ = stride;
   }
 
-  static Buffer<T>& at_rest() {
-    thread_local Buffer<T> buffer;
-    return buffer;
+  using Kept = KeptBuffer<T, CompactKernel>;
+
+  static Buffer<T> taken() {
+    const std::unique_ptr<Buffer<T>> kept = Kept::take();
+    return kept == nullptr ? Buffer<T>() : std::move(*kept);
+  }
+  // The larger of two is kept; without memory to keep it by, none is.
+  void let_go() noexcept {
+    std::unique_ptr<Buffer<T>> other = Kept::take();
+    if (other == nullptr) other.reset(new (std::nothrow) Buffer<T>());
+    if (other != nullptr && other->size() < values_.size()) *other = std::move(values_);
+    Kept::keep(std::move(other));
+    values_ = Buffer<T>();
   }
 
   void set_diagonal(std::size_t slot) {

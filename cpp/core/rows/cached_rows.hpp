@@ -23,6 +23,7 @@
 #include "core/outcome.hpp"
 #include "core/rows/row_source.hpp"
 #include "core/rows/slabs.hpp"
+#include "core/scratch.hpp"
 #include "core/simd/ops.hpp"
 
 namespace widemargin {
@@ -228,8 +229,8 @@ class CachedRows {
   // Brings rows of older orders into the current one, as far as their active part is known.
   void renew(std::span<const std::size_t> slots) {
     team_.share(slots.size(), [&](std::size_t k, std::size_t) {
-      thread_local std::vector<T> moved;
-      moved.resize(active_);
+      const Scratch<T, CachedRows> memory(active_);
+      T* const moved = memory.data();
       Slot& slot = slots_[slots[k]];
       T* row = slot_row(slots[k]);
       const std::vector<Id>& before = where_[slot.epoch];
@@ -239,7 +240,7 @@ class CachedRows {
         if (p >= slot.length) break;
         moved[known] = row[p];
       }
-      std::copy_n(moved.begin(), known, row);
+      std::copy_n(moved, known, row);
       slot.length = known;
       slot.epoch = epoch();
     });

@@ -37,8 +37,8 @@ class KernelBlock {
   static constexpr std::size_t few_rows = 4;
 
   void compute_tile(std::size_t panel, std::size_t c0, std::size_t c1, std::size_t r0, std::size_t r1, std::size_t first, T* const* out) const {
-    thread_local std::vector<T> scratch;
-    scratch.resize(row_group * width_);
+    const Scratch<T, KernelBlock> memory(row_group * width_);
+    T* const scratch = memory.data();
     const typename Panels<T>::View view = columns_.view(panel);
     const std::size_t offset = c0 - panel * width_, w = c1 - c0;
     const simd::Ops<T>& ops = simd::ops<T>();
@@ -53,32 +53,32 @@ class KernelBlock {
           return;
         }
         ops.common_bits(view.bits + offset, width_, w, rows_.bits.data() + r0 * geometry.words(), r1 - r0, geometry.words(),
-                        static_cast<T>(geometry.one * geometry.one), scratch.data(), width_);
-        for (std::size_t r = r0; r < r1; ++r) finish(r, c0, w, scratch.data() + (r - r0) * width_, out[r] + (c0 - first));
+                        static_cast<T>(geometry.one * geometry.one), scratch, width_);
+        for (std::size_t r = r0; r < r1; ++r) finish(r, c0, w, scratch + (r - r0) * width_, out[r] + (c0 - first));
         return;
       }
       case Layout::distances:
         for (std::size_t r = r0; r < r1; r += 16) {
           const std::size_t some = std::min<std::size_t>(16, r1 - r);
-          ops.squared_distances(view.dense + offset, width_, w, rows_.dense.data() + r * d_, some, d_, scratch.data(), width_);
+          ops.squared_distances(view.dense + offset, width_, w, rows_.dense.data() + r * d_, some, d_, scratch, width_);
           for (std::size_t s = 0; s < some; ++s)
-            kernel_.from_base(scratch.data() + s * width_, out[r + s] + (c0 - first), w);
+            kernel_.from_base(scratch + s * width_, out[r + s] + (c0 - first), w);
         }
         return;
       case Layout::products:
         if (r1 - r0 < few_rows)
-          ops.dot_products(view.dense + offset, width_, w, rows_.dense.data() + r0 * d_, r1 - r0, d_, scratch.data(), width_);
+          ops.dot_products(view.dense + offset, width_, w, rows_.dense.data() + r0 * d_, r1 - r0, d_, scratch, width_);
         else
           blas::gemm(static_cast<int>(w), static_cast<int>(r1 - r0), static_cast<int>(d_), view.dense + offset, static_cast<int>(width_),
-                     rows_.dense.data() + r0 * d_, static_cast<int>(d_), scratch.data(), static_cast<int>(width_));
-        for (std::size_t r = r0; r < r1; ++r) finish(r, c0, w, scratch.data() + (r - r0) * width_, out[r] + (c0 - first));
+                     rows_.dense.data() + r0 * d_, static_cast<int>(d_), scratch, static_cast<int>(width_));
+        for (std::size_t r = r0; r < r1; ++r) finish(r, c0, w, scratch + (r - r0) * width_, out[r] + (c0 - first));
         return;
       case Layout::sparse_rows:
         for (std::size_t r = r0; r < r1; ++r) {
           const std::size_t begin = rows_.begin[r];
           ops.sparse_times_panel(view.dense + offset, width_, w, rows_.index.data() + begin, rows_.value.data() + begin,
-                                 rows_.begin[r + 1] - begin, scratch.data());
-          finish(r, c0, w, scratch.data(), out[r] + (c0 - first));
+                                 rows_.begin[r + 1] - begin, scratch);
+          finish(r, c0, w, scratch, out[r] + (c0 - first));
         }
         return;
       case Layout::sparse_columns:
@@ -90,7 +90,7 @@ class KernelBlock {
             ops.sparse_times_lanes(rows_.dense.data() + r * d_, view.index + begin, view.value + begin, view.begin[offset + c + 1] - begin, sums);
             for (std::size_t s = 0; s < some; ++s) scratch[s * width_ + c] = sums[s];
           }
-          for (std::size_t s = 0; s < some; ++s) finish(r + s, c0, w, scratch.data() + s * width_, out[r + s] + (c0 - first));
+          for (std::size_t s = 0; s < some; ++s) finish(r + s, c0, w, scratch + s * width_, out[r + s] + (c0 - first));
         }
         return;
     }

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "core/kernels/kernel_function.hpp"
 #include "core/rows/examples.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/scratch.hpp"
 
 namespace widemargin {
 
@@ -98,10 +101,11 @@ T squared_norm(const T* x, std::size_t d) {
 
 // The bits of an example that are not 0, 32 to a word; returns how many.
 inline std::size_t pack_bits(const Examples& examples, Id id, const Geometry& geometry, std::uint32_t* words) {
-  thread_local std::vector<std::int32_t> index;
-  thread_local std::vector<double> value;  // as wide as any that was given: a small one must not become 0
-  index.resize(geometry.dimension), value.resize(geometry.dimension);
-  const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(id), index.data(), value.data());
+  const Scratch<std::int32_t, Geometry> index_memory(geometry.dimension);
+  const Scratch<double, Geometry> value_memory(geometry.dimension);  // as wide as any that was given: a small one must not become 0
+  std::int32_t* const index = index_memory.data();
+  double* const value = value_memory.data();
+  const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(id), index, value);
   std::size_t ones = 0;
   std::fill(words, words + geometry.words(), 0u);
   for (std::size_t t = 0; t < nnz; ++t) {
@@ -115,6 +119,8 @@ inline std::size_t pack_bits(const Examples& examples, Id id, const Geometry& ge
 template <class T>
 class Panels final : public Columns<T> {
  public:
+  using Panel = Scratch<T, Panels>;
+
   // What one panel looks like to a block computation.
   struct View {
     const T* dense = nullptr;             // [dimension][width]
@@ -122,6 +128,7 @@ class Panels final : public Columns<T> {
     const T* value = nullptr;
     const std::size_t* begin = nullptr;
     const std::uint32_t* bits = nullptr;  // [words][width]
+    std::optional<Panel> packed = {};     // what `dense` points to, if it was packed for this view
   };
 
   // Dense panels are packed once and kept, or, where memory is short, packed anew by each view.
@@ -137,8 +144,8 @@ class Panels final : public Columns<T> {
     }
     if (keep) dense_ = Buffer<T>(panels() * panel_size() + overrun);
     team.share(panels(), [&](std::size_t p, std::size_t) {
-      thread_local Buffer<T> scratch;
-      T* target = keep ? dense_.data() + p * panel_size() : sized(scratch);
+      const std::optional<Panel> packed = keep ? std::nullopt : std::optional<Panel>(panel_size() + overrun);
+      T* const target = keep ? dense_.data() + p * panel_size() : packed->data();
       pack(p, target);
       const std::size_t width = geometry_.width, w = std::min(width, size() - p * width);
       for (std::size_t c = 0; c < w; ++c) {
@@ -155,15 +162,13 @@ class Panels final : public Columns<T> {
   std::size_t panels() const { return (size() + geometry_.width - 1) / geometry_.width; }
   const T* norms() const { return norms_.data(); }
 
-  // Good until the same thread asks for another one.
   View view(std::size_t panel) const {
     if (geometry_.layout == Layout::bits) return {.bits = bits_.data() + panel * geometry_.words() * geometry_.width};
-    if (geometry_.layout == Layout::sparse_columns) return {nullptr, index_.data(), value_.data(), begin_.data() + panel * geometry_.width};
-    if (dense_.size() > 0) return {dense_.data() + panel * panel_size(), nullptr, nullptr, nullptr};
-    thread_local Buffer<T> scratch;
-    T* target = sized(scratch);
-    pack(panel, target);
-    return {target, nullptr, nullptr, nullptr};
+    if (geometry_.layout == Layout::sparse_columns) return {.index = index_.data(), .value = value_.data(), .begin = begin_.data() + panel * geometry_.width};
+    if (dense_.size() > 0) return {.dense = dense_.data() + panel * panel_size()};
+    Panel packed(panel_size() + overrun);
+    pack(panel, packed.data());
+    return {.dense = packed.data(), .packed = std::move(packed)};
   }
 
  private:
@@ -171,23 +176,16 @@ class Panels final : public Columns<T> {
 
   std::size_t panel_size() const { return geometry_.width * geometry_.dimension; }
 
-  T* sized(Buffer<T>& scratch) const {
-    if (scratch.size() < panel_size() + overrun) {
-      scratch = Buffer<T>(panel_size() + overrun);
-      std::fill(scratch.data(), scratch.data() + scratch.size(), T(0));
-    }
-    return scratch.data();
-  }
-
   // Columns become contiguous: some rows at a time are converted side by side, then written as pieces of each panel line.
   void pack(std::size_t p, T* panel) const {
     constexpr std::size_t some = 16;
     const std::size_t d = geometry_.dimension, width = geometry_.width, w = std::min(width, size() - p * width);
-    thread_local std::vector<T> rows;
-    rows.resize(some * d);
+    struct RowsOfPanel;
+    const Scratch<T, RowsOfPanel> memory(some * d);
+    T* const rows = memory.data();
     for (std::size_t c0 = 0; c0 < width; c0 += some) {
       for (std::size_t c = c0; c < c0 + some; ++c) {
-        T* row = rows.data() + (c - c0) * d;
+        T* row = rows + (c - c0) * d;
         if (c < w)
           examples_.copy_row(static_cast<std::size_t>(ids_[p * width + c]), geometry_.shift_or_null(), row);
         else

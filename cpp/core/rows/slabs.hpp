@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,10 @@ class SlabPool {
     }
     return Buffer<std::byte>(bytes);
   }
-  void give_back(Buffer<std::byte> slab) {
+  // Without memory to remember it by, it is let go.
+  void give_back(Buffer<std::byte> slab) noexcept try {
     if (slab.size() == slab_bytes) free_.push_back(std::move(slab));
+  } catch (const std::bad_alloc&) {
   }
 
  private:

@@ -35,7 +35,7 @@ from widemargin.estimators.validation import (
 )
 from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
 from widemargin.kernels.rows import LARGEST_DEGREE, FixedKernel, checked_rows, count, source_at_once, take
-from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector
+from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector, grace_of
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
@@ -232,7 +232,8 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         return StopRule(
             tolerance=float(self.tol),
             max_iterations=None if limit == -1 else limit,
-            max_seconds=None if self.max_time is None else max(0.0, float(self.max_time) - elapsed),
+            max_seconds=None if self.max_time is None else float(self.max_time) - elapsed,
+            grace_seconds=None if self.max_time is None else grace_of(float(self.max_time)),
         )
 
     def _solver_options(self, n: int) -> SolverOptions:

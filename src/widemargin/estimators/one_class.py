@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -341,6 +342,7 @@ class OneClassSVM(NoveltyMachine):
             gap=stop.tolerance,
             max_iterations=stop.max_iterations,
             max_seconds=stop.max_seconds,
+            grace_seconds=stop.grace_seconds,
             n_threads=thread_count(self.n_jobs),
         )
         self._keep_machine(X, kernel, machine, counted.coefficients, 1.0, counted.outcome)
@@ -378,4 +380,4 @@ class OneClassSVM(NoveltyMachine):
         """Translate the tolerance into units of the problems solved."""
         if self.slack == "hinge":
             return stop
-        return StopRule(stop.tolerance * squared_norm(solution), stop.max_iterations, stop.max_seconds)
+        return replace(stop, tolerance=stop.tolerance * squared_norm(solution))

@@ -340,7 +340,7 @@ class ChainKernel:
 
 def _left(stop: StopRule, deadline: float | None) -> StopRule:
     """Return the rule with what is left of its time."""
-    return stop if deadline is None else replace(stop, max_seconds=max(0.0, deadline - time.perf_counter()))
+    return stop if deadline is None else replace(stop, max_seconds=deadline - time.perf_counter())
 
 
 def ended_early(solution: Solution) -> bool:

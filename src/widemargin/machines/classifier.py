@@ -238,7 +238,7 @@ def remaining(stop: StopRule, iterations: int, deadline: float | None) -> StopRu
     return replace(
         stop,
         max_iterations=None if stop.max_iterations is None else max(0, stop.max_iterations - iterations),
-        max_seconds=None if deadline is None else max(0.0, deadline - time.perf_counter()),
+        max_seconds=None if deadline is None else deadline - time.perf_counter(),
     )
 
 

@@ -13,9 +13,10 @@ part, y - Ka.
 from __future__ import annotations
 
 import itertools
+import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,13 +68,34 @@ class DualProblem:
             object.__setattr__(self, "kink", np.ascontiguousarray(self.kink, dtype=np.float64))
 
 
+#: After the time for a solve is up, the gradient of the point reached is computed if that takes no longer than this:
+#: some seconds, and a share of the time there was.
+GRACE_SECONDS, GRACE_SHARE = 0.05, 0.1
+
+
 @dataclass(frozen=True)
 class StopRule:
-    """When a solve may end: KKT violation within `tolerance`, or a budget spent (None: no such budget)."""
+    """When a solve may end: KKT violation within `tolerance`, or a budget spent (None: no such budget).
+
+    `max_seconds` below 0 is time that was up so long ago. `grace_seconds` after that, what was reached must have been
+    said; None stands for `GRACE_SECONDS` and `GRACE_SHARE` of the time.
+    """
 
     tolerance: float = 1e-3
     max_iterations: int | None = None
     max_seconds: float | None = None
+    grace_seconds: float | None = None
+
+
+def grace_of(max_seconds: float) -> float:
+    """Return how long a solve of so many seconds may still compute what it has reached.
+
+    Examples
+    --------
+    >>> grace_of(2.0), grace_of(-1.0)
+    (0.25, 0.05)
+    """
+    return GRACE_SECONDS + GRACE_SHARE * max(0.0, max_seconds)
 
 
 @dataclass(frozen=True)
@@ -113,6 +135,7 @@ class SolverOptions:
 class Outcome:
     """How a solve ended. Violation, gap and objective come from a gradient recomputed in float64.
 
+    Where time did not suffice for that, nothing is known of them: violation and gap are infinite, the objective is NaN.
     `precision` is the type of the kernel values that the tolerance needed: "float32" or "float64". `kernel_operations`
     counts the kernel values that a geometric solver read, whether they were cached or not, as its paper does; 0 for
     others.
@@ -128,10 +151,23 @@ class Outcome:
     precision: str
     kernel_operations: int = 0
 
+    @property
+    def known(self) -> bool:
+        """Whether time sufficed for violation, gap and objective."""
+        return not math.isinf(self.kkt_violation)
+
+    def certified(self, kkt_violation: float, duality_gap: float, objective: float) -> Outcome:
+        """Say it in the units of another problem, as far as it is known."""
+        if not self.known:
+            return self
+        return replace(self, kkt_violation=kkt_violation, duality_gap=duality_gap, objective=objective)
+
 
 @dataclass(frozen=True)
 class Solution:
     """A point, its gradient y - Ka (recomputed in float64), the intercept, and how it was reached.
+
+    Where time did not suffice for that gradient, it and the intercept are estimates, and the violation is infinite.
 
     `intercept` is the price of the constant sum: the slope of the objective along variables inside their boxes (and not
     at a kink). The second group of variables, if there is one, has `second_intercept`.
@@ -184,10 +220,12 @@ def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
 
 def limits_of(stop: StopRule) -> dict[str, Any]:
     """Say when a solve may end, in the words of the core."""
+    seconds = 1e10 if stop.max_seconds is None else stop.max_seconds
     return {
         "tolerance": stop.tolerance,
         "max_iterations": 2**62 if stop.max_iterations is None else stop.max_iterations,
-        "max_seconds": 1e10 if stop.max_seconds is None else stop.max_seconds,
+        "max_seconds": seconds,
+        "grace_seconds": grace_of(seconds) if stop.grace_seconds is None else stop.grace_seconds,
     }
 
 

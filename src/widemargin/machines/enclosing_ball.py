@@ -195,12 +195,11 @@ def read_ball(
     # On the surface the gradient T y_n - (Ka)_n is the price of the sum, with y_n = (k(x_n, x_n) - least) / 2.
     hard, objective = is_hard(machine), 2.0 * solution.outcome.objective / total**2 + least
     radius = float(distances.max()) if hard else 2.0 * solution.intercept / total + least + norm
-    outcome = replace(
-        solution.outcome,
-        kkt_violation=2.0 * solution.outcome.kkt_violation / (total * unit),
+    outcome = solution.outcome.certified(
+        2.0 * solution.outcome.kkt_violation / (total * unit),
         # A ball that encloses everything is a primal point without slack.
-        duality_gap=radius - objective if hard else 2.0 * solution.outcome.duality_gap / total**2,
-        objective=objective,
+        radius - objective if hard else 2.0 * solution.outcome.duality_gap / total**2,
+        objective,
     )
     return Ball(solution.alpha / total, norm, radius, distances, outcome)
 

@@ -21,7 +21,7 @@ from widemargin._runtime import cache_bytes
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, ended_early, walk_chain_on_rows
 from widemargin.machines.classifier import remaining
-from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector, limits_of
 
 #: Steps between two exact recomputations of the scores, and looks at the gap: t_re of [Timm2009].
 RECOMPUTE_EVERY = 1000
@@ -95,6 +95,7 @@ def count_to_gap(
     gap: float,
     max_iterations: int | None = None,
     max_seconds: float | None = None,
+    grace_seconds: float | None = None,
     recompute_every: int = RECOMPUTE_EVERY,
     n_threads: int = 1,
     signal: _core.StopSignal | None = None,
@@ -109,8 +110,8 @@ def count_to_gap(
         C of every example, positive and finite.
     gap : float
         Feasibility gap to reach.
-    max_iterations, max_seconds : optional
-        Budgets.
+    max_iterations, max_seconds, grace_seconds : optional
+        Budgets; see :class:`widemargin.machines.dual.StopRule`.
     recompute_every : int
         Steps between two exact recomputations of the scores.
     n_threads : int
@@ -130,16 +131,16 @@ def count_to_gap(
     """
     began, evaluated = time.perf_counter(), state.store.evaluations
     ridge = 1.0 / np.ascontiguousarray(bounds, dtype=np.float64)
+    limits = limits_of(StopRule(gap, max_iterations, max_seconds, grace_seconds))
     result = _core.max_min_over(
         state.store,
         ridge,
         np.ascontiguousarray(state.counts, dtype=np.float64),
-        gap,
+        limits.pop("tolerance"),
         recompute_every,
-        2**62 if max_iterations is None else max_iterations,
-        1e10 if max_seconds is None else max_seconds,
-        n_threads,
-        signal,
+        **limits,
+        n_threads=n_threads,
+        signal=signal,
     )
     state.counts = np.asarray(result.alpha)
     rho = result.rho if result.rho > 0 else 1.0
@@ -148,11 +149,12 @@ def count_to_gap(
     slack = np.maximum(0.0, 1.0 - scores + ridge * coefficients)
     dual = float(coefficients.sum() - coefficients @ scores / 2)
     primal = float((coefficients @ scores - coefficients @ (ridge * coefficients)) / 2 + (slack @ (slack / ridge)) / 2)
+    violation = float(np.max(scores[coefficients > 0] - 1.0, initial=max(0.0, 1.0 - float(scores.min()))))
     outcome = Outcome(
         reason=result.reason,
-        kkt_violation=float(np.max(scores[coefficients > 0] - 1.0, initial=max(0.0, 1.0 - float(scores.min())))),
-        duality_gap=primal - dual,
-        objective=dual,
+        kkt_violation=violation if result.known else np.inf,
+        duality_gap=primal - dual if result.known else np.inf,
+        objective=dual if result.known else np.nan,
         iterations=result.iterations,
         kernel_evaluations=state.store.evaluations - evaluated,
         seconds=time.perf_counter() - began,
@@ -210,6 +212,7 @@ def count_chain(
             gap=left.tolerance,
             max_iterations=left.max_iterations,
             max_seconds=left.max_seconds,
+            grace_seconds=left.grace_seconds,
             signal=kernel.signal,
         )
         alpha = np.zeros(n)

@@ -92,12 +92,7 @@ def machine_of(nearest: Solution, signs: Vector, ridge: Vector) -> Solution:
     else:
         smallest = float(margins.min())
         primal = objective / smallest**2 if smallest > 0.0 else np.inf
-    outcome = replace(
-        nearest.outcome,
-        kkt_violation=nearest.outcome.kkt_violation / norm,
-        duality_gap=primal - objective,
-        objective=objective,
-    )
+    outcome = nearest.outcome.certified(nearest.outcome.kkt_violation / norm, primal - objective, objective)
     return Solution(signs * alpha, signs * (1.0 - margins), 0.0, outcome)
 
 

@@ -238,7 +238,7 @@ def remaining(stop: StopRule, iterations: int, seconds: float) -> StopRule:
     return replace(
         stop,
         max_iterations=None if stop.max_iterations is None else max(0, stop.max_iterations - iterations),
-        max_seconds=None if stop.max_seconds is None else max(0.0, stop.max_seconds - seconds),
+        max_seconds=None if stop.max_seconds is None else stop.max_seconds - seconds,
     )
 
 
@@ -306,7 +306,7 @@ def at_margin_one(machine: ConstantSumMachine, solution: Solution) -> tuple[Vect
     dual = 0.5 * float(alpha.sum() + alpha @ gradient)
     primal = 0.5 * float(alpha @ scores + slack @ (slack / machine.ridge))
     violation = float(np.max(gradient, initial=0.0)) - lowest
-    return alpha, replace(solution.outcome, kkt_violation=violation, duality_gap=primal - dual, objective=dual)
+    return alpha, solution.outcome.certified(violation, primal - dual, dual)
 
 
 def train_without(

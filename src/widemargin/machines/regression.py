@@ -214,6 +214,8 @@ def _rounding(problem: DualProblem, diagonal: Vector) -> float:
 
 def _nu_gap(nu: float, prices: Vector, coefficients: Vector, residuals: Vector, solution: Solution) -> float:
     """Return the primal minus the dual value; `residuals` are those of the function without its constant."""
+    if not solution.outcome.known:
+        return solution.outcome.duality_gap
     intercept, epsilon = nu_function(solution)
     loss = nu * epsilon + np.maximum(0.0, np.abs(residuals - intercept) - epsilon)
     return max(0.0, float(prices @ loss - residuals @ coefficients))
