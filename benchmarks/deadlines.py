@@ -201,6 +201,9 @@ CASES: Mapping[str, Case] = {
         2.0, on(GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, n_jobs=2, refit=False), noise, 20_000)
     ),
     "GridSearchCV, nu": Case(2.0, on(GridSearchCV(NuSVC(), {"nu": [0.1, 0.3, 0.5]}, cv=3, refit=False), noise, 20_000)),
+    "GridSearchCV, 100 classes": Case(
+        1.0, many_classes(GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, refit=False), 100, 2_000)
+    ),
     "ModelSearch": Case(2.0, on(ModelSearch(SVC(), cv=3, refit=False), noise, 20_000)),
     "select": Case(2.0, lambda rows, seconds: selected(min(rows, 20_000), seconds)),
 }

@@ -61,7 +61,8 @@ inline grid::Link link_of(const Task& task) { return {task.problem(), task.ridge
 
 // The problems of a chain, over `ids` of so many examples or all of them, with all that they refer to but the signal; and the clock.
 struct ChainParts {
-  ChainParts(std::size_t examples, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, double max_seconds, double grace_seconds, const StopSignal* signal)
+  ChainParts(std::size_t examples, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, double max_seconds,
+             double grace_seconds, const StopSignal* signal)
       : ids(ids), tasks(std::move(links)), given_start(start), n(ids ? ids->shape(0) : examples),
         watch(max_seconds, grace_seconds, end_wanted(signal)) {
     if (tasks.empty()) throw std::invalid_argument("a chain needs one problem at least");
@@ -106,7 +107,7 @@ struct ChainParts {
 class HeldChain {
  public:
   HeldChain(Matrix<float> kernel, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, double tolerance,
-            std::int64_t max_iterations, double max_seconds, double grace_seconds, const StopSignal* signal)
+            std::int64_t max_iterations, double max_seconds, const StopSignal* signal, double grace_seconds)
       : kernel_(kernel), parts_(kernel.shape(0), ids, std::move(links), start, max_seconds, grace_seconds, signal) {
     if (kernel.shape(1) != kernel.shape(0)) throw std::invalid_argument("a kernel matrix must be square");
     chain_.emplace(kernel_.data(), parts_.n, parts_.links, parts_.start(), StopRule{tolerance, max_iterations}, parts_.watch);

@@ -339,9 +339,9 @@ NB_MODULE(_core, m) {
   nb::class_<StopSignal>(m, "StopSignal").def(nb::init<>()).def("request", [](StopSignal& s) { s.requested = true; }).def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
   nb::class_<SolvedLink, Solved>(m, "SolvedLink").def_ro("repeated", &SolvedLink::repeated);
   nb::class_<HeldChain>(m, "Chain")
-      .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double, std::int64_t, double, double, const StopSignal*>(),
-           "kernel"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "signal"_a.none() = nb::none(),
-           nb::keep_alive<1, 10>())
+      .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double, std::int64_t, double, const StopSignal*, double>(),
+           "kernel"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "signal"_a.none() = nb::none(), "grace_seconds"_a = 0.0,
+           nb::keep_alive<1, 9>())
       .def("advance", &HeldChain::advance, "links"_a)
       .def("rest", &HeldChain::rest);
   nb::class_<HeldRowChain>(m, "RowChain")

@@ -377,7 +377,7 @@ class Solve {
   // Where time did not suffice for a gradient at all: (Ka)_p of some variables, spread over those of each group that are free, at their lower
   // and at their upper bound; of the others their mean. What was reached is not known then, but the intercept is a sensible one.
   void estimate_gradient() {
-    constexpr std::size_t kinds = 6, at_once = 4, most = 64;  // of each kind
+    constexpr std::size_t kinds = 6, at_once = 2, most = 64;  // of each kind
     constexpr double enough_seconds = 0.02, golden = 0.6180339887498949;
     std::array<std::vector<Id>, kinds> members;
     const auto kind_of = [&](std::size_t p) { return 3 * state_.group_of(p) + (state_.free(p) ? 0u : state_.room_up[p] > state_.room_down[p] ? 1u : 2u); };
@@ -389,9 +389,10 @@ class Solve {
     const Support support(state_, ids);
     Watch watch(1e10, nullptr);
     Patience unhurried(watch, false);
+    patience_.grant_grace();
     std::array<double, kinds> sum{}, count{};
     std::vector<std::uint8_t> known(state_.size(), 0);
-    for (std::size_t first = 0; first < most && (first == 0 || watch.seconds() < enough_seconds); first += at_once) {
+    for (std::size_t first = 0; first < most && (first == 0 || (watch.seconds() < enough_seconds && !patience_.now())); first += at_once) {
       std::vector<Id> positions, columns;
       for (const std::vector<Id>& kind : members)
         for (std::size_t k = first; k < first + at_once && k < kind.size(); ++k) {

@@ -240,8 +240,8 @@ class Chain:
         tolerance: float,
         max_iterations: int,
         max_seconds: float,
-        grace_seconds: float,
         signal: StopSignal | None = None,
+        grace_seconds: float = 0.0,
     ) -> None: ...
     def advance(self, links: int) -> list[SolvedLink]: ...
     def rest(self) -> None: ...

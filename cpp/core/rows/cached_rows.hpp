@@ -38,7 +38,10 @@ class CachedRows {
              ThreadTeam& team, Patience& patience)
       : source_(source), stay_small_(stay_small), arena_(pool), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
         slot_of_(ids_.size(), none), variable_(ids_.size()), computed_(ids_.size(), 0) {
-    for (std::size_t p = 0; p < ids_.size(); ++p) diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
+    for (std::size_t p = 0; p < ids_.size(); ++p) {
+      diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
+      if (patience.spent(source.diagonal_work())) throw Stopped{patience.reason()};
+    }
     std::iota(variable_.begin(), variable_.end(), Id{0});
     where_.push_back(variable_);
     // Prepared columns are part of the cache's budget, unless they would take more than half of it; so is what solvers and verification work

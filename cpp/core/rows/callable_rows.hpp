@@ -1,7 +1,12 @@
 // Rows of a kernel that somebody else evaluates, a block at a time.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 #include "core/rows/gram_rows.hpp"
@@ -13,16 +18,20 @@ class CallableRows final : public RowSource {
   // Fills out (row-major, rows.size() x columns.size()).
   using Evaluate = std::function<void(std::span<const Id> rows, std::span<const Id> columns, double* out)>;
 
-  // Without a diagonal, its entries are evaluated one by one.
-  CallableRows(Evaluate evaluate, std::size_t size, std::vector<double> diagonal) : evaluate_(std::move(evaluate)), size_(size), diagonal_(std::move(diagonal)) {}
+  // Without a diagonal, its entries are evaluated when they are first asked for, with their neighbours': a call may cost as much as many values,
+  // and there are never more than some hundred calls, or values of 64 rows.
+  CallableRows(Evaluate evaluate, std::size_t size, std::vector<double> diagonal)
+      : evaluate_(std::move(evaluate)), size_(size), given_(!diagonal.empty()), at_once_(std::clamp<std::size_t>(size / 512, 1, 64)), diagonal_(size) {
+    for (std::size_t id = 0; id < size; ++id) diagonal_[id].store(given_ ? diagonal[id] : unknown, std::memory_order_relaxed);
+  }
 
   std::size_t size() const override { return size_; }
   double diagonal(Id id) const override {
-    if (!diagonal_.empty()) return diagonal_[id];
-    double value = 0;
-    evaluate_({&id, 1}, {&id, 1}, &value);
-    return value;
+    std::atomic<double>& own = diagonal_[static_cast<std::size_t>(id)];
+    if (std::isnan(own.load(std::memory_order_relaxed))) evaluate_diagonal(static_cast<std::size_t>(id) / at_once_ * at_once_);
+    return own.load(std::memory_order_relaxed);
   }
+  std::uint64_t diagonal_work() const override { return given_ ? 1 : 100'000; }
 
   std::size_t column_bytes(std::size_t) const override { return sizeof(Id); }
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
@@ -50,9 +59,22 @@ class CallableRows final : public RowSource {
     return block.size();
   }
 
+  // Threads that meet here find the same values.
+  void evaluate_diagonal(std::size_t first) const {
+    std::vector<Id> ids(std::min(at_once_, size_ - first));
+    std::iota(ids.begin(), ids.end(), static_cast<Id>(first));
+    std::vector<double> block(ids.size() * ids.size());
+    evaluate_(ids, ids, block.data());
+    for (std::size_t k = 0; k < ids.size(); ++k) diagonal_[first + k].store(block[k * ids.size() + k], std::memory_order_relaxed);
+  }
+
+  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
   Evaluate evaluate_;
   std::size_t size_;
-  std::vector<double> diagonal_;
+  bool given_;
+  std::size_t at_once_;
+  mutable std::vector<std::atomic<double>> diagonal_;
 };
 
 }  // namespace widemargin

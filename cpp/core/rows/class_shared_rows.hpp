@@ -35,6 +35,7 @@ class ClassSharedRows final : public RowSource {
   std::size_t size() const override { return base_.size(); }
   double diagonal(Id id) const override { return base_.diagonal(id); }
   bool fits_floats() const override { return base_.fits_floats(); }
+  std::uint64_t diagonal_work() const override { return base_.diagonal_work(); }
   bool cheap() const override { return base_.cheap(); }
   std::size_t column_bytes(std::size_t value_size) const override { return base_.column_bytes(value_size); }
 

@@ -28,6 +28,7 @@ class DerivedRows final : public RowSource {
     const double s = scale(id);
     return s * s * source_.diagonal(base(id)) + ridge(id);
   }
+  std::uint64_t diagonal_work() const override { return source_.diagonal_work(); }
   double ridge(Id id) const override { return ridge_.empty() ? 0.0 : ridge_[static_cast<std::size_t>(id)]; }
   bool fits_floats() const override { return source_.fits_floats(); }
   bool cheap() const override { return source_.cheap() && !repeats_; }

@@ -11,6 +11,7 @@ class MatrixBackedRows final : public RowSource {
 
   std::size_t size() const override { return base_.size(); }
   double diagonal(Id id) const override { return base_.diagonal(id); }
+  std::uint64_t diagonal_work() const override { return base_.diagonal_work(); }
   double ridge(Id id) const override { return base_.ridge(id); }
   bool fits_floats() const override { return base_.fits_floats(); }
   std::size_t column_bytes(std::size_t value_size) const override {

@@ -24,6 +24,8 @@ class RowSource {
   virtual ~RowSource() = default;
   virtual std::size_t size() const = 0;
   virtual double diagonal(Id id) const = 0;
+  // What that costs, in units of about a nanosecond.
+  virtual std::uint64_t diagonal_work() const { return 10; }
   // The part of the diagonal that the square loss put there: it belongs to the loss, not to the kernel.
   virtual double ridge(Id) const { return 0.0; }
 

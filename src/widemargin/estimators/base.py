@@ -283,7 +283,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (count(X),)
         self.fit_report_ = report
         self.fit_status_ = int(not report.converged)
-        precisions = {entry.precision for entry in report}
+        precisions = {entry.precision for entry in report.begun}
         self._predict_in_double = kernel.of_examples and needs_double(
             kernel.mapped(self.support_vectors_), dual_coef, self.dtype, precisions
         )

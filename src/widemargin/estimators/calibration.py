@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from widemargin.estimators.out_of_fold import OutOfFold, content_folds, function
 from widemargin.estimators.pairwise import Trained
 from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.validation import require_choice
-from widemargin.machines.classifier import OTHERS, Pair, PairExamples, pairs_of_classes
+from widemargin.machines.classifier import OTHERS, PairExamples, pairs_of_classes
 from widemargin.machines.coupling import coupled, favoured, shared
 from widemargin.machines.dual import Vector
 from widemargin.machines.held_out import held_out_values
@@ -150,24 +151,24 @@ class CalibratedClassifier(MultiClassClassifier):
         given = self.__dict__.pop("_out_of_fold", None)
         if self.calibration is None:
             return
-        problems = self._problems(trained.labels, trained.bounds)
+        problems: Sequence[PairExamples] | None = self._problems(trained.labels, trained.bounds)
         if problems is None:
             problems = pairs_of_classes(trained.labels, len(self.classes_), trained.bounds)
+        problems = problems[: len(trained.machines)]  # where time ran out, there are no others
         if self.calibration == "folds":
             values = self._values_of_folds(trained, problems)
         else:
             values = [given.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
         self.sigmoids_ = np.tile([LARGEST_SLOPE, 0.0], (len(self.intercept_), 1))  # where a class has no examples
+        function_of = {pair: number for number, pair in enumerate(self._pairs())}
         for one, own in zip(problems, values, strict=True):
             found = fitted_sigmoid(self.sigmoid, own, one.signs, trained.weights[one.ids])
             # scikit-learn's binary machines point the other way.
             offset = -found.offset if len(self.classes_) == 2 else found.offset
-            self.sigmoids_[self._function_of(one.pair)] = found.slope, offset + 0.0
+            function = one.pair[0] if one.pair[1] == OTHERS else function_of[one.pair]
+            self.sigmoids_[function] = found.slope, offset + 0.0
 
-    def _function_of(self, pair: Pair) -> int:
-        return pair[0] if pair[1] == OTHERS else self._pairs().index(pair)
-
-    def _values_of_folds(self, trained: Trained, problems: list[PairExamples]) -> list[Vector]:
+    def _values_of_folds(self, trained: Trained, problems: Sequence[PairExamples]) -> list[Vector]:
         """Train machines without each of the folds in turn."""
         by_content = self.kernel != "precomputed" and not self._takes_objects
         folds = content_folds(trained.X if by_content else None, trained.labels, trained.bounds)

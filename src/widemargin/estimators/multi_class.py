@@ -11,6 +11,7 @@ its pairs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.prediction import Layout, Matrix
 from widemargin.estimators.validation import require_choice
-from widemargin.machines.classifier import PairExamples, PairSolution, Votes
+from widemargin.machines.classifier import OTHERS, Pair, PairExamples, PairSolution, Votes
 from widemargin.machines.dual import Vector
 from widemargin.machines.one_against_all import classes_against_all, gather_against_all
 
@@ -131,11 +132,14 @@ class MultiClassClassifier(PairwiseClassifier):
         """Two-class problems to solve, if they are not all pairs."""
         return classes_against_all(labels, len(self.classes_), weights) if self._trains_against_all() else None
 
-    def _gathered(self, machines: list[PairSolution], labels: NDArray[np.intp]) -> Votes:
+    def _pairs_to_train(self, present: list[int]) -> Sequence[Pair]:
+        return [(c, OTHERS) for c in present] if self._trains_against_all() else super()._pairs_to_train(present)
+
+    def _gathered(self, machines: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Votes:
         self._fitted_scheme = self.multi_class
         if self._trains_against_all():
-            return gather_against_all(machines, labels, len(self.classes_))
-        return super()._gathered(machines, labels)
+            return gather_against_all(machines, labels, len(self.classes_), present)
+        return super()._gathered(machines, labels, present)
 
     def _layout(self) -> Layout:
         return against_all_layout(len(self.classes_)) if self._trains_against_all() else super()._layout()

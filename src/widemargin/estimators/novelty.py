@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-import zlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from widemargin.estimators.base import SingleMachine
+from widemargin.estimators.out_of_fold import Keys, row_keys
 from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.validation import check_weights, require_fraction, require_solver
 from widemargin.kernels import KernelParameters, RowSource
@@ -55,27 +55,13 @@ REASONS: dict[str, str] = {
 }
 
 
-def _fingerprints(X: Any, n: int) -> NDArray[np.int64] | None:
+def _fingerprints(X: Any) -> Keys | None:
     """Numbers that depend on the content of the rows alone, dense or sparse; None where rows are no vectors."""
     if sp.issparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()
-        X.eliminate_zeros()
-        entries: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(
-            np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True
-        )
-    elif isinstance(X, np.ndarray) and X.ndim == 2:
-        entries = ((np.flatnonzero(row), row[row != 0]) for row in X)
-    else:
-        return None
-    return np.fromiter(
-        (
-            zlib.crc32(values.astype(np.float64).tobytes(), zlib.crc32(columns.astype(np.int64).tobytes()))
-            for columns, values in entries
-        ),
-        dtype=np.int64,
-        count=n,
-    )
+        return row_keys(X)
+    return row_keys(X) if isinstance(X, np.ndarray) and X.ndim == 2 else None
 
 
 def deal_folds(X: Any, *, pairwise: bool) -> NDArray[np.intp]:
@@ -90,7 +76,7 @@ def deal_folds(X: Any, *, pairwise: bool) -> NDArray[np.intp]:
     >>> bool(folds[0] == folds[2] != folds[1])
     True
     """
-    prints = None if pairwise else _fingerprints(X, count(X))
+    prints = None if pairwise else _fingerprints(X)
     if prints is None:
         ranks = np.random.default_rng(0).permutation(count(X))
     else:

@@ -283,7 +283,8 @@ class OneClassSVM(NoveltyMachine):
         machine, scale, solution = self._solve(weights, rows, stop, self._solver_options(n))
         alpha, offset, outcome = self._read(machine, scale, solution)
         held_out: list[ProblemReport] = []
-        if self.target_rejection is not None:
+        # Where time has run out, there is none for others: the machine's own threshold rejects about as many rows.
+        if self.target_rejection is not None and solution.outcome.reason != "time budget":
             share, held_out = self._held_out_threshold(
                 X,
                 weights,

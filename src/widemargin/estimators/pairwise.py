@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,7 @@ from widemargin.estimators.validation import check_weights, require_choice, requ
 from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count
 from widemargin.kernels.spread import moderate
-from widemargin.machines.classifier import Pair, PairSolution, Votes, gather_votes, rescaled
+from widemargin.machines.classifier import Pair, PairNames, PairSolution, Votes, gather_votes, rescaled
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 
 
@@ -115,7 +115,7 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
         machines = self._solve(rows, labels, bounds, stop=stop, options=options)
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, self._starting_points(machines, bounds))
-        self._keep_pairs(X, labels, kernel, machines)
+        self._keep_pairs(X, labels, kernel, machines, np.unique(labels[bounds > 0]).tolist())
         self._calibrate(Trained(X, rows, labels, weights, bounds, machines, options, began))
         self._tell()
         self._warn_of_missing_margins(machines)
@@ -198,16 +198,25 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
             return None
         return rescaled(starts, old, bounds) if follow else dict(starts)
 
-    def _gathered(self, machines: list[PairSolution], labels: NDArray[np.intp]) -> Votes:
+    def _pairs_to_train(self, present: list[int]) -> Sequence[Pair]:
+        """List what these classes need machines for; where time runs out, the last ones have none."""
+        return PairNames(present)
+
+    def _gathered(self, machines: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Votes:
         """Collect what the solved problems have to say."""
-        return gather_votes(machines, labels, len(self.classes_))
+        return gather_votes(machines, labels, len(self.classes_), present)
 
     def _keep_pairs(
-        self, X: Any, labels: NDArray[np.intp], kernel: KernelParameters, machines: list[PairSolution]
+        self,
+        X: Any,
+        labels: NDArray[np.intp],
+        kernel: KernelParameters,
+        machines: list[PairSolution],
+        present: list[int],
     ) -> None:
-        """Set the fitted attributes from the solved pairs."""
+        """Set the fitted attributes from the solved pairs of the classes that have examples."""
         n_classes = len(self.classes_)
-        votes = self._gathered(machines, labels)
+        votes = self._gathered(machines, labels, present)
         # One sign convention inside: the first class of a pair is positive. scikit-learn's binary machines point the
         # other way.
         sign = -1.0 if n_classes == 2 else 1.0
@@ -218,6 +227,7 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
             n_support=votes.n_support,
             dual_coef=sign * votes.dual_coef,
             intercept=sign * votes.intercept + 0.0,  # no -0.0
-            report=FitReport.of(machines, self.classes_),
+            report=FitReport.of(machines, self.classes_, self._pairs_to_train(present)[len(machines) :]),
         )
-        self.n_iter_ = np.array([entry.iterations for entry in self.fit_report_], dtype=np.int64)
+        self.n_iter_ = np.zeros(len(self.fit_report_), dtype=np.int64)
+        self.n_iter_[: len(machines)] = [entry.iterations for entry in self.fit_report_.begun]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -30,9 +31,10 @@ class ProblemReport:
     """How one optimisation problem was solved: that of a pair of classes, or a machine's only one.
 
     `classes` is the pair, None for machines without classes; (a label, None) stands for a class against all others.
-    `kkt_violation`, `duality_gap` and `objective` are
-    recomputed in float64 after the solver has ended; `precision` is the type of the kernel values that the tolerance
-    needed. `kernel_operations` counts the kernel values that a geometric solver read, cached or not; 0 for others.
+    `kkt_violation`, `duality_gap` and `objective` are recomputed in float64 after the solver has ended; where
+    `max_time` did not suffice for that, nothing is known of them: they are infinite, infinite and NaN. `precision` is
+    the type of the kernel values that the tolerance needed. `kernel_operations` counts the kernel values that a
+    geometric solver read, cached or not; 0 for others.
     """
 
     classes: tuple[Any, Any] | None
@@ -65,22 +67,58 @@ class ProblemReport:
         )
 
 
-class FitReport(tuple[ProblemReport, ...]):
-    """One :class:`ProblemReport` per optimisation problem; prints as a table."""
+class FitReport(Sequence[ProblemReport]):
+    """One :class:`ProblemReport` per optimisation problem; prints as a table.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    entries : iterable of ProblemReport
+        Those that were begun.
+    not_begun : sequence of pairs of class numbers
+        Those that time did not suffice to begin with: there may be very many, of which nothing is known.
+    labels : sequence
+        Of the classes.
+    """
 
-    def __new__(cls, entries: Iterable[ProblemReport]) -> FitReport:
-        """Collect the entries."""
-        return super().__new__(cls, tuple(entries))
+    def __init__(
+        self, entries: Iterable[ProblemReport], not_begun: Sequence[Pair] = (), labels: Sequence[Any] = ()
+    ) -> None:
+        self.begun = tuple(entries)
+        self._not_begun, self._labels = not_begun, labels
 
     @classmethod
-    def of(cls, machines: Iterable[PairSolution], classes: Any) -> FitReport:
+    def of(cls, machines: Iterable[PairSolution], classes: Any, not_begun: Sequence[Pair] = ()) -> FitReport:
         """Read the report off the solved pairs of classes."""
-        return cls(
+        begun = (
             ProblemReport.of(named_pair(m.pair, classes), m.outcome, int(np.count_nonzero(m.solution.alpha)))
             for m in machines
         )
+        return cls(begun, not_begun, classes)
+
+    def __len__(self) -> int:
+        return len(self.begun) + len(self._not_begun)
+
+    @overload
+    def __getitem__(self, at: int) -> ProblemReport: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[ProblemReport, ...]: ...
+    def __getitem__(self, at: int | slice) -> ProblemReport | tuple[ProblemReport, ...]:
+        if isinstance(at, slice):
+            return tuple(self[number] for number in range(*at.indices(len(self))))
+        number = range(len(self))[at]
+        if number < len(self.begun):
+            return self.begun[number]
+        classes = named_pair(self._not_begun[number - len(self.begun)], self._labels)
+        return ProblemReport(classes, "time budget", np.inf, np.inf, np.nan, 0, 0, 0.0, 0, "float32")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FitReport) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+    def __hash__(self) -> int:
+        return hash((self.begun, len(self)))
+
+    def __repr__(self) -> str:
+        return f"FitReport({list(self)!r})"
 
     @classmethod
     def of_one(cls, outcome: Outcome, n_support: int) -> FitReport:
@@ -90,7 +128,23 @@ class FitReport(tuple[ProblemReport, ...]):
     @property
     def converged(self) -> bool:
         """Whether every problem was solved to its tolerance."""
-        return all(entry.reason == "converged" for entry in self)
+        return not self._not_begun and all(entry.reason == "converged" for entry in self.begun)
+
+    @property
+    def unfinished(self) -> int:
+        """How many problems were left before their tolerance was met."""
+        return len(self._not_begun) + sum(entry.reason != "converged" for entry in self.begun)
+
+    @property
+    def worst(self) -> ProblemReport:
+        """That with the largest violation of those that were left before their tolerance was met, if any was."""
+        return (
+            self[-1]
+            if self._not_begun
+            else max(
+                (entry for entry in self.begun if entry.reason != "converged"), key=lambda entry: entry.kkt_violation
+            )
+        )
 
     def __str__(self) -> str:
         heads = ("classes", "reason", "violation", "gap", "objective", "steps", "kernel values", "seconds", "SVs")
@@ -137,16 +191,20 @@ def _in_short(pair: tuple[Any, Any]) -> str:
 
 def warn_of_early_ends(report: FitReport, tol: float) -> None:
     """Warn in one sentence if a problem was left before its tolerance was met."""
-    late = [entry for entry in report if entry.reason != "converged"]
-    if not late:
+    if report.converged:
         return
-    worst = max(late, key=lambda entry: entry.kkt_violation)
+    worst = report.worst
     advice = f"; {REMEDIES[worst.reason]}" if worst.reason in REMEDIES else ""
-    extent = "" if worst.classes is None else f" in {len(late)} of {len(report)} binary problems"
+    extent = "" if worst.classes is None else f" in {report.unfinished} of {len(report)} binary problems"
+    known = (
+        f"its worst violation is {worst.kkt_violation:.3g} (tol={tol:g}) with a duality gap of {worst.duality_gap:.3g} "
+        f"at objective {worst.objective:.6g}"
+        if np.isfinite(worst.kkt_violation)
+        else f"but there was no time to compute its violation (tol={tol:g})"
+    )
     warnings.warn(
-        f"Training ended before the tolerance was met ({worst.reason}){extent}; the best machine found is kept, its "
-        f"worst violation is {worst.kkt_violation:.3g} (tol={tol:g}) with a duality gap of {worst.duality_gap:.3g} at "
-        f"objective {worst.objective:.6g}{advice}.",
+        f"Training ended before the tolerance was met ({worst.reason}){extent}; the best machine found is kept, "
+        f"{known}{advice}.",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -269,7 +269,8 @@ class SVDD(NoveltyMachine):
         ball, solution, self.spread_ = train_ball(machine, rows, diagonal, stop=stop, options=options)
         squared_radius = ball.squared_radius
         held_out: list[ProblemReport] = []
-        if self.target_rejection is not None:
+        # Where time has run out, there is none for others: the ball's own radius rejects about as many rows.
+        if self.target_rejection is not None and solution.outcome.reason != "time budget":
 
             def read(problem: DualProblem, found: Solution) -> tuple[Vector, Outcome]:
                 other = read_ball(machine, problem, found, diagonal, self.spread_)

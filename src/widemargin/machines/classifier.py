@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,9 @@ OTHERS = -1
 
 #: Hard margins are sought as soft ones whose C exceeds every coefficient: multiples of 1 / mean kernel diagonal.
 HARD_MARGIN_LADDER = (1e3, 1e6, 1e9)
+
+#: Problems that are made and solved between two looks at the clock, if there is a deadline.
+PROBLEMS_AT_ONCE = 256
 
 #: What the square loss adds to the diagonal stays below this; an example that would exceed it counts for nothing.
 LARGEST_RIDGE = 1e30
@@ -105,18 +109,105 @@ def ridge_of(bounds: Vector) -> Vector:
         return np.minimum(0.5 / bounds, LARGEST_RIDGE)
 
 
-def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> list[PairExamples]:
+class PairNames(Sequence[Pair]):
+    """All pairs of some classes, those of the first one first, without a list of them.
+
+    Examples
+    --------
+    >>> names = PairNames([0, 2, 3])
+    >>> len(names), names[-1], names[:2], list(names)
+    (3, (2, 3), [(0, 2), (0, 3)], [(0, 2), (0, 3), (2, 3)])
+    """
+
+    def __init__(self, classes: Sequence[int]) -> None:
+        self.classes = classes
+
+    def __len__(self) -> int:
+        return len(self.classes) * (len(self.classes) - 1) // 2
+
+    def __iter__(self) -> Iterator[Pair]:
+        return itertools.combinations(self.classes, 2)
+
+    @overload
+    def __getitem__(self, at: int) -> Pair: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Pair]: ...
+    def __getitem__(self, at: int | slice) -> Pair | list[Pair]:
+        if isinstance(at, slice):
+            chosen = range(len(self))[at]
+            return list(itertools.islice(self, chosen.start, chosen.stop, chosen.step))
+        number = range(len(self))[at]
+        for row, first in enumerate(self.classes):
+            following = len(self.classes) - 1 - row
+            if number < following:
+                return first, self.classes[row + 1 + number]
+            number -= following
+        raise AssertionError
+
+
+class ClassPairs(Sequence[PairExamples]):
+    """The pairs of classes that both have examples, those of the first class first; each is made when it is asked for.
+
+    Parameters
+    ----------
+    members : sequence of ndarray
+        The examples of each class.
+
+    Examples
+    --------
+    >>> pairs = ClassPairs([np.array([0, 2]), np.array([], dtype=int), np.array([1])])
+    >>> list(pairs.names), pairs[0].ids.tolist(), pairs[0].signs.tolist()
+    ([(0, 2)], [0, 2, 1], [1.0, 1.0, -1.0])
+    """
+
+    def __init__(self, members: Sequence[NDArray[np.int32]]) -> None:
+        self._members = members
+        self._known: dict[Pair, PairExamples] = {}
+        self.names = PairNames([c for c, own in enumerate(members) if len(own)])
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, at: int) -> PairExamples: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[PairExamples]: ...
+    def __getitem__(self, at: int | slice) -> PairExamples | list[PairExamples]:
+        return [self._made(pair) for pair in self.names[at]] if isinstance(at, slice) else self._made(self.names[at])
+
+    def _made(self, pair: Pair) -> PairExamples:
+        if pair not in self._known:
+            first, second = (self._members[c] for c in pair)
+            signs = np.ones(len(first) + len(second))
+            signs[len(first) :] = -1.0
+            self._known[pair] = PairExamples(pair, np.concatenate([first, second]), signs)
+        return self._known[pair]
+
+
+def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> ClassPairs:
     """List the pairs of classes that both have examples of positive weight, those of the first class first."""
-    members = [np.flatnonzero((labels == c) & (weights > 0)).astype(np.int32) for c in range(n_classes)]
-    return [
-        PairExamples(
-            (first, second),
-            np.concatenate([members[first], members[second]]),
-            np.repeat([1.0, -1.0], [len(members[first]), len(members[second])]),
-        )
-        for first, second in itertools.combinations(range(n_classes), 2)
-        if len(members[first]) and len(members[second])
-    ]
+    used = np.flatnonzero(weights > 0).astype(np.int32)
+    order = used[np.argsort(labels[used], kind="stable")]
+    ends = np.cumsum(np.bincount(labels[used], minlength=n_classes))
+    return ClassPairs(np.split(order, ends[:-1]))
+
+
+def in_turns(problems: Sequence[PairExamples], deadline: float | None) -> Iterator[Sequence[PairExamples]]:
+    """Give out problems, some at a time, until time is up: whoever solves them need not make those that come too late.
+
+    The first ones are given out in any case; without a deadline these are all.
+
+    Examples
+    --------
+    >>> pairs = ClassPairs([np.array([c]) for c in range(40)])
+    >>> [len(some) for some in in_turns(pairs, None)], [len(some) for some in in_turns(pairs, 0.0)]
+    ([780], [256])
+    """
+    at_once = len(problems) if deadline is None else PROBLEMS_AT_ONCE
+    for begin in range(0, len(problems), max(1, at_once)):
+        if begin > 0 and deadline is not None and time.perf_counter() >= deadline:
+            break
+        yield problems[begin : begin + at_once]
 
 
 def share_class_rows(
@@ -185,7 +276,9 @@ def solve_pairs(
     fit_intercept: bool = True,
     problems: Sequence[PairExamples] | None = None,
 ) -> list[PairSolution]:
-    """Train every pair of classes that both have examples with a positive bound.
+    """Train every pair of classes that both have examples with a positive bound, or as many as time suffices for.
+
+    Those that it did not suffice to begin with are not among the machines; they are the last ones.
 
     Parameters
     ----------
@@ -211,21 +304,28 @@ def solve_pairs(
     began = time.perf_counter()
     hard = bool(np.isinf(bounds).any())
     formulation = _Formulation(len(labels), squared and not hard, fit_intercept)
+    # One deadline for all pairs and all their steps.
+    deadline = None if stop.max_seconds is None else began + stop.max_seconds
     pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
-    own_starts = [None if starts is None or p.pair not in starts else starts[p.pair][p.ids] for p in pairs]
-    if hard:
-        # One deadline for all pairs and all their steps, as in `solve_all`.
-        deadline = None if stop.max_seconds is None else began + stop.max_seconds
-        diagonal, source = rows.diagonal(), formulation.rows(rows, bounds)
-        return [
-            _solve_hard(examples, bounds[examples.ids], formulation, diagonal, source, start, stop, options, deadline)
-            for examples, start in zip(pairs, own_starts, strict=True)
-        ]
-    if problems is None:
+    if problems is None and not hard:
         rows, options = share_class_rows(rows, labels, len(pairs), options)
-    subproblems = [formulation.subproblem(p, bounds[p.ids], s) for p, s in zip(pairs, own_starts, strict=True)]
-    solutions = solve_all(subproblems, formulation.rows(rows, bounds), stop=stop, options=options)
-    return [PairSolution(p.pair, p.ids, formulation.of_examples(one)) for p, one in zip(pairs, solutions, strict=True)]
+    source, machines = formulation.rows(rows, bounds), list[PairSolution]()
+    diagonal = rows.diagonal() if hard else None
+    for some in in_turns(pairs, deadline):
+        own_starts = [None if starts is None or p.pair not in starts else starts[p.pair][p.ids] for p in some]
+        if diagonal is not None:
+            for p, start in zip(some, own_starts, strict=True):
+                if machines and deadline is not None and time.perf_counter() >= deadline:
+                    break
+                own = bounds[p.ids]
+                machines.append(_solve_hard(p, own, formulation, diagonal, source, start, stop, options, deadline))
+            continue
+        subproblems = [formulation.subproblem(p, bounds[p.ids], s) for p, s in zip(some, own_starts, strict=True)]
+        solutions = solve_all(subproblems, source, stop=remaining(stop, 0, deadline), options=options)
+        machines += [
+            PairSolution(p.pair, p.ids, formulation.of_examples(one)) for p, one in zip(some, solutions, strict=True)
+        ]
+    return machines
 
 
 def typical(diagonal: Vector) -> float:
@@ -284,22 +384,26 @@ def _solve_hard(
     return PairSolution(examples.pair, examples.ids, replace(kept, outcome=outcome), hard_margin_found=found)
 
 
-def gather_votes(machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int) -> Votes:
-    """Collect the pairs' coefficients; a pair in which one class has no examples always votes for the other."""
-    pair_number = {pair: number for number, pair in enumerate(itertools.combinations(range(n_classes), 2))}
+def gather_votes(
+    machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int, present: Collection[int]
+) -> Votes:
+    """Collect the pairs' coefficients; a pair in which one class is not `present` always votes for the other.
+
+    Those of the pairs that have no machine, since time did not suffice to begin with them, are 0.
+    """
+    begins = np.cumsum([0, *range(n_classes - 1, 0, -1)]).tolist()  # of the pairs of each class with later ones
     coefficients = np.zeros((n_classes - 1, len(labels)))
-    present = np.zeros(n_classes, dtype=bool)
-    intercept = np.zeros(len(pair_number))
+    intercept = np.zeros(begins[-1])
     for machine in machines:
         first, second = machine.pair
-        present[[first, second]] = True
-        intercept[pair_number[machine.pair]] = machine.solution.intercept
+        intercept[begins[first] + second - first - 1] = machine.solution.intercept
         ours = labels[machine.ids] == first
         coefficients[second - 1, machine.ids[ours]] = machine.solution.alpha[ours]
         coefficients[first, machine.ids[~ours]] = machine.solution.alpha[~ours]
-    for (first, second), number in pair_number.items():
-        if present[first] != present[second]:
-            intercept[number] = 1.0 if present[first] else -1.0
+    if len(present) < n_classes:
+        for number, (first, second) in enumerate(itertools.combinations(range(n_classes), 2)):
+            if (first in present) != (second in present):
+                intercept[number] = 1.0 if first in present else -1.0
     return sorted_by_class(coefficients, intercept, labels, n_classes)
 
 

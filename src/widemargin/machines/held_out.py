@@ -120,6 +120,9 @@ def held_out_values(
     found = []
     with single_threaded_blas():
         for one, machine in zip(problems, machines, strict=True):
+            if deadline is not None and time.perf_counter() >= deadline:
+                found.append(HeldOutValues(np.full(len(one.ids), np.nan), ("time budget",)))
+                continue
             unit = 1.0 / typical(diagonal[one.ids])
             own = _Problem(rows, one, bounds[one.ids], folds[one.ids], squared, fit_intercept, unit, options)
             found.append(own.solve(machine.solution, stop, deadline))

@@ -24,6 +24,7 @@ from widemargin.machines.classifier import (
     Pair,
     PairExamples,
     PairSolution,
+    in_turns,
     pairs_of_classes,
     remaining,
     ridge_of,
@@ -107,7 +108,9 @@ def solve_minimum_norm_pairs(
     starts: Mapping[Pair, Vector] | None = None,
     problems: Sequence[PairExamples] | None = None,
 ) -> list[PairSolution]:
-    """Train every pair of classes as a minimum norm problem: square loss, no intercept.
+    """Train every pair of classes, or as many as time suffices to begin with, as minimum norm problems.
+
+    That is the square loss without intercept.
 
     Parameters
     ----------
@@ -128,27 +131,36 @@ def solve_minimum_norm_pairs(
     problems : sequence of PairExamples, optional
         Other problems than the pairs of classes.
     """
-    began = time.perf_counter()
+    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
     hard = bool(np.isinf(bounds).any())
     if not hard and problems is None:
         rows, options = share_class_rows(rows, labels, len(pairs), options)
     diagonal, ridge = rows.diagonal(), ridge_of(bounds)
-    weights = [
-        starting_weights(p.signs, None if starts is None or p.pair not in starts else starts[p.pair][p.ids], own)
-        for p, own in ((p, (diagonal + ridge)[p.ids]) for p in pairs)
-    ]
-    if hard:
-        deadline = None if stop.max_seconds is None else began + stop.max_seconds
-        return [
-            _solve_hard(p, rows, ridge[p.ids], typical(diagonal[p.ids]), start, stop, options, deadline)
-            for p, start in zip(pairs, weights, strict=True)
+    lengths, machines = diagonal + ridge, list[PairSolution]()
+    for some in in_turns(pairs, deadline):
+        weights = [
+            starting_weights(
+                p.signs,
+                None if starts is None or p.pair not in starts else starts[p.pair][p.ids],
+                lengths[p.ids],
+            )
+            for p in some
         ]
-    solutions = _nearest_points(pairs, rows, [ridge[p.ids] for p in pairs], weights, stop, options)
-    return [
-        PairSolution(p.pair, p.ids, machine_of(one, p.signs, ridge[p.ids]))
-        for p, one in zip(pairs, solutions, strict=True)
-    ]
+        if hard:
+            for p, start in zip(some, weights, strict=True):
+                if machines and deadline is not None and time.perf_counter() >= deadline:
+                    break
+                unit = typical(diagonal[p.ids])
+                machines.append(_solve_hard(p, rows, ridge[p.ids], unit, start, stop, options, deadline))
+            continue
+        left = remaining(stop, 0, deadline)
+        solutions = _nearest_points(some, rows, [ridge[p.ids] for p in some], weights, left, options)
+        machines += [
+            PairSolution(p.pair, p.ids, machine_of(one, p.signs, ridge[p.ids]))
+            for p, one in zip(some, solutions, strict=True)
+        ]
+    return machines
 
 
 def _nearest_points(

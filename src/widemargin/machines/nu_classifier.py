@@ -30,6 +30,7 @@ from widemargin.machines.classifier import (
     PairExamples,
     PairSolution,
     box,
+    in_turns,
     pairs_of_classes,
     remaining,
     share_class_rows,
@@ -85,11 +86,16 @@ def tightest_pair(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> 
     >>> tightest_pair(np.array([0, 0, 0, 1, 2, 2]), 3, np.ones(6))
     ((0, 1), 0.5)
     """
-    limits = []
-    for pair in pairs_of_classes(labels, n_classes, weights):
-        whole, largest = constant_sum(pair.signs, weights[pair.ids], 1.0)
-        limits.append((pair.pair, largest / whole))
-    return min(limits, key=lambda limit: limit[1], default=None)
+    of_class = np.bincount(labels, weights=weights, minlength=n_classes)
+    present = np.flatnonzero(of_class > 0)
+    if len(present) < 2:
+        return None
+    # The lightest class and the heaviest one.
+    lightest = int(present[np.argmin(of_class[present])])
+    others = present[present != lightest]
+    heaviest = int(others[np.argmax(of_class[others])])
+    limit = of_class[lightest] / (0.5 * (of_class[lightest] + of_class[heaviest]))
+    return (min(lightest, heaviest), max(lightest, heaviest)), float(limit)
 
 
 @dataclass
@@ -282,22 +288,27 @@ def solve_nu_pairs(
     Returns
     -------
     list of PairSolution
-        Scaled to margin 1, certificates too: those of the C-classifier with C_n = v_n / rho. Where the hulls of two
-        classes, reduced to weights of at most v_n, meet or nearly so, rho is 0; such a machine is divided by the
-        largest rho that weights and kernel admit, and its `hard_margin_found` is unset.
+        As many as time suffices to begin with, scaled to margin 1, certificates too: those of the C-classifier with
+        C_n = v_n / rho. Where the hulls of two classes, reduced to weights of at most v_n, meet or nearly so, rho is 0;
+        such a machine is divided by the largest rho that weights and kernel admit, and its `hard_margin_found` is
+        unset.
     """
+    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     pairs = pairs_of_classes(labels, n_classes, weights)
     rows, options = share_class_rows(rows, labels, len(pairs), options)
-    diagonal, searches = rows.diagonal(), []
-    for pair in pairs:
-        own = weights[pair.ids]
-        last = None if starts is None or pair.pair not in starts else starts[pair.pair][pair.ids]
-        searches.append(_search(pair, own, nu, typical(diagonal[pair.ids]), stop.tolerance, last))
+    diagonal, machines = rows.diagonal(), list[PairSolution]()
 
     def solve(subproblems: list[Subproblem], left: StopRule) -> list[Solution]:
         return solve_all(subproblems, rows, stop=left, options=options)
 
-    return _settled(searches, solve, stop)
+    for some in in_turns(pairs, deadline):
+        searches = []
+        for pair in some:
+            last = None if starts is None or pair.pair not in starts else starts[pair.pair][pair.ids]
+            unit = typical(diagonal[pair.ids])
+            searches.append(_search(pair, weights[pair.ids], nu, unit, stop.tolerance, last))
+        machines += _settled(searches, solve, remaining(stop, 0, deadline))
+    return machines
 
 
 def solve_nu_chain(

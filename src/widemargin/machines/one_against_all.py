@@ -8,7 +8,7 @@ the same examples, and share their kernel values.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -112,8 +112,12 @@ def _charged(machine: PairSolution, kernel_evaluations: int) -> PairSolution:
     return replace(machine, solution=replace(machine.solution, outcome=outcome))
 
 
-def gather_against_all(machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int) -> Votes:
-    """Collect the coefficients, a row for each class; one without examples has no coefficients and never wins.
+def gather_against_all(
+    machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int, present: Collection[int]
+) -> Votes:
+    """Collect the coefficients, a row for each class; one that is not `present` has no coefficients and never wins.
+
+    Coefficients and constants of those that have no machine, since time did not suffice to begin with them, are 0.
 
     Examples
     --------
@@ -124,11 +128,12 @@ def gather_against_all(machines: list[PairSolution], labels: NDArray[np.intp], n
     >>> rows = row_source(np.eye(3), kernel="linear")
     >>> problems = classes_against_all(labels, 3, bounds)
     >>> found = solve_pairs(rows, labels, 3, bounds, stop=StopRule(), options=SolverOptions(), problems=problems)
-    >>> gather_against_all(found, labels, 3).dual_coef.round(3).tolist()
+    >>> gather_against_all(found, labels, 3, range(3)).dual_coef.round(3).tolist()
     [[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]]
     """
     coefficients = np.zeros((n_classes, len(labels)))
     intercept = np.full(n_classes, ABSENT)
+    intercept[list(present)] = 0.0
     for machine in machines:
         coefficients[machine.pair[0], machine.ids] = machine.solution.alpha
         intercept[machine.pair[0]] = machine.solution.intercept

@@ -23,6 +23,7 @@ from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import (
     OTHERS,
+    ClassPairs,
     Pair,
     PairExamples,
     PairSolution,
@@ -46,7 +47,7 @@ class Scheme:
 
     Parameters
     ----------
-    problems : list of PairExamples
+    problems : sequence of PairExamples
     columns : list of int
         The function of each problem.
     constants : dict
@@ -54,18 +55,18 @@ class Scheme:
     n_functions : int
     """
 
-    problems: list[PairExamples]
+    problems: Sequence[PairExamples]
     columns: list[int]
     constants: dict[int, float]
     n_functions: int
 
     @classmethod
-    def of_pairs(cls, problems: list[PairExamples], n_classes: int) -> Scheme:
+    def of_pairs(cls, problems: ClassPairs, n_classes: int) -> Scheme:
         """Let pairs decide; a class that is absent loses against any that is there."""
         columns = {pair: column for column, pair in enumerate(combinations(range(n_classes), 2))}
-        present = {c for one in problems for c in one.pair}
+        present = {c for pair in problems.names for c in pair}
         won = {at: 1.0 if a in present else -1.0 for (a, b), at in columns.items() if (a in present) != (b in present)}
-        return cls(problems, [columns[one.pair] for one in problems], won, len(columns))
+        return cls(problems, [columns[pair] for pair in problems.names], won, len(columns))
 
     @classmethod
     def against_all(cls, problems: list[PairExamples], n_classes: int) -> Scheme:
@@ -215,7 +216,7 @@ class PairwiseSplit(SplitMachines):
             whole[self._examples(pair)[0]] = solution.alpha
             own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
             machines.append(PairSolution(pair.pair, np.searchsorted(rows, pair.ids).astype(np.int32), own))
-        found._keep_pairs(X, labels, kernel, machines)
+        found._keep_pairs(X, labels, kernel, machines, np.unique(labels[weights > 0]).tolist())
         return found
 
 
@@ -265,6 +266,8 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
         kernel = self._side_by_side(kernel, pairs)
 
         def chain_of(pair: PairExamples, own: PairProblems) -> Iterator[LinkSolution]:
+            if deadline is not None and time.perf_counter() >= deadline:
+                return  # what others have is of no use without it
             ids, signs = self._examples(pair)
             given = None if start is None else start.coefficients(self._names(pair))
             chain = Chain(
@@ -331,6 +334,8 @@ class NuClassifierSplit(PairwiseSplit):
         kernel = self._side_by_side(kernel, self.pairs)
 
         def chain_of(pair: PairExamples) -> Iterator[LinkSolution]:
+            if deadline is not None and time.perf_counter() >= deadline:
+                return  # what others have is of no use without it
             ids, signs = self._examples(pair)
             examples, own = PairExamples(pair.pair, ids, signs), self._bounds_of_pair(pair, weights)
             for one in solve_nu_chain(kernel, examples, own, fractions, stop=remaining(stop, 0, deadline)):
