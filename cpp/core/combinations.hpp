@@ -27,7 +27,7 @@ inline void subtract_combinations(const RowSource& source, std::span<const Id> r
         for (std::size_t f = 0; f < values.size(); ++f)
           simd::ops<float>().subtract_rows(values[f] + first, out.data(), coefficients[f] + s, some, piece * part, std::min(width, (piece + 1) * part));
       });
-      if (patience.spent(some * width * 4)) throw Stopped{patience.reason()};
+      if (patience.spent(some * width * source.value_work())) throw Stopped{patience.reason()};
     }
   }
 }

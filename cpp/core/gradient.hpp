@@ -16,28 +16,27 @@ namespace widemargin {
 template <class T>
 std::uint64_t subtract_kernel_rows(const RowSource& source, std::span<const Id> rows, std::span<const double> coefficients, std::span<const Id> columns,
                                    std::size_t common, double* gradient, ThreadTeam& team, Patience& patience) {
-  constexpr std::size_t at_once = 64, part = 512, some_bytes = std::size_t{4} << 20;
+  constexpr std::size_t at_most = 64, part = 512, some_bytes = std::size_t{4} << 20;
   if (rows.empty()) return 0;
   if (!std::is_same_v<T, double>) common = 0;
   if (patience.now()) throw Stopped{patience.reason()};
-  // In units of about a nanosecond: what a value costs grows with its columns' size.
-  const std::size_t per_value = 4 + source.column_bytes(sizeof(T)) / 32;
-  const double twice_used = static_cast<double>(common), values = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) - 0.5 * twice_used * twice_used;
-  Patience::Work work(patience, values * static_cast<double>(per_value));
+  const double used_twice = static_cast<double>(common), values = static_cast<double>(rows.size()) * static_cast<double>(columns.size());
+  Patience::Work work(patience, values - 0.5 * used_twice * used_twice, source.value_work());
   const std::size_t chunk = std::clamp<std::size_t>(some_bytes / std::max<std::size_t>(source.column_bytes(sizeof(T)), 1), 512, 4096);
-  Buffer<T> block(at_once * std::min(chunk, columns.size()));
-  std::vector<T*> out(at_once);
+  Buffer<T> block(at_most * std::min(chunk, columns.size()));
+  std::vector<T*> out(at_most);
   std::uint64_t evaluated = 0;
   for (std::size_t first = 0; first < columns.size(); first += chunk) {
     const std::size_t width = std::min(chunk, columns.size() - first);
     const std::unique_ptr<Columns<T>> prepared = source.prepare(columns.subspan(first, width), true, team, T{});
-    for (std::size_t r = 0; r < at_once; ++r) out[r] = block.data() + r * width;
+    for (std::size_t r = 0; r < at_most; ++r) out[r] = block.data() + r * width;
     for (std::size_t s = 0; s < rows.size();) {
       const bool twice = s < common;
       if (twice && s >= first + width) {  // these columns were rows before
         s = common;
         continue;
       }
+      const std::size_t at_once = patience.limited() ? source.rows_in_a_moment(width) : at_most;
       const std::size_t some = std::min(at_once, (twice ? common : rows.size()) - s), begin = twice ? std::max(first, s) : first, length = first + width - begin;
       evaluated += source.rows(rows.subspan(s, some), *prepared, begin - first, width, out.data(), team);
       team.share((length + part - 1) / part, [&](std::size_t piece, std::size_t) {
@@ -46,12 +45,12 @@ std::uint64_t subtract_kernel_rows(const RowSource& source, std::span<const Id> 
       if constexpr (std::is_same_v<T, double>) {
         const std::size_t mirrored = std::max(begin, s + some), end = std::min(first + width, common);
         if (twice && mirrored < end) {
-          double sum[at_once];
+          double sum[at_most];
           blas::gemm(1, static_cast<int>(some), static_cast<int>(end - mirrored), coefficients.data() + mirrored, 1, block.data() + (mirrored - begin), static_cast<int>(width), sum, 1);
           for (std::size_t r = 0; r < some; ++r) gradient[s + r] -= sum[r];
         }
       }
-      if (work.spent(some * length * per_value)) throw Stopped{patience.reason()};
+      if (work.spent(some * length)) throw Stopped{patience.reason()};
       s += some;
     }
   }

@@ -63,6 +63,7 @@ class Watch {
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   double seconds_of_grace() const { return std::chrono::duration<double>(end_of_grace_ - Clock::now()).count(); }
+  bool limited() const { return deadline_ != Clock::time_point::max(); }
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   Reason reason() const { return reason_.load(); }
 
@@ -125,14 +126,17 @@ class Patience {
   void grant_grace() { grace_ = true; }
   Reason reason() const { return watch_.reason(); }
 
-  // A computation of known length, begun now. In the grace it is given up as soon as its first part tells that the whole would take too long.
+  // Whether there is a deadline at all.
+  bool limited() const { return watch_.limited(); }
+
+  // A computation of so many values, begun now, each of about so many nanoseconds. In the grace it is given up as soon as its first part tells that the whole would take too long.
   class Work {
    public:
-    Work(Patience& patience, double total) : patience_(patience), total_(total), began_(Watch::Clock::now()) {}
-    // True if it is to end here, `work` after the last time this was asked.
-    bool spent(std::uint64_t work) {
-      done_ += static_cast<double>(work);
-      if ((patience_.done_ += work) < between_looks) return false;
+    Work(Patience& patience, double total, std::uint64_t each) : patience_(patience), total_(total), each_(each), began_(Watch::Clock::now()) {}
+    // True if it is to end here, so many values after the last time this was asked.
+    bool spent(std::uint64_t values) {
+      done_ += static_cast<double>(values);
+      if ((patience_.done_ += values * each_) < between_looks) return false;
       return patience_.now() || (patience_.grace_ && takes_too_long());
     }
 
@@ -144,6 +148,7 @@ class Patience {
 
     Patience& patience_;
     double total_, done_ = 0;
+    std::uint64_t each_;
     Watch::Clock::time_point began_;
   };
 

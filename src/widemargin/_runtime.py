@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,52 @@ _core.take_blas(cython_blas.__pyx_capi__, cython_lapack.__pyx_capi__)
 _thread_pools = ThreadpoolController()
 
 
+class Lock:
+    """A reentrant lock that a forked process finds open, unless the thread that forked holds it.
+
+    The thread that held it is not there to release it.
+
+    Examples
+    --------
+    >>> lock = Lock()
+    >>> with lock, lock:
+    ...     lock.held
+    True
+    >>> lock.held
+    False
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._holder: int | None = None
+        self._times = 0
+        _LOCKS.add(self)
+
+    @property
+    def held(self) -> bool:
+        """Whether the calling thread holds it."""
+        return self._holder == threading.get_ident()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._holder = threading.get_ident()
+        self._times += 1
+
+    def __exit__(self, *failure: object) -> None:
+        self._times -= 1
+        if self._times == 0:
+            self._holder = None
+        self._lock.release()
+
+    def _open(self) -> None:
+        if not self.held:
+            self._lock, self._holder, self._times = threading.RLock(), None, 0
+
+
+#: All of them, for the time after a fork.
+_LOCKS: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Keep BLAS to one thread each while the core's own threads call it.
@@ -32,28 +79,53 @@ def single_threaded_blas() -> Iterator[None]:
     The number of threads belongs to the whole process: the first of those who are within sets it, the last one restores
     it.
     """
+    me = threading.get_ident()
     with _limit.lock:
-        _limit.users += 1
-        if _limit.users == 1:
-            _limit.limiter = _thread_pools.limit(limits=1, user_api="blas")
-            _limit.limiter.__enter__()
+        _limit.users[me] = _limit.users.get(me, 0) + 1
+        _limit.adjust()
     try:
         yield
     finally:
         with _limit.lock:
-            _limit.users -= 1
-            if _limit.users == 0 and _limit.limiter is not None:
-                _limit.limiter.__exit__(None, None, None)
+            if _limit.users[me] == 1:
+                del _limit.users[me]
+            else:
+                _limit.users[me] -= 1
+            _limit.adjust()
 
 
 @dataclass
 class _Limit:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    users: int = 0
+    """Who is within, by threads and how often, and what restores the threads of BLAS when nobody is."""
+
+    lock: Lock = field(default_factory=Lock)
+    users: dict[int, int] = field(default_factory=dict)
     limiter: AbstractContextManager[Any] | None = None
+
+    def adjust(self) -> None:
+        """Set the threads of BLAS, or restore them."""
+        if self.users and self.limiter is None:
+            self.limiter = _thread_pools.limit(limits=1, user_api="blas")
+            self.limiter.__enter__()
+        elif not self.users and self.limiter is not None:
+            limiter, self.limiter = self.limiter, None
+            limiter.__exit__(None, None, None)
 
 
 _limit = _Limit()
+
+
+def _after_fork() -> None:
+    """Forget the threads that a forked process does not have."""
+    for lock in list(_LOCKS):
+        lock._open()
+    for thread in set(_limit.users) - {threading.get_ident()}:
+        del _limit.users[thread]
+    _limit.adjust()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 #: Threads that somebody may mean.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 
 from widemargin.kernels import row_source
 from widemargin.machines import classifier
-from widemargin.machines.classifier import rescaled, solve_pairs
+from widemargin.machines.classifier import PROBLEMS_AT_ONCE, rescaled, solve_pairs
 from widemargin.machines.dual import Solution, SolverOptions, StopRule, solve_all
 from widemargin.testing import many_class_points
 
@@ -73,15 +73,26 @@ def test_budgets_are_shared_by_pairs_and_steps(monkeypatch: pytest.MonkeyPatch) 
     assert min(steps) < 10**6
 
 
-def test_no_time_left_still_gives_all_machines() -> None:
+@pytest.mark.parametrize(("C", "begun"), [(1.0, 6), (np.inf, 1)])
+def test_without_time_only_the_first_machines_are_begun(C: float, begun: int) -> None:
     X, labels = many_class_points(4, 100)
     found = solve_pairs(
         row_source(X, gamma=0.5),
         labels,
         4,
-        np.full(400, np.inf),
+        np.full(400, C),
         stop=StopRule(1e-10, None, 0.0),
         options=SolverOptions(),
     )
-    assert len(found) == 6
+    assert [machine.pair for machine in found] == list(combinations(range(4), 2))[:begun]
     assert all(np.isfinite(machine.solution.alpha).all() for machine in found)
+    assert {machine.outcome.reason for machine in found} == {"time budget"}
+
+
+def test_with_very_many_classes_time_ends_the_making_of_pairs() -> None:
+    labels = np.arange(200) % 100
+    rows = row_source(np.random.default_rng(0).normal(size=(200, 3)))
+    found = solve_pairs(
+        rows, labels, 100, np.ones(200), stop=StopRule(max_seconds=-1.0, grace_seconds=0.1), options=SolverOptions()
+    )
+    assert len(found) == PROBLEMS_AT_ONCE < 4950

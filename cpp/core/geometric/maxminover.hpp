@@ -98,7 +98,7 @@ class MaxMinOver {
         if (result.gap <= rule.gap) return Reason::converged;
       }
       if (result.iterations >= rule.max_iterations) return Reason::iteration_budget;
-      if (patience_.spent(work_per_row * n)) return patience_.reason();
+      if (patience_.spent(store_.source().value_work() * n)) return patience_.reason();
       const std::size_t i_min = static_cast<std::size_t>(lead.up_at);
       add(alpha, G, i_min, 2);
       used[i_min] = -1;
@@ -122,13 +122,13 @@ class MaxMinOver {
   void recompute(const std::vector<double>& alpha, std::vector<double>& G) {
     std::vector<double> fresh(G.size(), 0.0);
     const std::size_t used = alpha.size() - static_cast<std::size_t>(std::count(alpha.begin(), alpha.end(), 0.0));
-    Patience::Work work(patience_, static_cast<double>(used) * static_cast<double>(work_per_row * alpha.size()));
+    Patience::Work work(patience_, static_cast<double>(used) * static_cast<double>(alpha.size()), store_.source().value_work());
     for (std::size_t i = 0; i < alpha.size(); ++i) {
       if (alpha[i] == 0) continue;
       const float* row = store_.row(i, team_);
       simd::ops<float>().subtract_rows(fresh.data(), &row, &alpha[i], 1, 0, fresh.size());
       fresh[i] -= alpha[i] * ridge_[i];
-      if (work.spent(work_per_row * alpha.size())) throw Stopped{patience_.reason()};
+      if (work.spent(alpha.size())) throw Stopped{patience_.reason()};
     }
     G = std::move(fresh);
   }
@@ -139,8 +139,6 @@ class MaxMinOver {
     const double rho = *std::min_element(s.begin(), s.end());
     return rho > 0 ? feasibility_gap(alpha, s, ridge_, rho) : std::numeric_limits<double>::infinity();
   }
-
-  static constexpr std::size_t work_per_row = 4;  // and column: rows may have to be computed
 
   KernelStore& store_;
   std::vector<double> ridge_;

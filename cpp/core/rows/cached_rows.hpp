@@ -90,7 +90,8 @@ class CachedRows {
     for (std::size_t begin = 0; begin < missing_.size();) {
       const std::size_t length = slots_[missing_[begin]].length;
       std::size_t end = begin;
-      while (end < missing_.size() && end - begin < at_once && slots_[missing_[end]].length == length) ++end;
+      const std::size_t most = patience_.limited() ? source_.rows_in_a_moment(active_ - length) : at_once;
+      while (end < missing_.size() && end - begin < most && slots_[missing_[end]].length == length) ++end;
       extend({missing_.data() + begin, end - begin}, length);
       begin = end;
     }
@@ -269,7 +270,7 @@ class CachedRows {
     }
     evaluations_ += source_.rows(ids, *columns_, length, active_, out.data(), team_);
     for (const std::size_t s : slots) slots_[s].length = active_;
-    if (patience_.spent(slots.size() * (active_ - length) * 2)) throw Stopped{patience_.reason()};
+    if (patience_.spent(slots.size() * (active_ - length) * source_.value_work())) throw Stopped{patience_.reason()};
   }
 
   // The slot of a row, made the most recently used one; an empty or the oldest slot is given to a row that has none.

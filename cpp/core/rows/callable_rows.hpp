@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -31,7 +32,13 @@ class CallableRows final : public RowSource {
     if (std::isnan(own.load(std::memory_order_relaxed))) evaluate_diagonal(static_cast<std::size_t>(id) / at_once_ * at_once_);
     return own.load(std::memory_order_relaxed);
   }
-  std::uint64_t diagonal_work() const override { return given_ ? 1 : 100'000; }
+  // Nobody knows what a call takes: the clock is looked at after each, and what the last ones took tells how much to ask for.
+  std::uint64_t diagonal_work() const override { return given_ ? 1 : 1'000'000; }
+  std::uint64_t value_work() const override { return 1'000'000; }
+  std::size_t rows_in_a_moment(std::size_t columns) const override {
+    const double seconds = seconds_per_value_.load(std::memory_order_relaxed) * static_cast<double>(columns);
+    return static_cast<std::size_t>(std::clamp(moment / std::max(seconds, 1e-12), 1.0, 64.0));
+  }
 
   std::size_t column_bytes(std::size_t) const override { return sizeof(Id); }
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
@@ -53,7 +60,10 @@ class CallableRows final : public RowSource {
     const std::size_t width = last - first;
     std::vector<double> block(ids.size() * width);
     if (block.empty()) return 0;  // a user's function need not know what to make of nothing
+    const auto began = std::chrono::steady_clock::now();
     evaluate_(ids, {at.data() + first, width}, block.data());
+    const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    seconds_per_value_.store(taken / static_cast<double>(block.size()), std::memory_order_relaxed);
     for (std::size_t r = 0; r < ids.size(); ++r)
       for (std::size_t c = 0; c < width; ++c) out[r][c] = static_cast<T>(block[r * width + c]);
     return block.size();
@@ -68,6 +78,7 @@ class CallableRows final : public RowSource {
     for (std::size_t k = 0; k < ids.size(); ++k) diagonal_[first + k].store(block[k * ids.size() + k], std::memory_order_relaxed);
   }
 
+  static constexpr double moment = 0.03;  // seconds
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
   Evaluate evaluate_;
@@ -75,6 +86,7 @@ class CallableRows final : public RowSource {
   bool given_;
   std::size_t at_once_;
   mutable std::vector<std::atomic<double>> diagonal_;
+  mutable std::atomic<double> seconds_per_value_{0.0};
 };
 
 }  // namespace widemargin

@@ -36,6 +36,8 @@ class ClassSharedRows final : public RowSource {
   double diagonal(Id id) const override { return base_.diagonal(id); }
   bool fits_floats() const override { return base_.fits_floats(); }
   std::uint64_t diagonal_work() const override { return base_.diagonal_work(); }
+  std::uint64_t value_work() const override { return base_.value_work(); }
+  std::size_t rows_in_a_moment(std::size_t columns) const override { return base_.rows_in_a_moment(columns); }
   bool cheap() const override { return base_.cheap(); }
   std::size_t column_bytes(std::size_t value_size) const override { return base_.column_bytes(value_size); }
 

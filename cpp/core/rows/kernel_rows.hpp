@@ -24,6 +24,11 @@ class KernelRows final : public RowSource {
   }
 
   bool fits_floats() const override { return geometry_.fits_floats; }
+  std::uint64_t value_work() const override { return 4 + geometry_.dimension / 8; }
+  std::size_t rows_in_a_moment(std::size_t columns) const override {
+    return std::clamp<std::size_t>((std::size_t{1} << 29) / std::max<std::size_t>(columns * geometry_.dimension, 1), 8, 64);
+  }
+
   bool cheap() const override { return geometry_.layout == Layout::bits && simd::counts_bits_fast() && geometry_.words() <= 8; }
   bool quick() const override { return geometry_.layout == Layout::distances && geometry_.dimension <= 8; }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any
@@ -14,6 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from widemargin._runtime import Lock
 from widemargin.estimators.prepared_examples import PreparedExamples, Share, kernel_of
 from widemargin.estimators.search_candidates import Candidates
 from widemargin.estimators.search_data import Parameters, SearchData, machine_of
@@ -86,7 +86,7 @@ class SearchExamples:
         needed = max((PreparedExamples.bytes_needed(data.rows, machine) for machine in machines), default=0)
         self._kept, self._allowed = sets_at_once(data.share, sum(kinds.values()), needed)
         self.all_splits_at_once = self._kept >= max(kinds.values(), default=1)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._shared: OrderedDict[Any, PreparedExamples] = OrderedDict()
         self._behind_steps: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
         self._splits: dict[int, SplitMachines] = {}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numbers
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from statistics import fmean
 from types import TracebackType
 from typing import Any, Self
 
+from widemargin._runtime import Lock
 from widemargin.estimators.search_data import Evaluation, Found
 from widemargin.study import JournalWriter, Progress, Records, SilentProgress
 
@@ -105,7 +105,7 @@ class Findings:
         self._taken: set[tuple[int, int]] = set()
         self._writer = None if journal is None else JournalWriter(journal, self._count_records, self.fail)
         self._silent = isinstance(progress, SilentProgress)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._error: BaseException | None = None
         self._closed = False
 

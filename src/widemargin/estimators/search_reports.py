@@ -18,6 +18,7 @@ from multiprocessing.connection import Client, Connection, Listener, wait
 from types import TracebackType
 from typing import Self
 
+from widemargin._runtime import Lock
 from widemargin.estimators.search_data import Evaluation
 from widemargin.study.lines import as_line, from_line
 
@@ -137,7 +138,7 @@ class Reporter:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @classmethod
     def to(cls, address: Address) -> Reporter | None:

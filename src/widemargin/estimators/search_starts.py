@@ -6,7 +6,6 @@ starts from so depends on the search alone, not on who works on what, or when.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._runtime import Lock
 from widemargin.machines.chain import LinkSolution
 from widemargin.machines.dual import Vector
 from widemargin.search import Chain
@@ -108,8 +108,8 @@ class Walk(ABC):
         self.chains = [chain.nodes for chain in chains]
         self._of_nodes = {chain.nodes: chain for chain in chains}
         self._of_node = {node: chain for chain in chains for node in chain.nodes}
-        self._guard = threading.Lock()
-        self._locks: dict[Place, threading.RLock] = {}
+        self._guard = Lock()
+        self._locks: dict[Place, Lock] = {}
         self._starts: dict[Place, Start] = {}
         self._links: dict[Place, list[list[LinkSolution]]] = {}
 
@@ -178,6 +178,6 @@ class Walk(ABC):
         start = None if before is None else self.start(before, train)
         return start, None if start is None else self.joint(chain)
 
-    def _lock_of(self, place: Place) -> threading.RLock:
+    def _lock_of(self, place: Place) -> Lock:
         with self._guard:
-            return self._locks.setdefault(place, threading.RLock())
+            return self._locks.setdefault(place, Lock())

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
-from widemargin._runtime import single_threaded_blas
+from widemargin._runtime import Lock, single_threaded_blas
 from widemargin.estimators.search_data import Evaluation, SearchData, Unit
 from widemargin.estimators.search_reports import Address, Reporter
 from widemargin.estimators.shared_search import SharedSearch
@@ -154,7 +154,7 @@ class Searches:
     """Searches in this process that units ask for by their tokens: its own, and those that were sent here."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._held: dict[str, Held] = {}
         self._received: dict[str, Any] = {}
         self._tidying = False

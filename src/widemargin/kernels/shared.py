@@ -6,7 +6,6 @@ matrix is then one pass over it.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import single_threaded_blas
+from widemargin._runtime import Lock, single_threaded_blas
 from widemargin.kernels.rows import KernelParameters, LinearMap, callable_matrix, count, examples
 
 Matrix = NDArray[np.float32]
@@ -85,7 +84,7 @@ class SharedKernel:
         self.kernel, self.map = kernel, map
         self._until = until or Until()
         self._n_threads = n_threads
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._kept: OrderedDict[KernelParameters, Matrix] = OrderedDict()
         # Kernel values among what is shared, until somebody asks for them.
         self._unclaimed = count(X) ** 2 if callable(kernel) or kernel == "linear" else 0

@@ -168,6 +168,9 @@ class ClassPairs(Sequence[PairExamples]):
     def __len__(self) -> int:
         return len(self.names)
 
+    def __iter__(self) -> Iterator[PairExamples]:
+        return map(self._made, self.names)
+
     @overload
     def __getitem__(self, at: int) -> PairExamples: ...
     @overload

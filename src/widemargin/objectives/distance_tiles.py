@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin._runtime import free_memory
+from widemargin._runtime import Lock, free_memory
 from widemargin.kernels import Kernel
 from widemargin.objectives.base import Ids, Matrix, Task, Vector
 

@@ -260,7 +260,9 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
     ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all two-class problems from a given start."""
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-        pairs, problems = self.scheme(machines[0]).problems, self._problems_of(machines)
+        pairs, problems = self.scheme(machines[0]).problems, self._problems_of(machines, deadline)
+        if len(problems) < len(pairs):
+            return
         hard = any(len(own.links) < len(machines) for own in problems)
         diagonal = kernel.diagonal() if hard else None
         kernel = self._side_by_side(kernel, pairs)
@@ -290,16 +292,21 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
                 self._warn_of_missing_margins(machine, links)
             yield links
 
-    def _problems_of(self, machines: Sequence[SVC]) -> list[PairProblems]:
-        """Return the problems of each pair; small ones are kept, as those of other kernels are the same."""
+    def _problems_of(self, machines: Sequence[SVC], deadline: float | None) -> list[PairProblems]:
+        """Return the problems of each pair; small ones are kept, as those of other kernels are the same.
+
+        Where there are many, time may not suffice for all of them.
+        """
         key = tuple((machine.C, machine.loss, machine.multi_class, repr(machine.class_weight)) for machine in machines)
         known = self._problems.get(key)
         if known is not None:
             return known
         bounds = [self._bounds(machine) for machine in machines]
         soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
-        problems = []
+        problems: list[PairProblems] = []
         for pair in self.scheme(machines[0]).problems:
+            if deadline is not None and problems and time.perf_counter() >= deadline:
+                return problems
             own, (_, signs) = [self._bounds_of_pair(pair, prices) for prices in bounds], self._examples(pair)
             links = tuple(_link(machine, signs, prices) for machine, prices in zip(soft, own, strict=False))
             problems.append(PairProblems(own, links))
