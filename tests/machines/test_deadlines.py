@@ -1,4 +1,4 @@
-"""When time is up: no kernel values are computed that the grace does not suffice for, and what is unknown is not told."""
+"""When time is up: no kernel values are computed that the grace does not suffice for; what is unknown is not told."""
 
 from __future__ import annotations
 

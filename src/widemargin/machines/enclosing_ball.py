@@ -14,6 +14,7 @@ the objective.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -35,7 +36,7 @@ from widemargin.machines.dual import (
     solve_all,
 )
 from widemargin.machines.nu_property import with_borders
-from widemargin.machines.one_class import ConstantSumMachine, settled, solve_sums, train
+from widemargin.machines.one_class import ConstantSumMachine, remaining, settled, solve_sums, train
 
 #: Examples from which the spread of all is taken.
 SPREAD_SAMPLE = 500
@@ -125,20 +126,36 @@ def is_hard(machine: ConstantSumMachine) -> bool:
     return bool((machine.upper >= machine.total).all())
 
 
-def spread(machine: ConstantSumMachine, rows: RowSource, diagonal: Vector, options: SolverOptions) -> float:
-    """Mean squared distance of the examples from their mean, by an even sample of them: the unit of the tolerance."""
+def spread(
+    machine: ConstantSumMachine,
+    rows: RowSource,
+    diagonal: Vector,
+    options: SolverOptions,
+    stop: StopRule | None = None,
+) -> float:
+    """Mean squared distance of the examples from their mean, by an even sample of them: the unit of the tolerance.
+
+    Where the time of `stop` does not even suffice for that, it is an estimate.
+    """
     chosen = np.unique(np.linspace(0, len(machine.ids) - 1, SPREAD_SAMPLE).astype(np.intp))
     ids, share = machine.ids[chosen], machine.upper[chosen] / machine.upper[chosen].sum()
     problem = DualProblem(np.zeros(len(ids)), np.zeros(len(ids)), np.ones(len(ids)), (1.0, 0.0))
     plain = replace(options, solver="smo")
     # No step is taken: what is asked for is the gradient.
-    at_mean = solve_all([Subproblem(ids, problem, share)], rows, stop=StopRule(max_iterations=0), options=plain)[0]
+    still = replace(stop or StopRule(), max_iterations=0)
+    at_mean = solve_all([Subproblem(ids, problem, share)], rows, stop=still, options=plain)[0]
     return float(share @ diagonal[ids] + at_mean.alpha @ at_mean.gradient)
 
 
-def ball_unit(machine: ConstantSumMachine, rows: RowSource, diagonal: Vector, options: SolverOptions) -> float:
+def ball_unit(
+    machine: ConstantSumMachine,
+    rows: RowSource,
+    diagonal: Vector,
+    options: SolverOptions,
+    stop: StopRule | None = None,
+) -> float:
     """Return the spread, or the least that can be told from rounding."""
-    unit = max(spread(machine, rows, diagonal, options), ROUNDING * float(np.abs(diagonal[machine.ids]).max()))
+    unit = max(spread(machine, rows, diagonal, options, stop), ROUNDING * float(np.abs(diagonal[machine.ids]).max()))
     return unit if unit > 0 else 1.0
 
 
@@ -158,8 +175,9 @@ def train_ball(
     stop, options
         See :mod:`widemargin.machines.dual`.
     """
-    unit = ball_unit(machine, rows, diagonal, options)
-    stop = scaled_stop(machine, diagonal, unit, stop, options)
+    began = time.perf_counter()
+    unit = ball_unit(machine, rows, diagonal, options, stop)
+    stop = remaining(scaled_stop(machine, diagonal, unit, stop, options), 0, time.perf_counter() - began)
     problem, solution = train(machine, rows, stop=stop, options=options)
     return read_ball(machine, problem, solution, diagonal, unit), solution, unit
 
