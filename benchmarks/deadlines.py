@@ -173,7 +173,7 @@ CASES: Mapping[str, Case] = {
     ),
     "SVC, 100 classes, folds": Case(0.5, many_classes(SVC(calibration="folds"), 100, 2_000)),
     "SVC, 100 classes against all, folds": Case(
-        0.5, many_classes(SVC(calibration="folds", multi_class="ova"), 100, 2_000)
+        0.2, many_classes(SVC(calibration="folds", multi_class="ova"), 100, 2_000)
     ),
     "SVC, folds": Case(1.0, on_noise(SVC(calibration="folds"))),
     "SVC, folds, platt": Case(1.0, on(SVC(calibration="folds", sigmoid="platt"), noise, 20_000)),
@@ -188,10 +188,10 @@ CASES: Mapping[str, Case] = {
     "NuSVR": Case(1.0, on_noise(NuSVR(), wave)),
     "OneClassSVM": Case(1.0, on_noise(OneClassSVM(), None)),
     "OneClassSVM, two threads": Case(1.0, on_noise(OneClassSVM(n_jobs=2), None)),
-    "OneClassSVM, callable": Case(1.0, lambda n, s: on(OneClassSVM(kernel=slow_kernel), noise, 20_000)(n, s)),
-    "OneClassSVM, squared": Case(1.0, on_noise(OneClassSVM(slack="squared"), None)),
+    "OneClassSVM, callable": Case(1.0, on(OneClassSVM(kernel=slow_kernel), noise, 20_000)),
+    "OneClassSVM, squared": Case(0.3, on_noise(OneClassSVM(slack="squared"), None)),
     "OneClassSVM, maxminover": Case(1.0, on_noise(OneClassSVM(slack="squared", solver="maxminover"), None)),
-    "OneClassSVM, mdm": Case(1.0, on_noise(OneClassSVM(slack="squared", solver="mdm"), None)),
+    "OneClassSVM, mdm": Case(0.3, on_noise(OneClassSVM(slack="squared", solver="mdm"), None)),
     "OneClassSVM, rejection": Case(1.0, on_noise(OneClassSVM(target_rejection=0.1), None)),
     "SVDD": Case(1.0, on_noise(SVDD(), None)),
     "SVDD, linear": Case(1.0, on_noise(SVDD(kernel="linear"), None)),
@@ -211,7 +211,9 @@ CASES: Mapping[str, Case] = {
 
 def measure(case: Case, rows: int) -> Measured:
     """Train a case; a search that ends before it has a result may say so by an error."""
-    case.fit(min(rows, 40), 30.0)  # imports, and data made once
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case.fit(min(rows, 40), 30.0)  # imports, and whatever else is done once
     gc.collect()
     with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
