@@ -37,6 +37,7 @@ struct StoppedError : std::runtime_error {
 
 struct SolvedLink : Solved {
   bool repeated;
+  double rounding;
 };
 
 // Stands for the number of an example whose kernel values are all 0; such examples come last.
@@ -44,7 +45,7 @@ inline constexpr Id resembles_nothing = -1;
 
 inline std::vector<SolvedLink> as_solved(std::vector<grid::LinkSolution> solutions) {
   std::vector<SolvedLink> solved;
-  for (grid::LinkSolution& one : solutions) solved.push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated});
+  for (grid::LinkSolution& one : solutions) solved.push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated, one.rounding});
   return solved;
 }
 

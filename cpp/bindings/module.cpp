@@ -337,7 +337,7 @@ NB_MODULE(_core, m) {
         "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "n_threads"_a);
 
   nb::class_<StopSignal>(m, "StopSignal").def(nb::init<>()).def("request", [](StopSignal& s) { s.requested = true; }).def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
-  nb::class_<SolvedLink, Solved>(m, "SolvedLink").def_ro("repeated", &SolvedLink::repeated);
+  nb::class_<SolvedLink, Solved>(m, "SolvedLink").def_ro("repeated", &SolvedLink::repeated).def_ro("rounding", &SolvedLink::rounding);
   nb::class_<HeldChain>(m, "Chain")
       .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double, std::int64_t, double, const StopSignal*, double>(),
            "kernel"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "signal"_a.none() = nb::none(), "grace_seconds"_a = 0.0,

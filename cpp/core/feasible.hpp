@@ -24,11 +24,15 @@ inline void make_feasible(const DualState& state, const std::array<double, 2>& t
   }
 }
 
-// Whether rounding has taken the variables off their constant sums: coefficients that were far larger on the way leave such a rest.
-inline bool off_balance(const DualState& state, const std::array<double, 2>& total) {
+// By how much rounding has taken the variables off their constant sums, if by more than the last digits of those there are: coefficients
+// that were far larger on the way leave such a rest.
+inline double imbalance(const DualState& state, const std::array<double, 2>& total) {
   std::array<double, 2> missing = total, size{std::fabs(total[0]), std::fabs(total[1])};
   for (std::size_t p = 0; p < state.size(); ++p) missing[state.group_of(p)] -= state.alpha[p], size[state.group_of(p)] += std::fabs(state.alpha[p]);
-  return std::fabs(missing[0]) > 1e-10 * size[0] || std::fabs(missing[1]) > 1e-10 * size[1];
+  double most = 0;
+  for (std::size_t g = 0; g < 2; ++g)
+    if (!(std::fabs(missing[g]) <= 1e-10 * size[g])) most = std::max(most, std::fabs(missing[g]));
+  return most;
 }
 
 // Moves a point inside the box onto the constant sums: what is missing goes to the variables with the largest gradients, what is too much is

@@ -49,7 +49,7 @@ class Solve {
         double_precision_ = options_.double_precision || !refine<float>();
         if (double_precision_ && !options_.double_precision) leave_floats(from);
         if (double_precision_) refine<double>();
-        if (off_balance(state_, total_)) balance_again();
+        if (imbalanced()) balance_again();
         if (reason_ == Reason::converged && options_.solver == Solver::automatic && state_.size() <= finished_exactly) finish_exactly();
       }
     } catch (const Stopped& stopped) {  // while a gradient was being computed
@@ -65,7 +65,7 @@ class Solve {
     if (reason_ == Reason::converged && !geometric() && !digits_suffice()) reason_ = Reason::stalled;
     Outcome end{.reason = reason_, .iterations = iterations_, .kernel_evaluations = evaluations_, .kernel_operations = operations_};
     end.double_precision = double_precision_;
-    return handed_out(state_, ridge(), end, gradient_ == Gradient::recomputed);
+    return handed_out(state_, ridge(), largest_kernel_value(), end, gradient_ == Gradient::recomputed);
   }
 
  private:
@@ -106,13 +106,28 @@ class Solve {
     return 0.5 * twice;
   }
 
+  double kernel_on_diagonal(std::size_t p) const {
+    const Id id = ids_[static_cast<std::size_t>(state_.variable[p])];
+    return source_.diagonal(id) - source_.ridge(id);
+  }
+
+  // Among the support vectors.
+  double largest_kernel_value() const {
+    double largest = 0;
+    for (std::size_t p = 0; p < state_.size(); ++p)
+      if (state_.alpha[p] != 0) largest = std::max(largest, std::fabs(kernel_on_diagonal(p)));
+    return largest;
+  }
+
+  // Whether the sums are off by what a decision value would feel.
+  bool imbalanced() const {
+    const double by = imbalance(state_, total_);
+    return by > 0 && by * largest_kernel_value() > 0.01 * stop_.tolerance;
+  }
+
   // Whether a violation within the tolerance is more than rounding of the kernel values it was recomputed from.
   bool digits_suffice() const {
-    const auto kernel = [this](std::size_t p) {
-      const Id id = ids_[static_cast<std::size_t>(state_.variable[p])];
-      return source_.diagonal(id) - source_.ridge(id);
-    };
-    return rounding_of_values<double>(state_, kernel) <= stop_.tolerance;
+    return rounding_of_values<double>(state_, [this](std::size_t p) { return kernel_on_diagonal(p); }) <= stop_.tolerance;
   }
 
   void forget_point() {
@@ -134,7 +149,7 @@ class Solve {
     balance();
     double_precision_ = true;
     refine<double>();
-    if (!off_balance(state_, total_)) return;
+    if (!imbalanced()) return;
     balance();
     if (reason_ == Reason::converged) reason_ = Reason::stalled;
   }

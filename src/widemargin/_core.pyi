@@ -161,6 +161,8 @@ class StopSignal:
 class SolvedLink(Solved):
     @property
     def repeated(self) -> bool: ...
+    @property
+    def rounding(self) -> float: ...
 
 class ExactMachine:
     def __init__(

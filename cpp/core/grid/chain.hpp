@@ -53,21 +53,15 @@ class Chain {
     const auto ridge = [&](std::size_t v) { return link.ridge.empty() ? 0.0 : link.ridge[v]; };
     state.ceiling = ceiling_of(link.problem, ridge);
     std::int64_t iterations = 0;
-    const bool hopeless = !floats_tell(least_ridge(link.problem, ridge), largest_on_diagonal());
-    Reason reason = hopeless ? Reason::stalled : solver_.run(state, stop_, iterations);
-    const bool ended_by_itself = reason == Reason::converged || reason == Reason::iteration_budget;
-    if (ended_by_itself && (off_balance(state, link.problem.total) || !digits_suffice(state))) reason = Reason::stalled;
+    Reason reason = solver_.run(state, stop_, iterations);
+    const double largest = n_ == 0 ? 0.0 : static_cast<double>(*std::max_element(diagonal().begin(), diagonal().end()));
+    if (reason == Reason::converged && imbalance(state, link.problem.total) * largest > 0.01 * stop_.tolerance) reason = Reason::stalled;
     LinkSolution solution;
-    static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
+    static_cast<Solution&>(solution) = handed_out(state, ridge, largest, {.reason = reason, .iterations = iterations});
     solution.outcome.seconds = watch_.seconds() - began;
+    solution.rounding = rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
     return solution;
   }
-
-  // Whether the rounding of the matrix itself leaves gradients, and so decision values, what they are within ten times the tolerance.
-  bool digits_suffice(const DualState& state) {
-    return rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); }) <= 10 * stop_.tolerance;
-  }
-  double largest_on_diagonal() { return n_ == 0 ? 0.0 : static_cast<double>(*std::max_element(diagonal().begin(), diagonal().end())); }
 
   const std::vector<float>& diagonal() {
     if (diagonal_.empty())

@@ -25,6 +25,7 @@ struct Link {
 
 struct LinkSolution : Solution {
   bool repeated = false;  // the last one's, provably
+  double rounding = 0;    // of its values, where the kernel is a matrix that was rounded to float
 };
 
 // Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the gradient it comes from.

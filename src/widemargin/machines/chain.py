@@ -46,6 +46,12 @@ RESEMBLES_NOTHING = -1
 #: How links end that the digits of a kernel matrix do not suffice for.
 NEED_EXACT_ROWS = ("stalled", "unbounded", "overflow")
 
+#: Relative size of what rounding may take from a kernel value in float32.
+FLOAT32_ROUNDING = 1e-7
+
+#: Rounding of a kernel matrix may move decision values by so many tolerances.
+MOST_ROUNDING = 10.0
+
 #: Bytes that chains side by side may keep of a kernel from link to link: what one solver may take for itself.
 KEPT_BYTES = 2**28
 
@@ -77,12 +83,14 @@ class Chain:
 class LinkSolution:
     """The solution of a link; `repeated` if it is that of the link before, which is known without solving.
 
-    `hard_margin_found` is unset where the margin that was asked for does not exist.
+    `hard_margin_found` is unset where the margin that was asked for does not exist. `rounding` is how far decision
+    values may be from those of the kernel, where the solution is that of a matrix of it in float32.
     """
 
     solution: Solution
     repeated: bool = False
     hard_margin_found: bool = True
+    rounding: float = 0.0
 
 
 def solve_chain(
@@ -170,7 +178,7 @@ def _advanced(held: _core.Chain | _core.RowChain, links: int) -> list[_core.Solv
 
 
 def _solution(solved: _core.SolvedLink, chain: Chain) -> LinkSolution:
-    one = LinkSolution(as_solution(solved), solved.repeated)
+    one = LinkSolution(as_solution(solved), solved.repeated, rounding=solved.rounding)
     return _without_spare(one) if chain.any_sum else one
 
 
@@ -294,17 +302,37 @@ class ChainKernel:
 
     def solve(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve a chain as :func:`solve_chain` does, all at once or one by one."""
-        if self.matrix is None:
-            yield from walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options, signal=self.signal)
-            return
         deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+        first = self._first_for_rows(chain)
+        if self.matrix is not None and first > 0:
+            yield from self._on_matrix(replace(chain, links=chain.links[:first]), stop, deadline)
+            chain = replace(chain, links=chain.links[first:], start=None, start_gradient=None)
+        if chain.links:
+            left = _left(stop, deadline)
+            yield from walk_chain_on_rows(self.rows, chain, stop=left, options=self.options, signal=self.signal)
+
+    def _first_for_rows(self, chain: Chain) -> int:
+        """Find the first link whose ridge is lost in the rounding of float32; those of a chain become ever smaller.
+
+        A matrix may have negative eigenvalues of that size, and then nothing bounds the coefficients.
+        """
+        if self.matrix is None or all(link.ridge is None for link in chain.links):
+            return 0 if self.matrix is None else len(chain.links)
+        lost = FLOAT32_ROUNDING * float(self.diagonal().max(initial=0.0))
+        told = [link.ridge is None or float(link.ridge.min(initial=np.inf)) >= lost for link in chain.links]
+        return told.index(False) if False in told else len(told)
+
+    def _on_matrix(self, chain: Chain, stop: StopRule, deadline: float | None) -> Iterator[LinkSolution]:
+        """Solve links on the matrix, and on exact rows those that its digits do not suffice for."""
+        assert self.matrix is not None
         found: Iterable[LinkSolution] = (
             walk_chain(self.matrix, chain, stop=stop, signal=self.signal, keeps=self.keeps)
             if self.one_by_one
             else solve_chain(self.matrix, chain, stop=stop, signal=self.signal)
         )
         for link, one in zip(chain.links, found, strict=False):
-            if one.solution.outcome.reason in NEED_EXACT_ROWS:
+            imprecise = one.rounding > MOST_ROUNDING * stop.tolerance and not ended_early(one.solution)
+            if imprecise or one.solution.outcome.reason in NEED_EXACT_ROWS:
                 yield self._once_more(replace(chain, links=(link,)), one, _left(stop, deadline))
             else:
                 yield one
