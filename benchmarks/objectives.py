@@ -134,7 +134,7 @@ BARS = {
     ),
     "span": Bar(
         "gradient of the span bound, n = 1,000, d = 20: at most 1.5 values and a factorisation",
-        lambda: gradient_beside_value(SpanBound(), "hinge"),
+        lambda: gradient_beside_value(SpanBound("unchanged"), "hinge"),
     ),
     "likelihood": Bar(
         "gradient of the likelihood, n = 1,000, d = 20: at most 1.5 values and a factorisation",

@@ -17,11 +17,12 @@ def test_theta_holds_the_logarithm_of_the_matrix():
     size, first, second, *above = GeneralGaussian(B).theta
     assert size == pytest.approx(np.trace(A) / 3)
     assert np.hypot(first, second) == pytest.approx(np.linalg.norm(np.diag(A) - np.trace(A) / 3))
-    assert above == pytest.approx([A[0, 1], A[0, 2], A[1, 2]])
+    assert above == pytest.approx(np.sqrt(2.0) * np.array([A[0, 1], A[0, 2], A[1, 2]]))
 
 
 def test_every_theta_gives_the_exponential_of_a_symmetric_matrix():
-    kernel = GeneralGaussian(np.eye(3)).clone_with_theta(np.array([0.2, 0.0, 0.0, 0.5, -1.0, 0.25]))
+    above = np.sqrt(2.0) * np.array([0.5, -1.0, 0.25])
+    kernel = GeneralGaussian(np.eye(3)).clone_with_theta(np.array([0.2, 0.0, 0.0, *above]))
     assert kernel.matrix == pytest.approx(
         expm([[0.2, 0.5, -1.0], [0.5, 0.2, 0.25], [-1.0, 0.25, 0.2]]), rel=1e-12, abs=1e-12
     )
@@ -57,6 +58,20 @@ def test_what_is_fixed_stays():
     assert moved(("shape", "orientation")) == pytest.approx(np.exp(0.3) * B)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_turning_the_axes_changes_no_distance_in_theta(seed):
+    rng = np.random.default_rng(seed)
+    first, second = (expm(A + A.T) for A in 0.3 * rng.normal(size=(2, 4, 4)))
+    turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    apart = GeneralGaussian(first).theta - GeneralGaussian(second).theta
+    turned = [GeneralGaussian(turn @ matrix @ turn.T).theta for matrix in (first, second)]
+    assert np.linalg.norm(turned[0] - turned[1]) == pytest.approx(np.linalg.norm(apart), rel=1e-9)
+    difference = logm(first) - logm(second)
+    mean = np.trace(difference) / 4
+    assert apart[0] == pytest.approx(mean, abs=1e-12)
+    assert np.linalg.norm(apart[1:]) == pytest.approx(np.linalg.norm(difference - mean * np.eye(4)), rel=1e-9)
+
+
 def slopes(kernel) -> np.ndarray:
     W = np.random.default_rng(1).normal(size=(20, 20))
     return contract(kernel, lambda rows, columns, K: [(W + W.T)[rows, columns]], X)[0]
@@ -77,7 +92,7 @@ def test_slopes_from_an_isotropic_start_are_those_of_the_moving_chart_by_half():
     assert 2.0 * found[0] == pytest.approx(moving(np.eye(3)))
     for at, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
         E = np.zeros((3, 3))
-        E[i, j] = E[j, i] = 1.0
+        E[i, j] = E[j, i] = np.sqrt(0.5)
         assert 2.0 * found[3 + at] == pytest.approx(moving(E))
 
 

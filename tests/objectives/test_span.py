@@ -1,16 +1,62 @@
-"""Spans of support vectors where hardly any are free."""
+"""The span bound beside machines that are trained without each example, one by one."""
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 import pytest
 
+from widemargin import SVC
 from widemargin.kernels import Gaussian
 from widemargin.machines.sensitivity import Sensitivity
 from widemargin.objectives import SpanBound, Task
 from widemargin.objectives.leave_one_out import machine_of
 from widemargin.objectives.machines import TaskKernel
 from widemargin.objectives.span import OUT_OF_REACH, spans
+
+CASES = [(seed, gamma, C) for seed in range(8) for gamma in (0.05, 0.5, 5.0) for C in (0.1, 1.0, 10.0)]
+
+
+def sample(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(24, 2))
+    return X, (X[:, 0] + 0.8 * rng.normal(size=24) > 0).astype(np.intp)
+
+
+@cache
+def errors(seed: int, gamma: float, C: float) -> int:
+    """Count the examples that a machine trained on all others predicts wrongly."""
+    X, y = sample(seed)
+    signs, wrong = 2 * y - 1, 0
+    for n in range(len(y)):
+        others = np.arange(len(y)) != n
+        machine = SVC(C=C, gamma=gamma, tol=1e-8).fit(X[others], y[others])
+        wrong += bool(signs[n] * machine.decision_function(X[[n]])[0] <= 0.0)
+    return wrong
+
+
+def value(objective: SpanBound, seed: int, gamma: float, C: float) -> float:
+    X, y = sample(seed)
+    task = Task(X, y, 2, np.ones(len(y)), tolerance=1e-8)
+    return objective.bind(task).evaluate(Gaussian(gamma), C, gradient=False).value
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.5, 5.0])
+def test_no_leave_one_out_error_is_missed(gamma: float) -> None:
+    for case in CASES:
+        if case[1] == gamma:
+            found = value(SpanBound(), *case)
+            assert found >= errors(*case) - 1e-6, case
+            X, y = sample(case[0])
+            assert found <= SVC(C=case[2], gamma=gamma, tol=1e-8).fit(X, y).n_support_.sum() + 1e-6
+
+
+def test_with_unchanged_sets_it_is_an_estimate() -> None:
+    estimates = np.array([value(SpanBound("unchanged"), *case) for case in CASES])
+    exact = np.array([errors(*case) for case in CASES])
+    assert (estimates < exact - 1e-6).any()
+    assert np.median(np.abs(estimates - exact)) < 4.0
 
 
 def test_the_only_free_variable_is_out_of_reach() -> None:

@@ -8,6 +8,7 @@ Krein). F is symmetric, and so the same formula takes M back: <W, dK> = <dA, G> 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -29,6 +30,9 @@ Matrix = NDArray[np.float64]
 
 #: Parts of a metric, in the order of `theta`.
 PARTS = ("size", "shape", "orientation")
+
+#: What an entry above the diagonal counts, which stands for that below as well.
+ROOT = math.sqrt(2.0)
 
 #: How far a matrix may be from a symmetric one, relative to its largest entry.
 ASYMMETRY = 1e-8
@@ -100,7 +104,11 @@ class GeneralGaussian(CoreKernel):
 
     - size: trace(A) / d, one number, the logarithm of the mean scale; det B depends on it alone;
     - shape: d - 1 coordinates of the diagonal of A less its mean, in an orthonormal (Helmert) basis;
-    - orientation: the d (d - 1) / 2 entries above the diagonal of A, row by row.
+    - orientation: :math:`\sqrt 2` times the d (d - 1) / 2 entries above the diagonal of A, row by row.
+
+    Shape and orientation together are orthonormal coordinates of A less its mean scale, in the sense of the Frobenius
+    norm, in which each of these entries counts twice. Distances between two `theta` are thus those between the two A,
+    and turning the axes of the data together with B does not change them: a normal prior on `theta` knows no axes.
 
     The five cases of section 10.2 are ``fixed=("shape", "orientation")`` (A), ``fixed=("size", "orientation")`` (B),
     ``fixed="orientation"`` (C), ``fixed="size"`` (D) and ``fixed=()`` (E), from an isotropic start.
@@ -123,8 +131,8 @@ class GeneralGaussian(CoreKernel):
     fixed : {"size", "shape", "orientation"} or tuple of these, default=()
         Parts of A that keep their numbers, and are not in `theta`.
     matrix_bounds : pair of floats, default=(1e-4, 1e4)
-        Range of the size, as the mean scale exp(trace(A) / d). The other coordinates of A lie within a quarter of the
-        logarithm of the quotient of the two, on either side of 0.
+        Range of the size, as the mean scale exp(trace(A) / d). The coordinates of the shape, and the entries of A above
+        the diagonal, lie within a quarter of the logarithm of the quotient of the two, on either side of 0.
 
     Examples
     --------
@@ -198,8 +206,8 @@ class GeneralGaussian(CoreKernel):
         if not self.n_dims:
             return np.empty(0)
         G = -0.5 * self._spectrum().differential(full_moments(W * K, X, Y))
-        # A change of the size changes every entry on the diagonal, one above the diagonal two of them.
-        return self._gathered(G, {"size": 1.0, "shape": 1.0, "orientation": 2.0})
+        # A change of the size changes every entry on the diagonal, one of an orientation two entries by 1 / sqrt(2).
+        return self._gathered(G, {"size": 1.0, "shape": 1.0, "orientation": ROOT})
 
     def is_stationary(self) -> bool:
         """Values depend on differences only."""
@@ -215,7 +223,7 @@ class GeneralGaussian(CoreKernel):
         """The free coordinates of A = log B: size, shape, orientation."""
         self._require_given()
         A = self._spectrum().logarithm()
-        return self._gathered(A, {"size": 1.0 / len(A), "shape": 1.0, "orientation": 1.0})
+        return self._gathered(A, {"size": 1.0 / len(A), "shape": 1.0, "orientation": ROOT})
 
     @theta.setter
     def theta(self, theta: Vector) -> None:
@@ -235,7 +243,7 @@ class GeneralGaussian(CoreKernel):
         self._require_given()
         low, high = np.log(np.asarray(self.matrix_bounds, dtype=np.float64))
         reach = 0.25 * (high - low)
-        ranges = {"size": (low, high), "shape": (-reach, reach), "orientation": (-reach, reach)}
+        ranges = {"size": (low, high), "shape": (-reach, reach), "orientation": (-ROOT * reach, ROOT * reach)}
         rows = [np.tile(ranges[part], (length, 1)) for part, length in self._lengths().items()]
         return np.vstack([np.empty((0, 2)), *rows])
 
@@ -312,5 +320,5 @@ def _place(A: Matrix, part: str, numbers: Vector) -> None:
     elif part == "shape":
         A[np.diag_indices(d)] = mean + _basis_of_shapes(d).T @ numbers
     else:
-        A[_above_diagonal(d)] = numbers
-        A.T[_above_diagonal(d)] = numbers
+        A[_above_diagonal(d)] = numbers / ROOT
+        A.T[_above_diagonal(d)] = numbers / ROOT

@@ -176,7 +176,7 @@ def test_a_budget_may_end_it_early():
     assert run.reason == "2 iterations were not enough"
     run = SecondOrder().begin(line(0.1), seed=0, n_parts=2, max_evaluations=5)
     assert found(run, peaked(1.0), peaked(1.0)) == [2, 2]
-    assert run.reason == "the 5 evaluations allowed are spent"
+    assert run.reason == "4 of the 5 evaluations allowed are spent, and the next step takes 2"
 
 
 def test_more_than_one_parameter_is_refused():

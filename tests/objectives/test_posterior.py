@@ -1,0 +1,35 @@
+"""The posterior: a prior that knows no axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from widemargin.kernels import GeneralGaussian
+from widemargin.objectives import Task
+from widemargin.objectives.posterior import JaakkolaPrior
+
+
+@pytest.mark.parametrize("degrees", [0.0, 20.0, 45.0, 90.0])
+def test_turning_data_and_kernel_does_not_change_the_prior(degrees: float) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    angle = np.deg2rad(degrees)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    matrix = np.diag([3.0, 0.5])
+    straight, turned = (
+        JaakkolaPrior(Task(points, y, 2, np.ones(40)))(GeneralGaussian(metric), 1.0)
+        for points, metric in ((X, matrix), (X @ turn.T, turn @ matrix @ turn.T))
+    )
+    assert turned[0] == pytest.approx(straight[0], rel=1e-9)
+    assert np.linalg.norm(turned[1]) == pytest.approx(np.linalg.norm(straight[1]), rel=1e-9)
+
+
+def test_the_slopes_of_the_prior_are_those_of_its_density() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    prior, kernel = JaakkolaPrior(Task(X, y, 2, np.ones(40))), GeneralGaussian(np.diag([2.0, 1.0, 0.3]))
+    _, slopes, _ = prior(kernel, 1.0)
+    for number, step in enumerate(1e-5 * np.eye(6)):
+        ahead, behind = (prior(kernel.clone_with_theta(kernel.theta + way * step), 1.0)[0] for way in (1.0, -1.0))
+        assert slopes[number] == pytest.approx((ahead - behind) / 2e-5, abs=1e-6)
