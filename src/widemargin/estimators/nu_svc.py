@@ -32,14 +32,17 @@ class NuSVC(PairwiseClassifier):
 
     [Chang2011, section 2.2] by solving its dual: minimise :math:`a'Ka/2` over :math:`0 \le y_n a_n \le v_n` with a
     constant sum for each class, :math:`\pm\tfrac{\nu}{2} \sum v`. At most the share `nu` of the weight lies on the
-    wrong side of the margin, and at least this share belongs to support vectors. Divided by :math:`\rho` the machine
-    has margin 1: it is that of :class:`~widemargin.SVC` with :math:`C_n = v_n / \rho`, and `tol` and the fit report
-    are in its units. :math:`v_n` is class weight times sample weight.
+    wrong side of the margin, at any `tol` (the coefficients of these examples are at their bounds; others have
+    :math:`y_n f(x_n) \ge 1` but for rounding), and at least this share belongs to support vectors. Divided by
+    :math:`\rho` the machine has margin 1: it is that of :class:`~widemargin.SVC` with :math:`C_n = v_n / \rho`, and
+    `tol` and the fit report are in its units. :math:`v_n` is class weight times sample weight.
 
     `nu` cannot exceed twice the share of the lighter class of any pair, counted by weight; it is refused otherwise,
     before any kernel value is computed. Where it is so small that the hulls of two classes, with no example weighing
-    more than :math:`v_n`, meet, there is no margin: :math:`\rho` is 0, that pair is kept without a scale, and a warning
-    says so.
+    more than :math:`v_n`, meet (or come closer than a thousandth of `tol`, in units of the largest :math:`\rho` that
+    weights and kernel admit), there is no margin: :math:`\rho` counts as 0, the report of that pair is in these units,
+    and a warning says so. Where a class has no coefficient between its bounds, its border is in the middle of all
+    optimal ones.
 
     The start alone takes the kernel rows of the share `nu` of the examples; from there on training costs what it costs
     for :class:`~widemargin.SVC`: between n_SV n d and n^2 d operations. Prediction costs n_SV d operations a row.

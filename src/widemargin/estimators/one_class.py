@@ -42,8 +42,10 @@ class OneClassSVM(NoveltyMachine):
     .. math:: \tfrac12 \|w\|^2 + \sum_n w_n \max(0, \rho - \langle w, \phi(x_n)\rangle) - \nu W \rho
 
     through its dual (maximise :math:`-a'Ka/2` over :math:`\sum a = \nu W`, :math:`0 \le a_n \le w_n`) and accepts rows
-    with :math:`f(x) = \sum_n a_n k(x_n, x) - \rho \ge 0`. At most a share `nu` of the training rows is rejected, at
-    least a share `nu` are support vectors.
+    with :math:`f(x) = \sum_n a_n k(x_n, x) - \rho \ge 0`. At most a share `nu` of the training weight is rejected,
+    at any `tol`: the threshold is the lowest score of the rows whose coefficients are below their bounds, and rows on
+    it are accepted. At least a share `nu` belongs to support vectors. Where :math:`\nu W` is less than any weight (nu n
+    < 1), no row may be rejected, and `nu` is but a scale of the coefficients.
 
     With ``slack="squared"`` it is the machine of [Timm2009, eq. 1]: it minimises
 
@@ -69,9 +71,9 @@ class OneClassSVM(NoveltyMachine):
         Constant of "poly" and "sigmoid".
     tol : float, default=1e-3
         Largest violation of the optimality conditions: for the hinge in units of f, which grow with the number of rows
-        (as in scikit-learn), for squared slack in units of the margin 1.
+        (as in scikit-learn), or of typical scores where these are below 1; for squared slack in units of the margin 1.
     nu : float, default=0.5
-        Above 0 and at most 1; only for ``slack="hinge"``.
+        Above 0 and at most 1: the largest share of the weight that is rejected; only for ``slack="hinge"``.
     shrinking : bool, default=True
         Leave variables that stay at their bounds aside while solving. No effect for "mdm", "accelerated-mdm" and
         "maxminover", each of whose steps is chosen among all examples.

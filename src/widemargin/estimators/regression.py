@@ -187,7 +187,8 @@ class NuSVR(KernelRegressor):
     :math:`\sum a^+ = -\sum a^- = \nu \sum_n C_n / 2`, :math:`0 \le a^+_n \le C_n`, :math:`-C_n \le a^-_n \le 0`)
     [Chang2011, section 2.5] until no pair of variables on the same side of the tube violates the optimality conditions
     by more than `tol`, measured on a gradient recomputed in float64. :math:`C_n` is `C` times sample weight. At most a
-    fraction `nu` of the weight of the examples lies outside the tube, and at least that fraction are support vectors.
+    fraction `nu` of the weight of the examples lies outside the tube, at any `tol` (others have :math:`|y_n - f(x_n)|
+    \le \epsilon` but for rounding), and at least that fraction are support vectors.
     :class:`SVR` with ``epsilon=model.epsilon_`` finds the same function.
 
     Costs are those of :class:`SVR`: between n_SV n d and n^2 d operations, and n_SV d for the prediction of a row; but

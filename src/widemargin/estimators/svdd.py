@@ -41,7 +41,8 @@ class SVDD(NoveltyMachine):
 
     through its dual (maximise :math:`\sum_n a_n k(x_n, x_n) - a'Ka` over :math:`\sum a = 1`, :math:`0 \le a_n \le C
     w_n`); the centre is :math:`c = \sum_n a_n \phi(x_n)`. Rows are accepted if they lie in the ball or on it. At most
-    a share `nu` of the training rows lies outside. Where k(x, x) is constant, as for the Gaussian kernel, the ball
+    a share `nu` of the training weight lies outside, at any `tol`; none where :math:`\nu W` is less than any weight (nu
+    n < 1), which asks for the hard ball. Where k(x, x) is constant, as for the Gaussian kernel, the ball
     accepts what :class:`OneClassSVM` with the same `nu` accepts.
 
     Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d

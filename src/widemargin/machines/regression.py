@@ -180,7 +180,7 @@ def solve_nu_tube(
     >>> found = solve_nu_tube(
     ...     rows, np.array([0.0, 3.0, 0.0]), np.ones(3), nu=0.5, stop=StopRule(), options=SolverOptions()
     ... )
-    >>> found.intercept, found.epsilon
+    >>> round(found.intercept, 9), round(found.epsilon, 9)
     (1.5, 1.5)
     """
     used = np.flatnonzero(bounds > 0)
@@ -249,7 +249,7 @@ def solve_nu_tube_chain(
     >>> from widemargin.kernels import row_source
     >>> kernel = ChainKernel(row_source(np.array([[0.0], [1.0], [2.0]]), kernel="linear"))
     >>> (found,) = solve_nu_tube_chain(kernel, np.array([0.0, 3.0, 0.0]), [np.ones(3)], [0.5], stop=StopRule())
-    >>> nu_function(found.solution)
+    >>> tuple(round(number, 9) for number in nu_function(found.solution))
     (1.5, 1.5)
     """
     n, used = len(targets), np.flatnonzero(bounds[0] > 0)
