@@ -144,7 +144,7 @@ def test_budgets_hold(C: float) -> None:
     assert machine.outcome.iterations <= 10
     assert np.isfinite(machine.solution.alpha).all()
     machines, _, _ = train("mdm", C, n_classes=4, tolerance=1e-12, max_seconds=0.0)
-    assert len(machines) == 6
+    assert len(machines) == (6 if np.isfinite(C) else 1)  # hard margins are sought one by one, and not begun too late
     assert all(np.isfinite(one.solution.alpha).all() for one in machines)
 
 

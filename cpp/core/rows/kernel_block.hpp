@@ -20,25 +20,26 @@ class KernelBlock {
     if (first >= last || rows_.count == 0) return;
     const std::size_t first_panel = first / width_, n_panels = (last - 1) / width_ + 1 - first_panel;
     const std::size_t groups = (rows_.count + row_group - 1) / row_group;
-    const auto tile = [&](std::size_t piece, std::size_t) {
+    const auto tile = [&](std::size_t piece, T* scratch) {
       const std::size_t panel = first_panel + piece / groups, group = piece % groups;
       const std::size_t c0 = std::max(first, panel * width_), c1 = std::min(last, (panel + 1) * width_);
-      compute_tile(panel, c0, c1, group * row_group, std::min(rows_.count, (group + 1) * row_group), first, out);
+      compute_tile(panel, c0, c1, group * row_group, std::min(rows_.count, (group + 1) * row_group), first, out, scratch);
     };
     const bool tiny = rows_.count * (last - first) * (d_ + 16) < 100'000;
-    if (tiny)
-      for (std::size_t piece = 0; piece < n_panels * groups; ++piece) tile(piece, 0);
-    else
-      team.share(n_panels * groups, tile);
+    if (tiny || team.size() == 1) {
+      const Scratch<T, KernelBlock> memory(row_group * width_);
+      for (std::size_t piece = 0; piece < n_panels * groups; ++piece) tile(piece, memory.data());
+    } else {
+      team.share(n_panels * groups, [&](std::size_t piece, std::size_t) { tile(piece, Scratch<T, KernelBlock>(row_group * width_).data()); });
+    }
   }
 
  private:
   static constexpr std::size_t row_group = 64;
   static constexpr std::size_t few_rows = 4;
 
-  void compute_tile(std::size_t panel, std::size_t c0, std::size_t c1, std::size_t r0, std::size_t r1, std::size_t first, T* const* out) const {
-    const Scratch<T, KernelBlock> memory(row_group * width_);
-    T* const scratch = memory.data();
+  void compute_tile(std::size_t panel, std::size_t c0, std::size_t c1, std::size_t r0, std::size_t r1, std::size_t first, T* const* out,
+                    T* scratch) const {
     const typename Panels<T>::View view = columns_.view(panel);
     const std::size_t offset = c0 - panel * width_, w = c1 - c0;
     const simd::Ops<T>& ops = simd::ops<T>();
