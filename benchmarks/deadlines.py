@@ -1,13 +1,15 @@
 """Whether ``max_time`` holds: ``python -m benchmarks.deadlines``.
 
 Every case trains on more than its time suffices for; what it takes beyond ``max_time`` may be 0.2 s and a fifth of it.
-On a busy machine a process waits: the time that counts is the wall clock's or that of the processor, whichever is less.
+On a busy machine a process waits for its turn: after the deadline, the time that counts is the wall clock's or that of
+the processor, whichever is less.
 The exit status is 1 if a case takes longer, says nothing, or leaves a model whose predictions are not finite.
 """
 
 import argparse
 import gc
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -47,26 +49,53 @@ FEWER = 4_000
 PREDICTED = 20
 
 
+#: Examples and targets, or None, of so many rows at most.
+Data = Callable[[int], tuple[Any, Any]]
+
+
 @dataclass(frozen=True)
 class Case:
-    """Something to train in `seconds`: `fit` gets the number of rows and returns the model and rows to predict."""
+    """A model to train in `seconds` on data that this does not suffice for."""
 
     seconds: float
-    fit: Callable[[int, float], tuple[Any, Any]]
+    model: Any
+    data: Data
+
+    def fit(self, X: Any, y: Any, seconds: float) -> Any:
+        """Train the model."""
+        return self.model.set_params(max_time=seconds).fit(X, y)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a case took, by the wall and the processor's clock, and what is wrong with what it left."""
+    """What a case took beyond its time, by the wall and the processor's clock, and what is wrong with what it left."""
 
     wall: float
     processor: float
     wrong: str
 
     @property
-    def taken(self) -> float:
+    def late(self) -> float:
         """The time that counts."""
         return min(self.wall, self.processor)
+
+
+class Overrun:
+    """Measures what is taken beyond some seconds, by both clocks."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._began, self._used = seconds, time.perf_counter(), float("inf")
+        self._timer = threading.Timer(seconds, self._look)
+        self._timer.start()
+
+    def _look(self) -> None:
+        self._used = time.process_time()
+
+    def end(self) -> tuple[float, float]:
+        """Return both; the processor's is 0 if there was time left."""
+        wall, used = time.perf_counter() - self._began - self._seconds, time.process_time()
+        self._timer.cancel()
+        return wall, max(0.0, used - self._used)
 
 
 @cache
@@ -100,43 +129,47 @@ def slow_kernel(A: Any, B: Any) -> Any:
     return rbf_kernel(A, B, gamma=1.0 / COLUMNS)
 
 
-def on_noise(model: Any, targets: Callable[[int], Any] | None = signs) -> Callable[[int, float], tuple[Any, Any]]:
-    """Return a fit of a model on noise; `targets` may be classes, numbers or nothing."""
-
-    def fit(rows: int, seconds: float) -> tuple[Any, Any]:
-        X = noise(rows)
-        model.set_params(max_time=seconds)
-        return (model.fit(X) if targets is None else model.fit(X, targets(rows))), X[:PREDICTED]
-
-    return fit
+def signed_noise(rows: int) -> tuple[Any, Any]:
+    """Return noise in two classes."""
+    return noise(rows), signs(rows)
 
 
-def on(model: Any, examples: Callable[[int], Any], rows: int | None = None) -> Callable[[int, float], tuple[Any, Any]]:
-    """Return a fit of a model on other examples, on so many rows of them at most."""
-
-    def fit(all_rows: int, seconds: float) -> tuple[Any, Any]:
-        n = all_rows if rows is None else min(all_rows, rows)
-        X = examples(n)
-        return model.set_params(max_time=seconds).fit(X, signs(n)), X[:PREDICTED]
-
-    return fit
+def only_noise(rows: int) -> tuple[Any, Any]:
+    """Return noise for machines that need no targets."""
+    return noise(rows), None
 
 
-def many_classes(model: Any, classes: int, rows: int) -> Callable[[int, float], tuple[Any, Any]]:
-    """Return a fit of a model on many classes."""
-
-    def fit(all_rows: int, seconds: float) -> tuple[Any, Any]:
-        n = min(all_rows, rows)
-        X, y = noise(n), np.arange(n) % min(classes, n // 4)
-        return model.set_params(max_time=seconds).fit(X, y), X[:PREDICTED]
-
-    return fit
+def noisy_wave(rows: int) -> tuple[Any, Any]:
+    """Return noise with targets that are numbers."""
+    return noise(rows), wave(rows)
 
 
-def selected(rows: int, seconds: float) -> tuple[Any, Any]:
-    """Choose a model by `select`, whose last fit, on all rows, comes on top."""
-    X = noise(rows)
-    return select(X, signs(rows), max_time=seconds).model, X[:PREDICTED]
+def some(examples: Callable[[int], Any], most: int = ROWS) -> Data:
+    """Return other examples in two classes, so many rows at most."""
+    return lambda rows: (examples(min(rows, most)), signs(min(rows, most)))
+
+
+def classes(number: int, most: int = 2_000) -> Data:
+    """Return noise in so many classes, so many rows at most."""
+
+    def data(rows: int) -> tuple[Any, Any]:
+        n = min(rows, most)
+        return noise(n), np.arange(n) % min(number, n // 4)
+
+    return data
+
+
+class Selecting:
+    """Chooses a model by `select`, whose last fit, on all rows, comes on top."""
+
+    def set_params(self, max_time: float) -> "Selecting":
+        """Take the time that it has."""
+        self.max_time = max_time
+        return self
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Return the model chosen."""
+        return select(X, y, max_time=self.max_time).model
 
 
 def wave(rows: int) -> Any:
@@ -150,62 +183,60 @@ def unlimited(name: str, **others: Any) -> dict[str, Any]:
 
 
 CASES: Mapping[str, Case] = {
-    "SVC": Case(1.0, on_noise(SVC())),
-    "SVC, two threads": Case(1.0, on_noise(SVC(n_jobs=2))),
-    "SVC, smo": Case(1.0, on_noise(SVC(**unlimited("smo")))),
-    "SVC, block": Case(1.0, on_noise(SVC(**unlimited("block")))),
-    "SVC, float64": Case(1.0, on_noise(SVC(dtype="float64"))),
-    "SVC, small cache": Case(1.0, on_noise(SVC(cache_size=20))),
-    "SVC, squared hinge": Case(1.0, on_noise(SVC(loss="squared_hinge"))),
-    "SVC, mdm": Case(1.0, on_noise(SVC(loss="squared_hinge", fit_intercept=False, solver="mdm"))),
-    "SVC, hard margin": Case(1.0, on_noise(SVC(C=np.inf))),
-    "SVC, linear": Case(1.0, on_noise(SVC(kernel="linear"))),
-    "SVC, poly": Case(1.0, on_noise(SVC(kernel="poly"))),
-    "SVC, 10 classes": Case(1.0, many_classes(SVC(), 10, ROWS)),
-    "SVC, 10 classes against all": Case(1.0, many_classes(SVC(multi_class="ova"), 10, ROWS)),
-    "SVC, fuzzy": Case(1.0, many_classes(SVC(decision="fuzzy-minimum"), 10, ROWS)),
-    "SVC, 500 classes": Case(0.5, many_classes(SVC(), 500, 2_000)),
-    "SVC, 500 classes, two threads": Case(0.5, many_classes(SVC(n_jobs=2), 500, 2_000)),
-    "SVC, 500 classes against all": Case(0.5, many_classes(SVC(multi_class="ova"), 500, 2_000)),
-    "SVC, 500 classes, hard margin": Case(0.5, many_classes(SVC(C=np.inf), 500, 2_000)),
-    "SVC, 500 classes, mdm": Case(
-        0.5, many_classes(SVC(loss="squared_hinge", fit_intercept=False, solver="mdm"), 500, 2_000)
-    ),
-    "SVC, 100 classes, folds": Case(0.5, many_classes(SVC(calibration="folds"), 100, 2_000)),
-    "SVC, 100 classes against all, folds": Case(
-        0.2, many_classes(SVC(calibration="folds", multi_class="ova"), 100, 2_000)
-    ),
-    "SVC, folds": Case(1.0, on_noise(SVC(calibration="folds"))),
-    "SVC, folds, platt": Case(1.0, on(SVC(calibration="folds", sigmoid="platt"), noise, 20_000)),
-    "SVC, sparse": Case(1.0, on(SVC(), sparse)),
-    "SVC, callable": Case(1.0, on(SVC(kernel=slow_kernel), noise, 20_000)),
-    "SVC, precomputed": Case(0.5, on(SVC(kernel="precomputed", **unlimited("auto", tol=1e-9)), gram, FEWER)),
-    "NuSVC": Case(1.0, on_noise(NuSVC(nu=0.5))),
-    "NuSVC, 10 classes": Case(1.0, many_classes(NuSVC(nu=0.5), 10, ROWS)),
-    "NuSVC, 300 classes": Case(0.5, many_classes(NuSVC(nu=0.5), 300, 2_000)),
-    "SVR": Case(1.0, on_noise(SVR(), wave)),
-    "SVR, squared": Case(1.0, on_noise(SVR(loss="squared_epsilon_insensitive"), wave)),
-    "NuSVR": Case(1.0, on_noise(NuSVR(), wave)),
-    "OneClassSVM": Case(1.0, on_noise(OneClassSVM(), None)),
-    "OneClassSVM, two threads": Case(1.0, on_noise(OneClassSVM(n_jobs=2), None)),
-    "OneClassSVM, callable": Case(1.0, on(OneClassSVM(kernel=slow_kernel), noise, 20_000)),
-    "OneClassSVM, squared": Case(0.3, on_noise(OneClassSVM(slack="squared"), None)),
-    "OneClassSVM, maxminover": Case(1.0, on_noise(OneClassSVM(slack="squared", solver="maxminover"), None)),
-    "OneClassSVM, mdm": Case(0.3, on_noise(OneClassSVM(slack="squared", solver="mdm"), None)),
-    "OneClassSVM, rejection": Case(1.0, on_noise(OneClassSVM(target_rejection=0.1), None)),
-    "SVDD": Case(1.0, on_noise(SVDD(), None)),
-    "SVDD, linear": Case(1.0, on_noise(SVDD(kernel="linear"), None)),
-    "SVDD, rejection": Case(1.0, on_noise(SVDD(target_rejection=0.1), None)),
-    "GridSearchCV": Case(2.0, on(GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, refit=False), noise, 20_000)),
+    "SVC": Case(1.0, SVC(), signed_noise),
+    "SVC, two threads": Case(1.0, SVC(n_jobs=2), signed_noise),
+    "SVC, smo": Case(1.0, SVC(**unlimited("smo")), signed_noise),
+    "SVC, block": Case(1.0, SVC(**unlimited("block")), signed_noise),
+    "SVC, float64": Case(1.0, SVC(dtype="float64"), signed_noise),
+    "SVC, small cache": Case(1.0, SVC(cache_size=20), signed_noise),
+    "SVC, squared hinge": Case(1.0, SVC(loss="squared_hinge"), signed_noise),
+    "SVC, mdm": Case(1.0, SVC(loss="squared_hinge", fit_intercept=False, solver="mdm"), signed_noise),
+    "SVC, hard margin": Case(1.0, SVC(C=np.inf), signed_noise),
+    "SVC, linear": Case(1.0, SVC(kernel="linear"), signed_noise),
+    "SVC, poly": Case(1.0, SVC(kernel="poly"), signed_noise),
+    "SVC, 10 classes": Case(1.0, SVC(), classes(10, ROWS)),
+    "SVC, 10 classes against all": Case(1.0, SVC(multi_class="ova"), classes(10, ROWS)),
+    "SVC, fuzzy": Case(1.0, SVC(decision="fuzzy-minimum"), classes(10, ROWS)),
+    "SVC, 500 classes": Case(0.5, SVC(), classes(500)),
+    "SVC, 500 classes, two threads": Case(0.5, SVC(n_jobs=2), classes(500)),
+    "SVC, 500 classes against all": Case(0.5, SVC(multi_class="ova"), classes(500)),
+    "SVC, 500 classes, hard margin": Case(0.5, SVC(C=np.inf), classes(500)),
+    "SVC, 500 classes, mdm": Case(0.5, SVC(loss="squared_hinge", fit_intercept=False, solver="mdm"), classes(500)),
+    "SVC, 100 classes, folds": Case(0.5, SVC(calibration="folds"), classes(100)),
+    "SVC, 100 classes against all, folds": Case(0.2, SVC(calibration="folds", multi_class="ova"), classes(100)),
+    "SVC, folds": Case(1.0, SVC(calibration="folds"), signed_noise),
+    "SVC, folds, platt": Case(1.0, SVC(calibration="folds", sigmoid="platt"), some(noise, 20_000)),
+    "SVC, sparse": Case(1.0, SVC(), some(sparse)),
+    "SVC, callable": Case(1.0, SVC(kernel=slow_kernel), some(noise, 20_000)),
+    "SVC, precomputed": Case(0.5, SVC(kernel="precomputed", **unlimited("auto", tol=1e-9)), some(gram, FEWER)),
+    "NuSVC": Case(1.0, NuSVC(nu=0.5), signed_noise),
+    "NuSVC, 10 classes": Case(1.0, NuSVC(nu=0.5), classes(10, ROWS)),
+    "NuSVC, 300 classes": Case(0.5, NuSVC(nu=0.5), classes(300)),
+    "SVR": Case(1.0, SVR(), noisy_wave),
+    "SVR, squared": Case(1.0, SVR(loss="squared_epsilon_insensitive"), noisy_wave),
+    "NuSVR": Case(1.0, NuSVR(), noisy_wave),
+    "OneClassSVM": Case(1.0, OneClassSVM(), only_noise),
+    "OneClassSVM, two threads": Case(1.0, OneClassSVM(n_jobs=2), only_noise),
+    "OneClassSVM, callable": Case(1.0, OneClassSVM(kernel=slow_kernel), some(noise, 20_000)),
+    "OneClassSVM, squared": Case(0.3, OneClassSVM(slack="squared"), only_noise),
+    "OneClassSVM, maxminover": Case(1.0, OneClassSVM(slack="squared", solver="maxminover"), only_noise),
+    "OneClassSVM, mdm": Case(0.3, OneClassSVM(slack="squared", solver="mdm"), only_noise),
+    "OneClassSVM, rejection": Case(1.0, OneClassSVM(target_rejection=0.1), only_noise),
+    "SVDD": Case(1.0, SVDD(), only_noise),
+    "SVDD, linear": Case(1.0, SVDD(kernel="linear"), only_noise),
+    "SVDD, rejection": Case(1.0, SVDD(target_rejection=0.1), only_noise),
+    "GridSearchCV": Case(2.0, GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, refit=False), some(noise, 20_000)),
     "GridSearchCV, two jobs": Case(
-        2.0, on(GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, n_jobs=2, refit=False), noise, 20_000)
+        2.0, GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, n_jobs=2, refit=False), some(noise, 20_000)
     ),
-    "GridSearchCV, nu": Case(2.0, on(GridSearchCV(NuSVC(), {"nu": [0.1, 0.3, 0.5]}, cv=3, refit=False), noise, 20_000)),
+    "GridSearchCV, nu": Case(
+        2.0, GridSearchCV(NuSVC(), {"nu": [0.1, 0.3, 0.5]}, cv=3, refit=False), some(noise, 20_000)
+    ),
     "GridSearchCV, 100 classes": Case(
-        1.0, many_classes(GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, refit=False), 100, 2_000)
+        1.0, GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, refit=False), classes(100)
     ),
-    "ModelSearch": Case(2.0, on(ModelSearch(SVC(), cv=3, refit=False), noise, 20_000)),
-    "select": Case(2.0, lambda rows, seconds: selected(min(rows, 20_000), seconds)),
+    "ModelSearch": Case(2.0, ModelSearch(SVC(), cv=3, refit=False), some(noise, 20_000)),
+    "select": Case(2.0, Selecting(), some(noise, 20_000)),
 }
 
 
@@ -213,23 +244,26 @@ def measure(case: Case, rows: int) -> Measured:
     """Train a case; a search that ends before it has a result may say so by an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        case.fit(min(rows, 40), 30.0)  # imports, and whatever else is done once
+        case.fit(*case.data(min(rows, 40)), 30.0)  # imports, and whatever else is done once
+    X, y = case.data(rows)
     gc.collect()
     with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        began, used = time.perf_counter(), time.process_time()
+        overrun = Overrun(case.seconds)
         try:
-            model, X = case.fit(rows, case.seconds)
+            model = case.fit(X, y, case.seconds)
         except TimeoutError:
             model = None
-        wall, processor = time.perf_counter() - began, time.process_time() - used
-    if model is None:
+        finally:
+            wall, processor = overrun.end()
+    if model is None or not hasattr(model, "predict"):  # a search without its last fit
         return Measured(wall, processor, "")
     told = any(issubclass(one.category, ConvergenceWarning) for one in caught)
     report = getattr(model, "fit_report_", None)
     if report is not None and report.converged:
         return Measured(wall, processor, "finished: too easy for a measurement")
-    values = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    few = X[:PREDICTED]
+    values = model.decision_function(few) if hasattr(model, "decision_function") else model.predict(few)
     wrong = "" if told or report is None else "no warning"
     return Measured(wall, processor, wrong if np.isfinite(values).all() else "predictions are not finite")
 
@@ -243,13 +277,13 @@ def report(names: Sequence[str], rows: int) -> bool:
             found = measure(case, rows)
         except Exception as failure:  # the others are still to be measured
             found = Measured(np.nan, np.nan, f"{type(failure).__name__}: {failure}")
-        allowed = case.seconds * (1 + SHARE) + SECONDS
-        wrong = found.wrong or ("" if found.taken <= allowed else "late")
+        allowed = case.seconds * SHARE + SECONDS
+        wrong = found.wrong or ("" if found.late <= allowed else "late")
         kept = kept and not wrong
         line = [name, *(f"{t:.2f}" for t in (case.seconds, allowed, found.wall, found.processor)), wrong]
         print(*line, sep="\t", flush=True, file=sys.stderr)
         lines.append(line)
-    print(render(["", "max_time", "allowed", "wall", "processor", "wrong"], lines))
+    print(render(["", "max_time", "beyond: allowed", "wall", "processor", "wrong"], lines))
     return kept
 
 

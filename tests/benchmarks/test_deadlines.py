@@ -3,46 +3,62 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from benchmarks import deadlines
-from benchmarks.deadlines import CASES, Case, main, measure, report
+from benchmarks.deadlines import CASES, Case, main, measure, report, signed_noise
 from widemargin import SVC
 
 
 def test_a_case_that_keeps_its_time(capsys: Any) -> None:
     assert main(["SVC, 500 classes against all", "--rows", "800"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["max_time", "allowed", "wall", "processor", "wrong"]
+    assert lines[0].split() == ["max_time", "beyond:", "allowed", "wall", "processor", "wrong"]
     assert lines[1].startswith("SVC, 500 classes against all")
     assert len(lines) == 2
 
 
-def _late(rows: int, seconds: float) -> tuple[Any, Any]:
-    X = np.random.default_rng(0).normal(size=(200, 3))
+class Model:
+    """Runs something where a machine would train."""
+
+    def __init__(self, run: Callable[[int, float], None], **parameters: Any) -> None:
+        self.run, self.parameters = run, parameters
+
+    def set_params(self, max_time: float) -> Model:
+        self.max_time = max_time
+        return self
+
+    def fit(self, X: Any, y: Any) -> Any:
+        self.run(len(X), self.max_time)
+        return SVC(**self.parameters).fit(X, y)
+
+
+def _work(rows: int, seconds: float) -> None:
     began = time.process_time()
-    while rows > 40 and time.process_time() - began < 1.2 * seconds + 0.3:
+    while rows > 40 and time.process_time() - began < 1.2 * seconds + 0.5:
         pass
-    return SVC(max_iter=1, tol=1e-9).fit(X, np.arange(200) % 2), X[:3]
+
+
+def _break(rows: int, seconds: float) -> None:
+    raise ArithmeticError("no")
+
+
+def _give_up(rows: int, seconds: float) -> None:
+    if rows > 40:
+        raise TimeoutError
 
 
 def test_one_that_is_late_or_says_nothing_fails(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def easy(rows: int, seconds: float) -> tuple[Any, Any]:
-        X = np.random.default_rng(0).normal(size=(50, 3))
-        return SVC(max_time=seconds).fit(X, np.arange(50) % 2), X[:3]
-
-    def broken(rows: int, seconds: float) -> tuple[Any, Any]:
-        raise ArithmeticError("no")
-
-    def ended(rows: int, seconds: float) -> tuple[Any, Any]:
-        if rows > 40:
-            raise TimeoutError
-        return easy(rows, seconds)
-
-    cases = {"late": Case(0.05, _late), "easy": Case(5.0, easy), "broken": Case(1.0, broken), "ended": Case(1.0, ended)}
+    easy = Model(lambda rows, seconds: None)
+    cases = {
+        "late": Case(0.05, Model(_work, max_iter=1, tol=1e-9), signed_noise),
+        "easy": Case(5.0, easy, signed_noise),
+        "broken": Case(1.0, Model(_break), signed_noise),
+        "ended": Case(1.0, Model(_give_up), signed_noise),
+    }
     monkeypatch.setattr(deadlines, "CASES", cases)
     assert not report(["late"], 100)
     assert capsys.readouterr().out.splitlines()[1].endswith("late")
@@ -55,7 +71,7 @@ def test_one_that_is_late_or_says_nothing_fails(capsys: Any, monkeypatch: pytest
 
 def test_every_case_can_be_built_and_measured() -> None:
     found = measure(CASES["NuSVC"], 3_000)
-    assert found.taken > 0.0
+    assert 0.0 <= found.processor < 2.0
     assert all(case.seconds > 0 for case in CASES.values())
 
 

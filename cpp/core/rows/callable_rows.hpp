@@ -20,9 +20,9 @@ class CallableRows final : public RowSource {
   using Evaluate = std::function<void(std::span<const Id> rows, std::span<const Id> columns, double* out)>;
 
   // Without a diagonal, its entries are evaluated when they are first asked for, with their neighbours': a call may cost as much as many values,
-  // and there are never more than some hundred calls, or values of 64 rows.
+  // and these are never more than 64 calls, or values of 64 rows.
   CallableRows(Evaluate evaluate, std::size_t size, std::vector<double> diagonal)
-      : evaluate_(std::move(evaluate)), size_(size), given_(!diagonal.empty()), at_once_(std::clamp<std::size_t>(size / 512, 1, 64)), diagonal_(size) {
+      : evaluate_(std::move(evaluate)), size_(size), given_(!diagonal.empty()), at_once_(std::clamp<std::size_t>(size / 64, 1, 64)), diagonal_(size) {
     for (std::size_t id = 0; id < size; ++id) diagonal_[id].store(given_ ? diagonal[id] : unknown, std::memory_order_relaxed);
   }
 

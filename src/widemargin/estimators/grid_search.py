@@ -60,8 +60,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         As in scikit-learn's ``GridSearchCV``. `n_jobs` counts threads unless ``joblib.parallel_config`` names another
         backend: processes, or the workers of a Dask or Ray cluster.
     max_time : float, default=None
-        Seconds after which the search ends with the best of what it has finished on every split. Until then, chains
-        that take long wait for the others.
+        Seconds after which the search ends with the best of what it has finished on every split; `refit` comes on top.
+        Until then, chains that take long wait for the others.
     memory : float or "auto", default="auto"
         Megabytes that kernel matrices may take; "auto" is half of the free memory.
     plan : {"heuristic", "learn", "cold"} or widemargin.search.Plan, default="heuristic"

@@ -99,7 +99,7 @@ def select(
         Train `SVR` on numbers rather than `SVC` on classes.
     n_splits : int, default=5
     max_time : float, optional
-        Seconds for the search.
+        Seconds for the search; the fit of what it has chosen comes on top.
     journal : path, optional
         File of the grid's journal; where the grid grows, further files get a number.
     n_jobs, progress

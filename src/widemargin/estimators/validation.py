@@ -6,6 +6,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Mapping
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -129,16 +130,15 @@ def require_gram(K: NDArray[Any]) -> None:
     """Refuse a precomputed kernel matrix that is not square or not symmetric."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"Precomputed kernel matrix: X.shape[0] should be equal to X.shape[1]; got shape {K.shape}.")
-    block = 512
-    scale = float(np.abs(K).max(initial=0.0))
-    for begin in range(0, len(K), block):
-        rows = K[begin : begin + block]
-        difference = np.abs(rows - K[:, begin : begin + block].T)
-        if difference.max(initial=0.0) > ASYMMETRY * scale:
+    block = 256  # a tile and its mirror image stay in the processor's cache
+    scale = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
+    for top, left in combinations_with_replacement(range(0, len(K), block), 2):
+        difference = np.abs(K[top : top + block, left : left + block] - K[left : left + block, top : top + block].T)
+        if difference.max() > ASYMMETRY * scale:
             row, column = np.unravel_index(int(difference.argmax()), difference.shape)
             raise ValueError(
-                f"The precomputed kernel matrix must be symmetric; entries ({begin + row}, {column}) and "
-                f"({column}, {begin + row}) differ by {difference[row, column]:.3g}."
+                f"The precomputed kernel matrix must be symmetric; entries ({top + row}, {left + column}) and "
+                f"({left + column}, {top + row}) differ by {difference[row, column]:.3g}."
             )
 
 
