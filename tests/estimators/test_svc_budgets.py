@@ -103,9 +103,12 @@ def test_a_deadline_is_kept(solver: str) -> None:
     assert 0.15 < time.perf_counter() - began < 1.5
     (entry,) = model.fit_report_
     assert entry.reason == "time budget"
-    assert "gap" in sentence
     assert model.fit_status_ == 1
     assert np.isfinite(model.decision_function(X)).all()
+    if np.isinf(entry.kkt_violation):  # on a busy machine, where there is no time to say more
+        assert "no time to compute its violation" in sentence
+        return
+    assert "gap" in sentence
     (pair,) = pair_solutions(model, X, y)
     assert entry.objective == pytest.approx(pair.certificate.objective, rel=1e-6)
     assert entry.duality_gap == pytest.approx(pair.certificate.duality_gap, rel=1e-3)
