@@ -142,7 +142,8 @@ MACHINE, SCALER = ("steps", 1), ("steps", 0)
         ((*MACHINE, "parameters", "C"), {"$pairs": 3}, "{'$pairs': 3} was found where pairs were expected."),
         ((*MACHINE, "parameters", "C"), {"a": 3}, "parameter C of SVC is a mapping, expected a number or a text."),
         ((*MACHINE, "parameters", "C"), "x", "SVC refuses its parameters (C must be a number above 0; got 'x')."),
-        ((*MACHINE, "parameters", "n_jobs"), 10**9, "n_jobs is 1000000000, expected at most 1024."),
+        ((*MACHINE, "parameters", "n_jobs"), 5000, "n_jobs is 5000, expected at most 1024."),
+        ((*MACHINE, "parameters", "n_jobs"), 10**9, "SVC refuses its parameters (n_jobs must be at most 16384"),
         ((*MACHINE, "parameters", "later"), 1, "parameter 'later' is unknown to SVC in this version of its library."),
         ((*MACHINE, "parameters", "class_weight"), 3, "class_weight is 3, expected weights of labels."),
         (
