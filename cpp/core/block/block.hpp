@@ -39,7 +39,7 @@ class BlockSolver {
                             std::int64_t& iterations, bool while_rows_are_new) {
     WorkingBlock block(state.size(), std::min({tuning_.block_size, rows.capacity(), state.size()}));
     const std::int64_t most = iterations + std::min(stop.max_iterations, std::numeric_limits<std::int64_t>::max() - iterations);
-    while (true) {
+    for (bool in_vain = false;;) {
       simd::Lead lead = state.lead();
       double violation = violation_of(lead);
       if (violation <= stop.tolerance) {
@@ -48,6 +48,7 @@ class BlockSolver {
         lead = state.lead();
         violation = violation_of(lead);
       }
+      if (in_vain) return Reason::stalled;
       if (iterations >= most) return Reason::iteration_budget;
       if (patience.now()) return patience.reason();
       if (keeper.tidy(state, rows, lead)) lead = state.lead();
@@ -60,9 +61,8 @@ class BlockSolver {
       smo::PartOfLarger keeper_inside(tuning_.leaps, inner_stop.tolerance);
       const Reason ended = smo::run(inner_.state, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
       if (ended == Reason::unbounded) return ended;
-      const double gain = take_over(state, rows, positions);
+      in_vain = !(take_over(state, rows, positions) > 0);
       if (ended == Reason::time_budget || ended == Reason::interrupted) return ended;
-      if (!(gain > 0)) return Reason::stalled;
       const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);
       if (while_rows_are_new && rows.held_everything_so_far() && static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed) return std::nullopt;
     }

@@ -62,11 +62,13 @@ class MatrixSolver {
   // From a feasible point and its gradient.
   Reason run(DualState& state, const StopRule& stop, std::int64_t& iterations) {
     double least = std::numeric_limits<double>::infinity();  // violation so far
+    bool in_vain = false;
     for (int rounds_since = 0; rounds_since < tuning_.most_rounds_in_vain; ++rounds_since) {
       state.cross();
       const simd::Lead lead = state.lead();
       const double violation = violation_of(lead);
       if (violation <= stop.tolerance) return Reason::converged;
+      if (in_vain) return Reason::stalled;
       if (violation < 0.9 * least) least = violation, rounds_since = 0;
       if (iterations >= stop.max_iterations) return Reason::iteration_budget;
       if (patience_.now()) return patience_.reason();
@@ -85,8 +87,8 @@ class MatrixSolver {
       if (narrow)
         fractions_do_ = made.ended == Reason::converged && made.gain > 0 && fractions_.holds_its_values() &&
                         made.left <= std::max(1.1 * inner_stop.tolerance, 0.5 * violation);
-      else if (!(made.gain > 0))
-        return Reason::stalled;
+      else
+        in_vain = !(made.gain > 0);
     }
     return Reason::stalled;
   }

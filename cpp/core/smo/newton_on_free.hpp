@@ -32,9 +32,9 @@ class NewtonOnFree {
     return m * (m * m / 50 + 5 * m + 0.3 * static_cast<double>(state.active));
   }
 
-  // Moves the variables found and updates the gradient of all active ones; what that gains, 0 if nothing moved.
+  // Moves the variables found and updates the gradient of all active ones; false if nothing moved.
   template <class Rows>
-  double operator()(StateFor<Rows>& state, Rows& rows) {
+  bool operator()(StateFor<Rows>& state, Rows& rows) {
     using T = typename Rows::Value;
     const std::size_t m = free_.size();
     std::vector<const T*> row(m);
@@ -46,8 +46,7 @@ class NewtonOnFree {
       gradient_[r] = state.gradient[static_cast<std::size_t>(free_[r])];
       for (std::size_t c = 0; c < m; ++c) kernel_[r * m + c] = static_cast<double>(row[r][free_[c]]);
     }
-    const double gain = descend(state, sizeof(T) == sizeof(double) ? 1e-13 : sizeof(T) == sizeof(float) ? 1e-7 : 1e-5);
-    if (gain == 0) return 0;
+    if (!descend(state, sizeof(T) == sizeof(double) ? 1e-13 : sizeof(T) == sizeof(float) ? 1e-7 : 1e-5)) return false;
     std::vector<double> by;
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(free_[r]);
@@ -56,22 +55,21 @@ class NewtonOnFree {
       by.push_back(state.alpha[p] - before);
     }
     simd::ops<T>().subtract_rows(state.gradient.data(), row.data(), by.data(), m, 0, state.active);
-    return gain;
+    return true;
   }
 
  private:
   static constexpr std::size_t most_free = 1024, most_cuts = 8;
 
-  // Newton steps on ever fewer of the free variables; their sum goes to moved_. What they gain.
+  // Newton steps on ever fewer of the free variables; their sum goes to moved_.
   template <class State>
-  double descend(const State& state, double rounding) {
+  bool descend(const State& state, double rounding) {
     const std::size_t m = free_.size();
     factor_ = kernel_;
     double trace = 0;
     for (std::size_t r = 0; r < m; ++r) trace += factor_[r * m + r];
     for (std::size_t r = 0; r < m; ++r) factor_[r * m + r] += rounding * trace / static_cast<double>(m);
-    if (!cholesky(factor_, m)) return 0;
-    double gained = 0;
+    if (!cholesky(factor_, m)) return false;
     border_.clear(), solved_.clear();
     fixed_.assign(m, 0);
     for (std::size_t g = 0; g < state.groups(); ++g) {
@@ -83,7 +81,7 @@ class NewtonOnFree {
     for (std::size_t cut = 0;; ++cut) {
       std::vector<double> u(gradient_);
       solve_cholesky(factor_, m, u);
-      if (!onto_borders(u)) return gained;
+      if (!onto_borders(u)) return cut > 0;
       balance(state, u);
       double length = 1;
       std::size_t blocking = m;
@@ -95,11 +93,9 @@ class NewtonOnFree {
       const std::vector<double> change = times_kernel(u);
       double slope = 0, curvature = 0;
       for (std::size_t r = 0; r < m; ++r) slope += gradient_[r] * u[r], curvature += change[r] * u[r];
-      const double gain = length * slope - 0.5 * length * length * curvature;
-      if (!(gain > 0)) return gained;
-      gained += gain;
+      if (!(length * slope - 0.5 * length * length * curvature > 0)) return cut > 0;
       for (std::size_t r = 0; r < m; ++r) moved_[r] += length * u[r], gradient_[r] -= length * change[r];
-      if (blocking == m || cut == most_cuts) return gained;
+      if (blocking == m || cut == most_cuts) return true;
       fixed_[blocking] = 1;
       std::vector<double> unit(m);
       unit[blocking] = 1;

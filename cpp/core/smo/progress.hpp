@@ -10,7 +10,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "core/dual_state.hpp"
@@ -32,34 +31,6 @@ double gain_of(const State& state, const Positions& positions, const Before& bef
   return gain;
 }
 
-// A point to measure from: the active variables and their gradients.
-class Milestone {
- public:
-  template <class State>
-  void set(const State& state) {
-    const std::size_t n = state.active;
-    variable_.assign(state.variable.begin(), state.variable.begin() + static_cast<std::ptrdiff_t>(n));
-    alpha_.assign(state.alpha.begin(), state.alpha.begin() + static_cast<std::ptrdiff_t>(n));
-    slope_.resize(n);
-    for (std::size_t p = 0; p < n; ++p) slope_[p] = state.smooth_gradient(p);
-  }
-
-  // What was gained since. Unknown if variables were left aside or came back: not all gradients are known at both ends then.
-  template <class State>
-  std::optional<double> gain(const State& state) const {
-    if (variable_.size() != state.active || !std::equal(variable_.begin(), variable_.end(), state.variable.begin())) return std::nullopt;
-    std::vector<Id> moved;
-    std::vector<double> before, slopes;
-    for (std::size_t p = 0; p < state.active; ++p)
-      if (state.alpha[p] != alpha_[p]) moved.push_back(static_cast<Id>(p)), before.push_back(alpha_[p]), slopes.push_back(slope_[p]);
-    return gain_of(state, moved, before, slopes);
-  }
-
- private:
-  std::vector<Id> variable_;
-  std::vector<double> alpha_, slope_;
-};
-
 class Progress {
  public:
   template <class State>
@@ -67,20 +38,35 @@ class Progress {
 
   // Asked before every step; true if a window of them has gained nothing.
   template <class State>
-  bool ended(const State& state) {
-    if (--left_ > 0) return false;
-    left_ = window(state);
-    const bool gained = milestone_.gain(state).value_or(1) > 0;
-    milestone_.set(state);
-    return !gained;
-  }
+  bool ended(const State& state) { return --left_ <= 0 && !gained(state); }
 
  private:
   template <class State>
   static std::int64_t window(const State& state) { return 10'000 + 16 * static_cast<std::int64_t>(state.size()); }
 
+  // A window in which variables were left aside or came back says nothing: not all gradients are known at both its ends.
+  template <class State>
+  bool gained(const State& state) {
+    const std::size_t n = state.active;
+    left_ = window(state);
+    bool gained = true;
+    if (variable_.size() == n && std::equal(variable_.begin(), variable_.end(), state.variable.begin())) {
+      std::vector<Id> moved;
+      std::vector<double> before, slopes;
+      for (std::size_t p = 0; p < n; ++p)
+        if (state.alpha[p] != alpha_[p]) moved.push_back(static_cast<Id>(p)), before.push_back(alpha_[p]), slopes.push_back(slope_[p]);
+      gained = gain_of(state, moved, before, slopes) > 0;
+    }
+    variable_.assign(state.variable.begin(), state.variable.begin() + static_cast<std::ptrdiff_t>(n));
+    alpha_.assign(state.alpha.begin(), state.alpha.begin() + static_cast<std::ptrdiff_t>(n));
+    slope_.resize(n);
+    for (std::size_t p = 0; p < n; ++p) slope_[p] = state.smooth_gradient(p);
+    return gained;
+  }
+
   std::int64_t left_;
-  Milestone milestone_;
+  std::vector<Id> variable_;  // the active ones when the window began
+  std::vector<double> alpha_, slope_;
 };
 
 }  // namespace widemargin::smo

@@ -38,15 +38,12 @@ class Leaps {
     if (newton_.cost(state, rows.capacity()) > saved_) return wait_longer();
     saved_ = 0;
     const double before = violation_of(lead);
-    const std::optional<double> by_steps = since_.gain(state);
-    const double gain = newton_(state, rows);
-    since_.set(state);
-    // It may cost what the steps did: one that gains more than they is worth another.
-    if (gain > 0 && ((by_steps && gain > *by_steps) || violation_of(state.lead()) < 0.5 * before))
+    const bool moved = newton_(state, rows);
+    if (moved && violation_of(state.lead()) < 0.5 * before)
       wait_ = shortest_wait_;
     else
       wait_longer();
-    return gain > 0;
+    return moved;
   }
 
  private:
@@ -60,7 +57,6 @@ class Leaps {
   std::int64_t shortest_wait_, wait_, steps_ = 0;
   double saved_;
   NewtonOnFree newton_;
-  Milestone since_;  // the last leap
 };
 
 constexpr std::size_t steps_per_crossing = 64;
