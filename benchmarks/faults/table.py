@@ -303,8 +303,8 @@ PACKAGE = (
     Fault(
         "absent-class-gets-the-vote",
         "src/widemargin/machines/classifier.py",
-        "intercept[number] = 1.0 if present[first] else -1.0",
-        "intercept[number] = -1.0 if present[first] else 1.0",
+        "intercept[number] = 1.0 if first in present else -1.0",
+        "intercept[number] = -1.0 if first in present else 1.0",
         ("tests/machines/test_classifier.py", "tests/estimators/test_svc_edge_cases.py"),
     ),
     Fault(
@@ -317,7 +317,7 @@ PACKAGE = (
     Fault(
         "sums-of-nu",
         "src/widemargin/machines/nu_classifier.py",
-        "return 0.5 * nu * (first + second), min(first, second)",
+        "return nu * (0.5 * (first + second)), min(first, second)",
         "return nu * min(first, second), min(first, second)",
         ("tests/machines/test_nu_classifier.py",),
     ),
@@ -401,8 +401,8 @@ PACKAGE = (
     Fault(
         "record-not-written-down",
         "src/widemargin/study/journal.py",
-        'self._write(b"".join(lines))\n                if keep:',
-        'self._write(b"".join(lines[:-1] or lines))\n                if keep:',
+        'self._write(b"".join(map(sealed, lines)))\n                if keep:',
+        'self._write(b"".join(map(sealed, lines[:-1] or lines)))\n                if keep:',
         ("tests/study/test_journal.py",),
     ),
     Fault(

@@ -278,12 +278,22 @@ def test_weights_of_0_and_2() -> None:
     assert not np.array_equal(weighted.decision_function(X), search(cv=splits).fit(X, y).decision_function(X))
 
 
-def test_weights_behind_a_pipeline_and_routing() -> None:
+def test_weights_behind_a_pipeline() -> None:
     X, y = two_classes()
     weights = np.where(y == 1, 3.0, 1.0)
     pipeline = make_pipeline(StandardScaler(), SVC())
     one = search(pipeline).fit(X, y, svc__sample_weight=weights)
     assert one.best_params_["svc__gamma"] != search(pipeline).fit(X, y).best_params_["svc__gamma"]
+
+
+@pytest.mark.skipif(
+    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8),
+    reason="pipelines cannot be asked to score without weights before",
+)
+def test_weights_behind_a_pipeline_and_routing() -> None:
+    X, y = two_classes()
+    weights = np.where(y == 1, 3.0, 1.0)
+    one = search(make_pipeline(StandardScaler(), SVC())).fit(X, y, svc__sample_weight=weights)
     with sklearn.config_context(enable_metadata_routing=True):
         scaler, machine = StandardScaler().set_fit_request(sample_weight=False), SVC()
         machine = machine.set_fit_request(sample_weight=True).set_score_request(sample_weight=False)

@@ -45,7 +45,7 @@ def data(kind: str, n: int = 70, d: int = 6) -> Any:
     if kind == "columns-in-memory":
         return np.asfortranarray(X)
     if kind.startswith("sparse"):
-        S = sp.random_array((n, 40), density=0.1, rng=rng, format="csr")
+        S = sp.csr_array(sp.random(n, 40, density=0.1, random_state=3, format="csr"))
         if kind == "sparse-two-valued":
             S.data[:] = 1.0
         if kind == "sparse-float32":

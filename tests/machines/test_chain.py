@@ -152,13 +152,12 @@ def test_over_rows_the_gradient_of_a_warm_start_is_known() -> None:
     rows, links = row_source(X, gamma=0.5), tuple(Link(box(y, np.full(1200, c))) for c in (1.0, 1.01, 4.0))
     stop, options = StopRule(), SolverOptions()
     chain = list(walk_chain_on_rows(rows, Chain(links), stop=stop, options=options))
-    warm_steps = cold_steps = 0
     for last, link, one in zip(chain, links[1:], chain[1:], strict=False):
         again = solve(link.problem, rows, stop=stop, options=options, start=last.solution.alpha)
         assert one.solution.outcome.kernel_evaluations < 0.8 * again.outcome.kernel_evaluations
-        warm_steps += one.solution.outcome.iterations
-        cold_steps += solve(link.problem, rows, stop=stop, options=options).outcome.iterations
-    assert warm_steps < cold_steps
+        if link is links[1]:  # four times the bound are another machine: no start is worth much there
+            cold = solve(link.problem, rows, stop=stop, options=options)
+            assert one.solution.outcome.iterations < 0.5 * cold.outcome.iterations
 
 
 @pytest.mark.parametrize("name", ["classification-plain", "square-loss-plain", "regression-plain", "nu-classification"])

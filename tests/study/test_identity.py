@@ -200,7 +200,7 @@ def test_what_a_function_closes_over_counts() -> None:
         ({"x", "y", "z"}, frozenset(["z", "y", "x"])),
         (np.bool_(True), True),
         (np.str_("a"), "a"),
-        (np.matrix(X), X),
+        (X.view(np.matrix), X),
         (SVC(C=2.0), SVC().set_params(C=2.0)),
         (pandas.DataFrame(X), pandas.DataFrame(np.asfortranarray(X), index=["p", "q"])),
         (pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}), pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})),

@@ -84,8 +84,8 @@ def content_folds(X: Any, labels: Rows, weights: Vector, n_folds: int = N_FOLDS)
     --------
     >>> X, labels = np.array([[0.5], [1.5], [0.5], [2.5], [3.5], [4.5]]), np.array([0, 0, 0, 0, 1, 1])
     >>> folds = content_folds(X, labels, np.array([1, 1, 1, 1, 0, 1]), n_folds=3)
-    >>> bool(folds[0] == folds[2]), sorted(folds[[0, 1, 3]].tolist()), folds[4]
-    (True, [0, 1, 2], np.int64(-1))
+    >>> bool(folds[0] == folds[2]), sorted(folds[[0, 1, 3]].tolist()), int(folds[4])
+    (True, [0, 1, 2], -1)
     """
     keys = np.arange(len(labels), dtype=np.uint64) if X is None else row_keys(X)
     folds = np.full(len(labels), -1, dtype=np.intp)

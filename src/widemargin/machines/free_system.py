@@ -62,8 +62,8 @@ class FreeSystem:
         --------
         >>> system = FreeSystem.factorised(np.array([[2.0, 1.0], [1.0, 3.0]]))
         >>> unknowns, last = system.solve(np.array([1.0, -1.0]), 0.0)
-        >>> (np.array([[2.0, 1.0], [1.0, 3.0]]) @ unknowns + last).round(12).tolist(), unknowns.sum().round(12)
-        ([1.0, -1.0], np.float64(0.0))
+        >>> (np.array([[2.0, 1.0], [1.0, 3.0]]) @ unknowns + last).round(12).tolist(), float(unknowns.sum().round(12))
+        ([1.0, -1.0], 0.0)
         """
         n = len(K)
         if n == 0:

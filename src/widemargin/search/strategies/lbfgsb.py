@@ -185,7 +185,8 @@ def _descend(rule: LBFGSB, space: Space, points: SimpleQueue[Any], answers: Simp
 
 
 def _in_words(message: str, rule: LBFGSB) -> str:
-    """Say why SciPy has stopped."""
+    """Say why SciPy has stopped; releases differ in how they write it."""
+    message = message.replace("_", " ")
     if "PROJECTED GRADIENT" in message or "PGTOL" in message:
         return f"the slope is at most {rule.tolerance:g}"
     if "REDUCTION OF F" in message:
