@@ -29,6 +29,10 @@ void* allocate(std::size_t bytes) {
 
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return refused() ? nullptr : std::malloc(bytes > 0 ? bytes : 1); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return refused() ? nullptr : std::malloc(bytes > 0 ? bytes : 1); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
@@ -75,7 +79,7 @@ Solution solved(const Data& data, const RowSource& rows, Solver solver) {
 // Refuses one piece of memory after the other, until none is left to refuse; how many were, or -1 if something else went wrong.
 template <class Refuse, class Work, class Check>
 long refuse_each(const Refuse& refuse, const Work& work, const Check& check) {
-  for (long after = 0;; after += 1 + after / 24) {  // all of the first ones, then some
+  for (long after = 0;; after += 1 + after / 6) {  // all of the first ones, then some
     bool failed = false;
     refuse(after);
     try {
@@ -123,7 +127,7 @@ int stores_survive(const Data& data, const RowSource& rows) {
 int main() {
   blas::dgemm = dgemm;
   const std::size_t d = 10;  // squared distances: no other BLAS is needed
-  const Data data(700, d);
+  const Data data(400, d);
   const DenseExamples<double> examples(data.X.data(), data.ids.size(), d);
   const KernelRows rows(examples, {KernelKind::gaussian, 0.1, 0, 0});
   const int failures = solves_survive("smo", data, rows, Solver::smo) + solves_survive("block", data, rows, Solver::block) + stores_survive(data, rows);
