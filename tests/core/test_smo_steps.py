@@ -56,6 +56,7 @@ def _tied_case(name: str, n: int, seed: int) -> Case:
     rng = np.random.default_rng(seed)
     points = np.eye(12)[rng.integers(12, size=n)]
     labels = rng.choice([-1.0, 1.0], size=n)
+    labels[-4:] = 1.0, -1.0, 1.0, -1.0  # what no vector holds any more is tied with the rest both ways
     case = classification_case(name, points, labels, rng.choice([0.25, 0.5, 2.0], size=n), kernel="linear")
     return replace(case, gram=case.gram + np.eye(n))
 
