@@ -9,6 +9,7 @@ Needs cmake and ninja on the path, and nanobind beside the dependencies of the p
 
 import argparse
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,8 @@ CORE = Path(widemargin._core.__file__)
 TEST_SECONDS = 150
 ALL_SECONDS = 900
 ENOUGH = 0.95
+#: Others come from outside, and say nothing about the fault.
+CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
 
 class UndecidedError(Exception):
@@ -84,8 +87,12 @@ class Copy:
         if ended.returncode == 0:
             return True, "all pass"
         failed = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        if ended.returncode == 1 or ended.returncode < 0:
-            return False, failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else "the tests end abruptly"
+        if ended.returncode == 1 and failed:
+            return False, failed[0].split(" - ")[0].removeprefix("FAILED ")
+        if ended.returncode == 1 and "Timeout (" in ended.stderr:
+            return False, "a test hears no signal, and does not end"
+        if -ended.returncode in CRASHES:
+            return False, f"the tests crash: {signal.Signals(-ended.returncode).name}"
         raise UndecidedError(f"pytest ended with status {ended.returncode}: {ended.stdout[-500:]}{ended.stderr[-500:]}")
 
     def _output(self, command: Sequence[str], where: Path | None = None) -> str:

@@ -113,6 +113,20 @@ def test_one_step_goes_no_further_than_half_the_box():
     assert np.abs(np.diff(points)).max() <= 1.0
 
 
+def test_steps_grow_no_further_than_half_the_box():
+    # From bound to bound and back: steps as long as that are doubled, 0.7 to 1 rather than 1.4.
+    rule = NoisyRprop(initial_step=0.7, shortest_episode=3, evaluations=400)
+    run = rule.begin(Space(-np.ones(1), -np.ones(1), np.ones(1)), seed=0)
+    points, upward = [], True
+    while asks := run.ask():
+        points.append(asks[0].point[0])
+        upward = points[-1] < 1.0 and (upward or points[-1] == -1.0)
+        run.tell([Told(0.0, np.array([-1.0 if upward else 1.0]))])
+    steps = np.abs(np.diff(points))
+    assert steps[0] == pytest.approx(0.7)
+    assert steps.max() == 1.0
+
+
 def test_steps_end_at_the_shortest():
     # Signs that take turns: the walk goes to and fro between two points for ever.
     run = NoisyRprop(initial_step=0.01, shortest=0.005, evaluations=3000).begin(everywhere(np.zeros(1)), seed=0)
