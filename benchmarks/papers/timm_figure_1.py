@@ -90,6 +90,7 @@ def follow(X: Vector, max_iterations: int = 2**62) -> Course:
         recompute_every=1,
         max_iterations=max_iterations,
         max_seconds=MOST_SECONDS,
+        grace_seconds=0.0,
         n_threads=1,
     )
     return Course(np.asarray(found.gaps), np.asarray(found.alpha) / found.rho, found.iterations, found.reason)

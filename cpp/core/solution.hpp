@@ -1,10 +1,9 @@
 // What a solve hands out: coefficients, and what these very coefficients are worth.
 //
-// Both come from one function, which cleans up first, so that nothing can come between them.
+// Both come from one function of a state that nothing may change any more, so that no clean-up can come between them.
 #pragma once
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "core/certificate.hpp"
@@ -17,21 +16,10 @@ struct Solution {
   Outcome outcome;
 };
 
-// Puts coefficients on 0 that change no decision value by more than the last digit of the linear term: rests of what was larger on the way.
-inline void drop_rests(DualState& state, double largest_kernel_value) {
-  double linear = 0;
-  for (const double y : state.problem.linear) linear = std::max(linear, std::fabs(y));
-  const double most = std::numeric_limits<double>::epsilon() * linear;
-  for (std::size_t p = 0; p < state.size(); ++p)
-    if (state.alpha[p] != 0 && std::fabs(state.alpha[p]) * largest_kernel_value < most && state.whole_lower(p) <= 0 && state.whole_upper(p) >= 0)
-      state.set_alpha(p, 0.0);
-}
-
 // `end` says how the state was reached, `known` whether its gradients are those of all its variables, recomputed: without them nothing is
 // claimed. Numbers that are not finite are no solution: the reason tells.
 template <class Ridge>
-Solution handed_out(DualState& state, const Ridge& ridge, double largest_kernel_value, const Outcome& end, bool known = true) {
-  drop_rests(state, largest_kernel_value);
+Solution handed_out(const DualState& state, const Ridge& ridge, const Outcome& end, bool known = true) {
   Solution result{std::vector<double>(state.size()), std::vector<double>(state.size()), end};
   bool finite = true;
   for (std::size_t p = 0; p < state.size(); ++p) {

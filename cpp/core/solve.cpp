@@ -62,10 +62,10 @@ class Solve {
     if (gradient_ == Gradient::unknown) estimate_gradient();
     state_.active = state_.size();
     state_.cross();
-    const double largest = look_at_digits();
+    look_at_digits();
     Outcome end{.reason = reason_, .iterations = iterations_, .kernel_evaluations = evaluations_, .kernel_operations = operations_};
     end.double_precision = double_precision_;
-    return handed_out(state_, ridge(), largest, end, gradient_ == Gradient::recomputed);
+    return handed_out(state_, ridge(), end, gradient_ == Gradient::recomputed);
   }
 
  private:
@@ -125,16 +125,11 @@ class Solve {
     return by > 0 && by * largest_kernel_value() > 0.01 * stop_.tolerance;
   }
 
-  // A violation within the tolerance that is no more than rounding of the kernel values it was recomputed from is not known: there are too
-  // few digits. Returns the largest kernel value of a support vector; infinity where there is no time to ask for it.
-  double look_at_digits() {
-    if (reason_ == Reason::time_budget || reason_ == Reason::interrupted) return std::numeric_limits<double>::infinity();
-    std::vector<double> diagonal(state_.size(), 0.0);
-    for (std::size_t p = 0; p < state_.size(); ++p)
-      if (state_.alpha[p] != 0) diagonal[p] = std::fabs(kernel_on_diagonal(p));
-    const bool unknown = rounding_of_values<double>(state_, [&](std::size_t p) { return diagonal[p]; }) > stop_.tolerance;
-    if (reason_ == Reason::converged && !geometric() && unknown) reason_ = Reason::stalled;
-    return diagonal.empty() ? 0.0 : *std::max_element(diagonal.begin(), diagonal.end());
+  // A violation within the tolerance that is no more than rounding of the kernel values it was recomputed from is not known.
+  void look_at_digits() {
+    if (reason_ != Reason::converged || geometric()) return;
+    const double rounding = rounding_of_values<double>(state_, [this](std::size_t p) { return kernel_on_diagonal(p); });
+    if (rounding > stop_.tolerance) reason_ = Reason::stalled;
   }
 
   void forget_point() {

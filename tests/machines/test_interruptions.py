@@ -94,4 +94,4 @@ def test_no_signal_is_lost_whenever_it_comes(name: str, presses: list[float]) ->
         # An exception that was raised by the handler has come out; there is none without one.
         assert len(presses) == expected
         assert sys.exc_info()[0] is None
-    assert heard >= 3  # timers of processor time are as coarse as hundredths of a second
+    assert heard >= 1  # timers of processor time are as coarse as hundredths of a second

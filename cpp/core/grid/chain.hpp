@@ -57,7 +57,7 @@ class Chain {
     const double largest = n_ == 0 ? 0.0 : static_cast<double>(*std::max_element(diagonal().begin(), diagonal().end()));
     if (reason == Reason::converged && imbalance(state, link.problem.total) * largest > 0.01 * stop_.tolerance) reason = Reason::stalled;
     LinkSolution solution;
-    static_cast<Solution&>(solution) = handed_out(state, ridge, largest, {.reason = reason, .iterations = iterations});
+    static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
     solution.outcome.seconds = watch_.seconds() - began;
     solution.rounding = rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
     return solution;

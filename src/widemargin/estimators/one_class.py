@@ -266,11 +266,11 @@ class OneClassSVM(NoveltyMachine):
         name, share = ("nu", self.nu) if self.target_rejection is None else ("target_rejection", self.target_rejection)
         with np.errstate(over="ignore"):
             total = share * float(weights.sum())
-        if not 1.0 / LARGEST_SUM <= total <= LARGEST_SUM:
+        if not 0.0 < total <= LARGEST_SUM:
             raise ValueError(
                 f"{name} times the sum of the weights is {total:.3g}, too {'small' if total < 1 else 'large'} to "
-                f"compute with; change {name}, or multiply all weights by the same number, so that it is from "
-                f"{1.0 / LARGEST_SUM:g} to {LARGEST_SUM:g}."
+                f"compute with; change {name}, or multiply all weights by the same number, so that it is above 0 and "
+                f"at most {LARGEST_SUM:g}."
             )
         return weights
 

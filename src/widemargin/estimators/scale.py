@@ -19,8 +19,8 @@ Vector = NDArray[np.float64]
 #: Share of the variance that makes one column drown all others.
 DOMINANT_SHARE = 0.999
 
-#: Kernel values beyond this leave no room for products of them.
-LARGEST_KERNEL_VALUE = 1e100
+#: Kernel values beyond this leave no room for sums of them.
+LARGEST_KERNEL_VALUE = 1e30
 
 #: Between these, float32 holds kernel values and sums of them.
 FLOAT32_KERNEL_VALUES = 1e-30, 1e30

@@ -49,8 +49,8 @@ NEED_EXACT_ROWS = ("stalled", "unbounded", "overflow")
 #: Relative size of what rounding may take from a kernel value in float32.
 FLOAT32_ROUNDING = 1e-7
 
-#: Rounding of a kernel matrix may move decision values by so many tolerances.
-MOST_ROUNDING = 10.0
+#: Rounding of a kernel matrix may move decision values by so many tolerances, at a cautious estimate.
+MOST_ROUNDING = 100.0
 
 #: Bytes that chains side by side may keep of a kernel from link to link: what one solver may take for itself.
 KEPT_BYTES = 2**28
@@ -338,8 +338,9 @@ class ChainKernel:
                 yield one
 
     def _once_more(self, chain: Chain, one: LinkSolution, stop: StopRule) -> LinkSolution:
-        """Solve a link on exact rows, from nothing: where digits do not suffice, a start is worth none."""
-        alone = replace(chain, start=None, start_gradient=None)
+        """Solve a link on exact rows, from where the matrix has led if that is anywhere."""
+        near = one.solution.outcome.reason == "converged" and one.rounding < 1.0
+        alone = replace(chain, start=one.solution.alpha if near else None, start_gradient=None)
         again = next(walk_chain_on_rows(self.rows, alone, stop=stop, options=self.options, signal=self.signal))
         before, after = one.solution.outcome, again.solution.outcome
         both = replace(after, iterations=before.iterations + after.iterations, seconds=before.seconds + after.seconds)

@@ -87,5 +87,5 @@ def with_borders(problem: DualProblem, solution: Solution, rounding: float = 0.0
         solution,
         intercept=prices[0],
         second_intercept=prices[1],
-        outcome=replace(solution.outcome, duality_gap=max(0.0, gap)),
+        outcome=replace(solution.outcome, duality_gap=max(0.0, gap)) if solution.outcome.known else solution.outcome,
     )

@@ -161,12 +161,17 @@ class _State:
         return int(second > first)
 
     def step(self, pair: Pair, size: float) -> None:
-        """Go: a step that uses up the room of a variable ends on its bound."""
+        """Go: a step that leaves nothing of the room of a variable, but for rounding, ends on its bound."""
         problem, _ = self.sided()
         for v, mu in ((pair[0], size), (pair[1], -size)):
             up, down = problem.upper[v] - self.alpha[v], self.alpha[v] - problem.lower[v]
-            at_bound = problem.upper[v] if mu >= up else problem.lower[v]
-            self.alpha[v] = at_bound if mu >= up or -mu >= down else self.alpha[v] + mu
+            rounding = 8.0 * np.finfo(np.float64).eps * (abs(self.alpha[v]) + abs(mu))
+            if mu > 0 and mu >= up - rounding:
+                self.alpha[v] = problem.upper[v]
+            elif mu < 0 and -mu >= down - rounding:
+                self.alpha[v] = problem.lower[v]
+            else:
+                self.alpha[v] += mu
         self.smooth = self.smooth - size * (self.K[pair[0]] - self.K[pair[1]])
 
     def beyond(self) -> tuple[NDArray[np.bool_], Vector]:

@@ -292,7 +292,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
                 self._warn_of_missing_margins(machine, links)
             yield links
 
-    def _problems_of(self, machines: Sequence[SVC], deadline: float | None) -> list[PairProblems]:
+    def _problems_of(self, machines: Sequence[SVC], deadline: float | None = None) -> list[PairProblems]:
         """Return the problems of each pair; small ones are kept, as those of other kernels are the same.
 
         Where there are many, time may not suffice for all of them.
