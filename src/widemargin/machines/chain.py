@@ -319,7 +319,11 @@ class ChainKernel:
         if self.matrix is None or all(link.ridge is None for link in chain.links):
             return 0 if self.matrix is None else len(chain.links)
         lost = FLOAT32_ROUNDING * float(self.diagonal().max(initial=0.0))
-        told = [link.ridge is None or float(link.ridge.min(initial=np.inf)) >= lost for link in chain.links]
+        # Variables without a ridge are held out.
+        told = [
+            link.ridge is None or float(np.min(link.ridge, where=link.ridge > 0, initial=np.inf)) >= lost
+            for link in chain.links
+        ]
         return told.index(False) if False in told else len(told)
 
     def _on_matrix(self, chain: Chain, stop: StopRule, deadline: float | None) -> Iterator[LinkSolution]:
