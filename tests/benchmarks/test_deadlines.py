@@ -14,7 +14,7 @@ from widemargin import SVC
 
 
 def test_a_case_that_keeps_its_time(capsys: Any) -> None:
-    assert main(["SVC, 500 classes against all", "--rows", "800"]) == 0
+    assert main(["SVC, 500 classes against all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["max_time", "beyond:", "allowed", "wall", "processor", "wrong"]
     assert lines[1].startswith("SVC, 500 classes against all")
