@@ -21,10 +21,13 @@ class StepPlanningAhead {
     const bool exact = Selector::ranks_by_truncated_gain || !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);
     const auto gain = [&](const WorkingSet& set) { return exact ? truncated_gain(state, set) : newton_gain(state, set); };
     WorkingSet best = B;
+    double most = -1;  // of `best`, when it is first asked for
     for (std::size_t t = 1; t < last.recent.size(); ++t) {
       WorkingSet planned = last.recent[t];
       if (slope(state, planned) < 0) std::swap(planned.i, planned.j);  // the second step may have been planned backwards
-      if (violating(state, planned) && gain(planned) > gain(best)) best = planned;
+      if (!violating(state, planned)) continue;
+      if (most < 0) most = gain(best);
+      if (const double own = gain(planned); own > most) best = planned, most = own;
     }
     return best;
   }
@@ -32,25 +35,26 @@ class StepPlanningAhead {
   template <class State, class T>
   double operator()(const State& state, const WorkingSet& B, const T* Ki, const T* Kj, LastStep& last) const {
     const double newton = newton_step(state, B);
-    double mu = std::clamp(newton, shortest_step(state, B), longest_step(state, B));
+    const double shortest = shortest_step(state, B), longest = longest_step(state, B);
+    double mu = std::clamp(newton, shortest, longest);
     LastStep::Kind kind = mu == newton ? LastStep::Kind::free : LastStep::Kind::bounded;
     if (last.kind == LastStep::Kind::free) {
       double best_gain = 0;
       for (std::size_t t = 0; t < std::min(recent_, last.recent.size()); ++t) {
         const Plan plan = plan_for(state, B, last.recent[t], Ki, Kj);
-        if (plan.feasible && plan.gain > best_gain) best_gain = plan.gain, mu = plan.mu, kind = LastStep::Kind::planned;
+        if (plan.feasible && plan.mu > shortest && plan.mu < longest && plan.gain > best_gain) best_gain = plan.gain, mu = plan.mu, kind = LastStep::Kind::planned;
       }
     }
     last.kind = kind;
     last.size_ratio = mu / newton;
-    last.recent.push_front(B);
-    if (last.recent.size() > recent_ + 1) last.recent.pop_back();  // B itself, and what it was planned with
+    if (last.recent.size() > recent_) last.recent.pop_back();  // B itself, and what it was planned with, stay
+    last.recent.insert(last.recent.begin(), B);
     return mu;
   }
 
  private:
   struct Plan {
-    bool feasible;
+    bool feasible;  // as far as the second step goes
     double mu, gain;
   };
 
@@ -64,16 +68,15 @@ class StepPlanningAhead {
     const double determinant = Q11 * Q22 - Q12 * Q12;
     if (!(determinant > 1e-10 * Q11 * Q22)) return none;
     const double w1 = slope(state, B), w2 = slope(state, next);
-    const double mu1 = (Q22 * w1 - Q12 * w2) / determinant;  // eq. 7.4
-    const double mu2 = (w2 - Q12 * mu1) / Q22;               // eq. 7.2
-    if (!(mu1 > shortest_step(state, B) && mu1 < longest_step(state, B))) return none;
+    const double scaled = Q22 * w1 - Q12 * w2, inverse = 1 / Q22;
+    const double mu1 = scaled / determinant;            // eq. 7.4
+    const double mu2 = (w2 - Q12 * mu1) * inverse;      // eq. 7.2
     // The second step starts where the first one ends; the two may share variables.
     const auto moved = [&](std::size_t p) { return p == B.i ? mu1 : p == B.j ? -mu1 : 0.0; };
     const double at_i = moved(next.i) + mu2, at_j = moved(next.j) - mu2;
     const bool inside = at_i < state.room_up[next.i] && -at_i < state.room_down[next.i] && at_j < state.room_up[next.j] && -at_j < state.room_down[next.j];
     if (!inside) return none;
-    const double gain = -0.5 * determinant / Q22 * mu1 * mu1 + (Q22 * w1 - Q12 * w2) / Q22 * mu1 + 0.5 * w2 * w2 / Q22;  // eq. 7.3
-    return {true, mu1, gain};
+    return {true, mu1, 0.5 * (scaled * mu1 + w2 * w2) * inverse};  // eq. 7.3 at this mu1
   }
 
   std::size_t recent_;

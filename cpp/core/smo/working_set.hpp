@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <limits>
+#include <vector>
 
 #include "core/dual_state.hpp"
 
@@ -21,7 +21,7 @@ struct LastStep {
   enum class Kind { none, bounded, free, planned };
   Kind kind = Kind::none;
   double size_ratio = 1;           // mu / Newton step
-  std::deque<WorkingSet> recent;   // most recent first
+  std::vector<WorkingSet> recent;  // most recent first
 };
 
 template <class N>

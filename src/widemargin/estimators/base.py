@@ -126,7 +126,8 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             )
         require_number("planning_ahead", self.planning_ahead, at_least=0, integer=True)
         require_choice("dtype", self.dtype, ("float32", "float64"))
-        thread_count(self.n_jobs)
+        if self.n_jobs is not None:
+            thread_count(self.n_jobs)
         for flag in ("shrinking", "verbose"):
             require_flag(flag, getattr(self, flag))
 

@@ -15,7 +15,7 @@ from sklearn.base import OutlierMixin
 from widemargin.estimators.base import SingleMachine
 from widemargin.estimators.out_of_fold import Keys, row_keys
 from widemargin.estimators.report import FitReport, ProblemReport
-from widemargin.estimators.validation import check_weights, require_fraction, require_solver
+from widemargin.estimators.validation import check_weights, require_fraction, require_solver, total_weight
 from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count, take
 from widemargin.machines.dual import GEOMETRIC_SOLVERS, SOLVERS, DualProblem, Outcome, Solution, StopRule, Vector
@@ -182,14 +182,16 @@ class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
         self._check_parameters()
         self._warn_of_unused_gamma()
         X = self._check_examples(X)
-        weights = self._check_weights(sample_weight, count(X))
+        weights = check_weights(sample_weight, count(X))
+        self._require_feasible(weights, total_weight(weights))
         kernel = self._checked_kernel(X, weights)
         self._train(X, weights, kernel, began)
         self._tell()
         return self
 
-    def _check_weights(self, sample_weight: Any, n: int) -> Vector:
-        return check_weights(sample_weight, n)
+    @abstractmethod
+    def _require_feasible(self, weights: Vector, total: float) -> None:
+        """Raise a ValueError if the parameters mean nothing for examples of these weights, which sum to `total`."""
 
     @abstractmethod
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:

@@ -257,22 +257,19 @@ class OneClassSVM(NoveltyMachine):
         elif self.C != 1.0:
             raise ValueError(f"C is the price of squared slack, and slack='hinge' takes nu instead; got C={self.C!r}.")
 
-    def _check_weights(self, sample_weight: Any, n: int) -> Vector:
-        """Check the weights, and that what the coefficients sum to, or prices of slack, can be computed with."""
-        weights = super()._check_weights(sample_weight, n)
+    def _require_feasible(self, weights: Vector, total: float) -> None:
+        """Check that what the coefficients sum to, or prices of slack, can be computed with."""
         if self.slack == "squared":
             require_prices(self._prices(weights), "slack='squared'")
-            return weights
+            return
         name, share = ("nu", self.nu) if self.target_rejection is None else ("target_rejection", self.target_rejection)
-        with np.errstate(over="ignore"):
-            total = share * float(weights.sum())
-        if not 0.0 < total <= LARGEST_SUM:
+        product = share * total
+        if not 0.0 < product <= LARGEST_SUM:
             raise ValueError(
-                f"{name} times the sum of the weights is {total:.3g}, too {'small' if total < 1 else 'large'} to "
+                f"{name} times the sum of the weights is {product:.3g}, too {'small' if product < 1 else 'large'} to "
                 f"compute with; change {name}, or multiply all weights by the same number, so that it is above 0 and "
                 f"at most {LARGEST_SUM:g}."
             )
-        return weights
 
     def _prices(self, weights: Vector) -> Vector:
         """Return the prices of squared slack, the largest number for those beyond it."""
@@ -360,7 +357,8 @@ class OneClassSVM(NoveltyMachine):
             machine = squared_slack_machine(self._prices(weights))
             return machine, 1.0, train_squared_slack(machine, rows, stop=stop, options=options)[1]
         nu = float(self.nu if self.target_rejection is None else self.target_rejection)
-        scale = nu_scale(weights, nu, rows.diagonal())
+        used = weights > 0
+        scale = nu_scale(nu * float(weights[used].sum()), float(np.abs(rows.diagonal()[used]).mean()))
         machine = nu_machine(weights, nu, scale)
         problem, solution = train(machine, rows, stop=stop, options=options)
         return machine, scale, with_borders(problem, solution)

@@ -249,17 +249,14 @@ class SVDD(NoveltyMachine):
                     f"C={self.C!r}."
                 )
 
-    def _check_weights(self, sample_weight: Any, n: int) -> Vector:
-        """Check the weights, and that the price of a row outside allows for a centre."""
-        weights = super()._check_weights(sample_weight, n)
-        with np.errstate(over="ignore"):
-            least = 1.0 / float(weights.sum())
+    def _require_feasible(self, weights: Vector, total: float) -> None:
+        """Check that the price of a row outside allows for a centre."""
+        least = 1.0 / total
         if self.C is not None and least * (1.0 - 1e-12) > self.C:
             raise ValueError(
                 f"C={self.C!r} is infeasible: the coefficients of the centre could not sum to 1; it must be at least "
                 f"1 / (sum of the weights) = {least:.6g}."
             )
-        return weights
 
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
         n = len(weights)

@@ -37,8 +37,8 @@ def require_number(
     infinite: bool = False,
 ) -> None:
     """Refuse anything but a real (or whole) number within its bounds."""
-    if _is_number(value, integer) and _fits_float64(value):
-        number = float(value)
+    number = _as_float64(value) if _is_number(value, integer) else None
+    if number is not None:
         finite = math.isfinite(number) or (infinite and math.isinf(number))
         low = (above is None or number > above) and (at_least is None or number >= at_least)
         if finite and low and (at_most is None or number <= at_most):
@@ -46,16 +46,16 @@ def require_number(
     kind = "a whole number" if integer else "a number"
     named = (("above", above), ("of at least", at_least), ("at most", at_most))
     limits = " and ".join(f"{which} {limit:.10g}" for which, limit in named if limit is not None)
-    given = "one that float64 cannot hold" if _is_number(value, integer) and not _fits_float64(value) else repr(value)
+    beyond = _is_number(value, integer) and number is None
+    given = "one that float64 cannot hold" if beyond else repr(value)
     raise ValueError(f"{name} must be {kind}{' ' if limits else ''}{limits}; got {given}.")
 
 
-def _fits_float64(number: Any) -> bool:
+def _as_float64(number: Any) -> float | None:
     try:
-        float(number)
+        return float(number)
     except OverflowError:  # whole numbers have no end
-        return False
-    return True
+        return None
 
 
 def _is_number(value: Any, integer: bool) -> bool:
@@ -189,6 +189,12 @@ def priced(weights: NDArray[np.float64], C: float) -> NDArray[np.float64]:
         return np.where(weights > 0, np.inf, 0.0)
     with np.errstate(over="ignore"):
         return float(C) * weights
+
+
+def total_weight(weights: NDArray[np.float64]) -> float:
+    """Return the sum of the weights; infinity if that is beyond float64."""
+    with np.errstate(over="ignore"):
+        return float(weights.sum())
 
 
 def require_prices(prices: NDArray[np.float64], squared: str | None) -> None:

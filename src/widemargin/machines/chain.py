@@ -56,7 +56,7 @@ MOST_ROUNDING = 100.0
 KEPT_BYTES = 2**28
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Link:
     """A problem of a chain; `ridge` is what the square loss adds to the diagonal of its kernel."""
 
@@ -79,7 +79,7 @@ class Chain:
     start_gradient: Vector | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LinkSolution:
     """The solution of a link; `repeated` if it is that of the link before, which is known without solving.
 

@@ -43,7 +43,7 @@ COMBINATIONS: tuple[dict[str, Any], ...] = tuple(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DualProblem:
     """Linear term, box and constant sum of eq. 4.1; the kernel comes separately, as a row source.
 
@@ -131,7 +131,7 @@ class SolverOptions:
                 raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How a solve ended. Violation, gap and objective come from a gradient recomputed in float64.
 
@@ -163,7 +163,7 @@ class Outcome:
         return replace(self, kkt_violation=kkt_violation, duality_gap=duality_gap, objective=objective)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Solution:
     """A point, its gradient y - Ka (recomputed in float64), the intercept, and how it was reached.
 

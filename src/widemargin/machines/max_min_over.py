@@ -76,7 +76,7 @@ class CountedMachine:
     outcome: Outcome
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CountedSolution(Solution):
     """A solution whose coefficients are counts divided by `rho`."""
 

@@ -17,6 +17,7 @@ the function as it is, the smallest of the slopes that leaves no more than the w
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -34,9 +35,9 @@ def border(slopes: Vector, sizes: Vector, bounds: Vector, total: float, *, conve
     Parameters
     ----------
     slopes : ndarray of shape (n,)
-        Gradient in the direction in which a variable grows; n is at least 1.
+        Gradient in the direction in which a variable grows.
     sizes, bounds : ndarray of shape (n,)
-        Variables, from 0 to their bounds, which are above 0.
+        Variables, from 0 to their bounds. Those with a bound of 0 are held out; where all are, the price is 0.
     total : float
         What the sizes sum to.
     converged : bool
@@ -50,13 +51,16 @@ def border(slopes: Vector, sizes: Vector, bounds: Vector, total: float, *, conve
     >>> border(slopes, np.array([1.0, 0.0, 0.0, 0.0]), bounds, 1.0)
     2.505
     """
-    highest = float(np.max(slopes, where=sizes < (1.0 - AT_BOUND) * bounds, initial=-np.inf))
-    lowest = float(np.min(slopes, where=sizes > AT_BOUND * bounds, initial=np.inf))
+    # Arrays here are short and the calls many, one for each model of a search: no masks where -inf and inf do.
+    highest = float(np.where(sizes < (1.0 - AT_BOUND) * bounds, slopes, -np.inf).max(initial=-np.inf))
+    lowest = float(np.where(sizes > AT_BOUND * bounds, slopes, np.inf).min(initial=np.inf))
     if highest < lowest:
-        return lowest if np.isinf(highest) else highest if np.isinf(lowest) else 0.5 * (highest + lowest)
+        between = highest if math.isinf(lowest) else lowest if math.isinf(highest) else 0.5 * (highest + lowest)
+        return 0.0 if math.isinf(between) else between
     if converged:
         return highest
-    return -rejecting_threshold(-slopes, bounds, total / float(bounds.sum()))
+    used = bounds > 0
+    return -rejecting_threshold(-slopes[used], bounds[used], total / float(bounds.sum()))
 
 
 def with_borders(problem: DualProblem, solution: Solution, rounding: float = 0.0) -> Solution:
@@ -71,21 +75,24 @@ def with_borders(problem: DualProblem, solution: Solution, rounding: float = 0.0
     rounding : float
         Borders lie so much further out, for examples on them to be inside wherever their values are computed.
     """
-    groups = np.zeros(len(problem.linear), dtype=np.uint8) if problem.group is None else problem.group
-    bounds, prices = np.maximum(problem.upper, -problem.lower), [0.0, 0.0]
-    for group in range(1 if problem.group is None else 2):
-        mine, sign = (groups == group) & (bounds > 0), 1.0 - 2.0 * group
-        if mine.any():
-            slopes, sizes = sign * solution.gradient[mine], sign * solution.alpha[mine]
-            converged = solution.outcome.reason == "converged"
-            outer = border(slopes, sizes, bounds[mine], abs(problem.total[group]), converged=converged)
-            prices[group] = sign * (outer + rounding)
-    tilt = solution.gradient - np.asarray(prices)[groups]
+    converged = solution.outcome.reason == "converged"
+    alpha, gradient = solution.alpha, solution.gradient
+    if problem.group is None:
+        first = border(gradient, alpha, problem.upper, problem.total[0], converged=converged) + rounding
+        second, tilt = 0.0, gradient - first
+    else:
+        mine, others = problem.group == 0, problem.group == 1
+        first = border(gradient[mine], alpha[mine], problem.upper[mine], problem.total[0], converged=converged)
+        second = -border(
+            -gradient[others], -alpha[others], -problem.lower[others], -problem.total[1], converged=converged
+        )
+        first, second = first + rounding, second - rounding
+        tilt = gradient - np.where(mine, first, second)
     # [Glasmachers2008, eq. 4.1] as a minimum over the prices: sum_n max { t_n z : L_n <= z <= U_n } - t'a
-    gap = float(np.sum(np.maximum(tilt * problem.lower, tilt * problem.upper) - tilt * solution.alpha))
+    gap = float((np.where(tilt > 0.0, problem.upper, problem.lower) - alpha) @ tilt)
     return replace(
         solution,
-        intercept=prices[0],
-        second_intercept=prices[1],
+        intercept=first,
+        second_intercept=second,
         outcome=replace(solution.outcome, duality_gap=max(0.0, gap)) if solution.outcome.known else solution.outcome,
     )

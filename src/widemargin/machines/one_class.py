@@ -122,25 +122,33 @@ def nu_machine(weights: Vector, nu: float, scale: float = 1.0) -> ConstantSumMac
     return ConstantSumMachine(ids, np.zeros(len(ids)), upper, nu * float(upper.sum()))
 
 
-def nu_scale(weights: Vector, nu: float, diagonal: Vector) -> float:
+def nu_scale(total: float, typical: float) -> float:
     """Scale at which machines with the nu penalty are solved: scores there are no smaller than a tolerance thinks.
 
     Scores grow with the sum of the coefficients, nu W, and with the kernel; the tolerance does not. Where typical
     scores are below 1, those of the problem that is solved are between 1 and 2. The scale is a power of two, which
     costs no digit.
 
+    Parameters
+    ----------
+    total : float
+        Sum of the coefficients.
+    typical : float
+        Typical kernel value of an example and itself.
+
     Examples
     --------
-    >>> nu_scale(np.ones(1000), 0.5, np.ones(1000)), nu_scale(np.ones(1000), 1e-4, np.ones(1000))
+    >>> nu_scale(500.0, 1.0), nu_scale(0.1, 1.0)
     (1.0, 0.0625)
     """
-    used = weights > 0
-    typical = nu * float(weights[used].sum()) * float(np.abs(diagonal[used]).mean())
-    return 1.0 if typical >= 1.0 or typical == 0.0 else 2.0 ** math.floor(math.log2(typical))
+    score = total * typical
+    return 1.0 if score >= 1.0 or score == 0.0 else 2.0 ** math.floor(math.log2(score))
 
 
 def times(solution: Solution, scale: float) -> Solution:
     """Multiply a solution without a linear term by a scale, its certificate too."""
+    if scale == 1.0:
+        return solution
     outcome = solution.outcome
     return replace(
         solution,

@@ -35,7 +35,7 @@ FAMILIES: dict[type[Any], type[SplitMachines]] = {
 #: Methods that decide what a machine learns.
 TRAINING = (
     *("fit", "_solve", "_bounds", "_class_factors", "_check_training_data", "_train", "_read", "_checked_kernel"),
-    *("_require_feasible", "_check_weights", "_count", "_machine", "_held_out_threshold", "_problems"),
+    *("_require_feasible", "_count", "_machine", "_held_out_threshold", "_problems"),
 )
 
 

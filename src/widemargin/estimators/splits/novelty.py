@@ -10,6 +10,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from widemargin.estimators.novelty import NoveltyMachine, parts_to_hold_out
 from widemargin.estimators.search_starts import Start
 from widemargin.estimators.splits.base import KnownValues, Rows, StartableMachines, Way, twin_of
+from widemargin.estimators.validation import check_weights, total_weight
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.classifier import remaining, summed
@@ -39,7 +41,11 @@ class NoveltySplit(StartableMachines):
 
     def require_trainable(self, machine: NoveltyMachine) -> None:
         """Let the machine check the weights of the split."""
-        machine._check_weights(self.weights, len(self.weights))
+        machine._require_feasible(self.weights, self._total_weight)
+
+    @cached_property
+    def _total_weight(self) -> float:
+        return total_weight(check_weights(self.weights, len(self.weights)))
 
     def solve_from(
         self, machines: Sequence[NoveltyMachine], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None

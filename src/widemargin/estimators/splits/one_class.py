@@ -62,16 +62,16 @@ class OneClassSplit(NoveltySplit):
         if machines[0].slack == "squared":
             yield from self._squared_chain(machines, kernel, weights, start, stop)
             return
-        nothing, diagonal = np.zeros(len(weights)), kernel.diagonal()
+        nothing, diagonal = np.zeros(len(weights)), np.abs(kernel.diagonal()[weights > 0])
+        typical, largest = float(diagonal.mean()), float(diagonal.max())
         totals = [self._unit(one, weights) for one in machines]
-        scales = [nu_scale(weights, total / float(weights.sum()), diagonal) for total in totals]
+        scales = [nu_scale(total, typical) for total in totals]
         problems = []
         for total, scale in zip(totals, scales, strict=True):
             # No variable exceeds the sum: twice the sum is no bound.
             upper = np.minimum(weights / scale, 2.0 * total / scale)
             problems.append(DualProblem(nothing, nothing, upper, (total / scale, 0.0)))
         begin = None if start is None else start / scales[0]
-        largest = float(np.abs(diagonal[weights > 0]).max())
         for problem, scale, one in zip(problems, scales, solve_sums(kernel, problems, begin, stop), strict=False):
             solution = with_borders(problem, one.solution, BORDER * problem.total[0] * largest)
             yield replace(one, solution=times(solution, scale))
