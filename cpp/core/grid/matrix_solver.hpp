@@ -120,7 +120,8 @@ class MatrixSolver {
     const Reason ended = smo::run(inner.state, kernel, stop, patience_, select_, step_, keeper, iterations);
     const block::Takeover change(state, inner.state, kernel.members());
     subtract(state, change.positions, change.by);
-    return {ended, change.gain(state), violation_among(state, kernel.members())};
+    // Floats are not asked: they hold all the digits there are.
+    return {ended, change.gain(state), std::is_same_v<T, float> ? 0.0 : violation_among(state, kernel.members())};
   }
 
   // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from the middle.
@@ -181,7 +182,7 @@ class MatrixSolver {
   Tuning tuning_;
   Patience& patience_;
   smo::SelectSecondOrder select_;
-  smo::StepPlanningAhead step_{3};
+  smo::StepPlanningAhead step_{1};  // steps among few variables are cheap, and so must plans be
   CompactKernel<float> floats_;
   CompactKernel<simd::Fraction> fractions_;
   bool fractions_do_ = true;  // they have the precision it takes

@@ -47,23 +47,23 @@ struct Geometry {
 // `others`, if there are any, are going to be compared with the examples.
 inline Geometry choose_geometry(const Examples& examples, const KernelFunction& kernel, const Examples* others = nullptr) {
   constexpr std::size_t sample_size = 512;
-  const std::size_t n = examples.size(), d = examples.dimension(), step = std::max<std::size_t>(1, n / sample_size);
-  std::vector<double> mean(d, 0.0), row(d);
-  double nonzero = 0, squared_norm = 0, sampled = 0, one = 0;
+  const std::size_t n = examples.size(), d = examples.dimension(), step = std::max<std::size_t>(1, (n + sample_size - 1) / sample_size);
+  std::vector<double> mean(d, 0.0), squares(d, 0.0), row(d);
+  std::int64_t nonzeros = 0;
+  double sampled = 0, one = 0;
   bool two_values = true;
   for (std::size_t i = 0; i < n; i += step, ++sampled) {
     examples.copy_row(i, nullptr, row.data());
-    for (std::size_t k = 0; k < d; ++k) {
-      mean[k] += row[k];
-      squared_norm += row[k] * row[k];
-      nonzero += row[k] != 0;
-      if (one == 0) one = row[k];
-      two_values = two_values && (row[k] == 0 || row[k] == one);
-    }
+    for (std::size_t k = 0; k < d; ++k) mean[k] += row[k];
+    for (std::size_t k = 0; k < d; ++k) squares[k] += row[k] * row[k];
+    for (std::size_t k = 0; k < d; ++k) nonzeros += row[k] != 0;
+    for (std::size_t k = 0; k < d && one == 0; ++k) one = row[k];
+    two_values = two_values && all_zero_or(row.data(), d, one);
   }
-  double squared_mean = 0;
+  double squared_mean = 0, squared_norm = 0;
   for (double& m : mean) m /= sampled, squared_mean += m * m;
-  squared_norm /= sampled;
+  for (const double square : squares) squared_norm += square / sampled;
+  const double nonzero = static_cast<double>(nonzeros);
   const double density = nonzero / (sampled * static_cast<double>(std::max<std::size_t>(d, 1)));
 
   Geometry geometry;
