@@ -21,7 +21,15 @@ from widemargin.estimators.validation import check_weights, require_choice, requ
 from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count
 from widemargin.kernels.spread import moderate
-from widemargin.machines.classifier import Pair, PairNames, PairSolution, Votes, gather_votes, rescaled
+from widemargin.machines.classifier import (
+    Pair,
+    PairNames,
+    PairSolution,
+    Votes,
+    classes_present,
+    gather_votes,
+    rescaled,
+)
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 
 
@@ -115,7 +123,7 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
         machines = self._solve(rows, labels, bounds, stop=stop, options=options)
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, self._starting_points(machines, bounds))
-        self._keep_pairs(X, labels, kernel, machines, np.unique(labels[bounds > 0]).tolist())
+        self._keep_pairs(X, labels, kernel, machines, classes_present(labels, bounds))
         self._calibrate(Trained(X, rows, labels, weights, bounds, machines, options, began))
         self._tell()
         self._warn_of_missing_margins(machines)
@@ -163,7 +171,7 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
                 f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} rows."
             )
         weights = check_weights(sample_weight, count(X))
-        if len(np.unique(labels[weights > 0])) < 2:
+        if len(classes_present(labels, weights)) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class; sample_weight must leave "
                 "two at least."

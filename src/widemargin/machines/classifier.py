@@ -187,10 +187,27 @@ class ClassPairs(Sequence[PairExamples]):
         return self._known[pair]
 
 
+def _by_class(labels: NDArray[np.intp], n_classes: int) -> NDArray[np.intp]:
+    """Order examples by class; short numbers are sorted in linear time."""
+    return np.argsort(labels.astype(np.uint16) if n_classes <= 2**16 else labels, kind="stable")
+
+
+def classes_present(labels: NDArray[np.intp], weights: Vector) -> list[int]:
+    """List the classes that have examples of positive weight.
+
+    Examples
+    --------
+    >>> classes_present(np.array([2, 0, 1, 2]), np.array([1.0, 3.0, 0.0, 0.0]))
+    [0, 2]
+    """
+    present: list[int] = np.flatnonzero(np.bincount(labels[weights > 0])).tolist()
+    return present
+
+
 def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> ClassPairs:
     """List the pairs of classes that both have examples of positive weight, those of the first class first."""
     used = np.flatnonzero(weights > 0).astype(np.int32)
-    order = used[np.argsort(labels[used], kind="stable")]
+    order = used[_by_class(labels[used], n_classes)]
     ends = np.cumsum(np.bincount(labels[used], minlength=n_classes))
     return ClassPairs(np.split(order, ends[:-1]))
 
@@ -413,7 +430,7 @@ def gather_votes(
 def sorted_by_class(coefficients: Vector, intercept: Vector, labels: NDArray[np.intp], n_classes: int) -> Votes:
     """Keep the columns of examples that have coefficients, those of the first class first."""
     used = np.flatnonzero(coefficients.any(axis=0))
-    support = used[np.argsort(labels[used], kind="stable")].astype(np.int32)
+    support = used[_by_class(labels[used], n_classes)].astype(np.int32)
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
     return Votes(support, n_support, np.ascontiguousarray(coefficients[:, support]), intercept)
 

@@ -28,6 +28,7 @@ from widemargin.machines.classifier import (
     PairExamples,
     PairSolution,
     box,
+    classes_present,
     pairs_of_classes,
     remaining,
     typical,
@@ -216,7 +217,7 @@ class PairwiseSplit(SplitMachines):
             whole[self._examples(pair)[0]] = solution.alpha
             own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
             machines.append(PairSolution(pair.pair, np.searchsorted(rows, pair.ids).astype(np.int32), own))
-        found._keep_pairs(X, labels, kernel, machines, np.unique(labels[weights > 0]).tolist())
+        found._keep_pairs(X, labels, kernel, machines, classes_present(labels, weights))
         return found
 
 
