@@ -89,7 +89,7 @@ def with_borders(problem: DualProblem, solution: Solution, rounding: float = 0.0
         first, second = first + rounding, second - rounding
         tilt = gradient - np.where(mine, first, second)
     # [Glasmachers2008, eq. 4.1] as a minimum over the prices: sum_n max { t_n z : L_n <= z <= U_n } - t'a
-    gap = float((np.where(tilt > 0.0, problem.upper, problem.lower) - alpha) @ tilt)
+    gap = float(np.sum((np.where(tilt > 0.0, problem.upper, problem.lower) - alpha) * tilt))
     return replace(
         solution,
         intercept=first,
