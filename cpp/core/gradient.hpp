@@ -75,6 +75,16 @@ struct Support {
     for (const Id p : first) take(static_cast<std::size_t>(p));
     for (std::size_t p = 0; p < state.size(); ++p) take(p);
   }
+
+  // Keeps every so many-th, which stands for those around it: about `enough` of them.
+  void thin_out(std::size_t enough) {
+    const std::size_t each = ids.size() / enough;
+    if (each < 2) return;
+    const std::size_t kept = (ids.size() + each - 1) / each;
+    const double counts = static_cast<double>(ids.size()) / static_cast<double>(kept);
+    for (std::size_t k = 0; k < kept; ++k) positions[k] = positions[k * each], ids[k] = ids[k * each], coefficients[k] = counts * coefficients[k * each];
+    positions.resize(kept), ids.resize(kept), coefficients.resize(kept);
+  }
 };
 
 }  // namespace widemargin

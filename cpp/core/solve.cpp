@@ -392,9 +392,11 @@ class Solve {
   }
 
   // Where time did not suffice for a gradient at all: (Ka)_p of some variables, spread over those of each group that are free, at their lower
-  // and at their upper bound; of the others their mean. What was reached is not known then, but the intercept is a sensible one.
+  // and at their upper bound; of the others their mean. What was reached is not known then, but the intercept is a sensible one. Where the
+  // grace is over, too, some of the support vectors stand for all of them.
   void estimate_gradient() {
     constexpr std::size_t kinds = 6, at_once = 2, most = 64;  // of each kind
+    constexpr std::size_t enough_support = 1024;
     constexpr double enough_seconds = 0.02, golden = 0.6180339887498949;
     std::array<std::vector<Id>, kinds> members;
     const auto kind_of = [&](std::size_t p) { return 3 * state_.group_of(p) + (state_.free(p) ? 0u : state_.room_up[p] > state_.room_down[p] ? 1u : 2u); };
@@ -403,10 +405,11 @@ class Solve {
       ids.push_back(ids_[static_cast<std::size_t>(state_.variable[p])]);
       members[kind_of(p)].push_back(static_cast<Id>(p));
     }
-    const Support support(state_, ids);
+    Support support(state_, ids);
     Watch watch(1e10, nullptr);
     Patience unhurried(watch, false);
     patience_.grant_grace();
+    if (patience_.now()) support.thin_out(enough_support);
     std::array<double, kinds> sum{}, count{};
     std::vector<std::uint8_t> known(state_.size(), 0);
     for (std::size_t first = 0; first < most && (first == 0 || (watch.seconds() < enough_seconds && !patience_.now())); first += at_once) {

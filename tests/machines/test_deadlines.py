@@ -53,6 +53,18 @@ def _require_unknown(found: Solution) -> None:
     assert np.isfinite([found.intercept, found.second_intercept]).all()
 
 
+def test_without_any_grace_some_support_vectors_stand_for_all() -> None:
+    n = 9000
+    X, start = _points(n), np.repeat([1.0, 0.0], n // 2)
+    kernel = CountedKernel()
+    found = solve(_sum_problem(n), row_source(X, kernel=kernel), stop=OVER, start=start)
+    _require_unknown(found)
+    # A few variables of each kind, and a quarter of the support vectors; the diagonal besides.
+    assert kernel.values <= n + 8 * (n // 2) // 4
+    product = kernel_matrix(X[::50], X, gamma=0.5) @ found.alpha
+    assert -found.intercept == pytest.approx(float(product.mean()), rel=0.5)
+
+
 @pytest.mark.parametrize("start", [np.repeat([1.0, 0.0], N // 2), np.linspace(-1.0, 2.0, N)], ids=["feasible", "any"])
 def test_a_start_without_time_for_its_gradient_is_feasible_and_unknown(start: Vector) -> None:
     kernel = CountedKernel()

@@ -384,8 +384,9 @@ def rejecting_threshold(scores: Vector, weights: Vector, fraction: float) -> flo
     """
     weights = moderate(weights)
     order = np.argsort(scores, kind="stable")
+    ascending = scores[order]
     # Equal scores go together, whether they come from one row of weight 2 or from two rows.
-    values, first = np.unique(scores[order], return_index=True)
+    first = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
     below = np.concatenate([[0.0], np.cumsum(weights[order])])[first]
     allowed = fraction * float(weights.sum()) * (1.0 + 1e-12)
-    return float(values[np.flatnonzero(below <= allowed)[-1]])
+    return float(ascending[first[np.flatnonzero(below <= allowed)[-1]]])
