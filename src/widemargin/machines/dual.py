@@ -70,7 +70,7 @@ class DualProblem:
 
 #: After the time for a solve is up, the gradient of the point reached is computed if that takes no longer than this:
 #: some seconds, and a share of the time there was.
-GRACE_SECONDS, GRACE_SHARE = 0.1, 0.1
+GRACE_SECONDS, GRACE_SHARE = 0.05, 0.1
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def grace_of(max_seconds: float) -> float:
     Examples
     --------
     >>> round(grace_of(2.0), 6), grace_of(-1.0)
-    (0.3, 0.1)
+    (0.25, 0.05)
     """
     return GRACE_SECONDS + GRACE_SHARE * max(0.0, max_seconds)
 
