@@ -25,7 +25,7 @@ class Unit:
     candidates: tuple[int, ...]
 
 
-@dataclass(slots=True)
+@dataclass
 class Evaluation:
     """What a candidate came to on a split, in the words of scikit-learn's results."""
 
