@@ -83,8 +83,8 @@ def test_zero_based_libsvm_and_no_labels(write: Write) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.csv.gz", gzip.compress(b"a,y\n1,2\n" * 9)[:-9]),
-        ("a.svm.gz", gzip.compress(LIBSVM.encode())[:-4]),
+        ("a.csv.gz", gzip.compress(b"a,y\n1,2\n" * 9, mtime=0)[:-9]),
+        ("a.svm.gz", gzip.compress(LIBSVM.encode(), mtime=0)[:-4]),
         ("a.csv.gz", b"no gzip"),
         ("a.csv.bz2", b"no bzip2"),
         ("a.csv.xz", b"no xz"),

@@ -43,7 +43,9 @@ def alone(machine: Any, X: Any, grid: Any = None, fit: dict[str, Any] | None = N
     return ours
 
 
-@pytest.mark.parametrize("scoring", [depth, distance, attributes, RejectionScore(0.1)], ids=str)
+@pytest.mark.parametrize(
+    "scoring", [depth, distance, attributes, RejectionScore(0.1)], ids=["depth", "distance", "attributes", "rejection"]
+)
 @pytest.mark.parametrize("grid", [GRID, PRICES], ids=["nu", "C"])
 def test_the_same_numbers(grid: Any, scoring: Any) -> None:
     X, _ = data("two")
