@@ -62,7 +62,7 @@ inline void balance_by_gradient(const DualState& state, const std::array<double,
       const double room = way.end - sign * alpha[way.variable];
       alpha[way.variable] = room > missing ? alpha[way.variable] + sign * missing : sign * way.end;
       missing -= room;
-      if (missing <= 0) break;
+      if (missing <= 1e-14 * size) break;  // what is left is rounding, no coefficient
     }
   }
 }

@@ -149,3 +149,14 @@ def test_a_start_with_nan_is_refused() -> None:
     start[3] = np.nan
     with pytest.raises(ValueError, match="start"):
         _solve(case, "smo", start=start)
+
+
+@pytest.mark.parametrize("part", [0.7, 1.0 / 3.0, 2.0 / 3.0])
+def test_rounding_makes_no_coefficient_when_a_start_is_moved_onto_the_sum(part: float) -> None:
+    """Twenty variables go to their bounds, which makes up the sum but for rounding; the others stay at 0."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    start, gradient = np.repeat([1.0, part, 0.0], [44, 20, 16]), np.repeat([1.0, -1.0], [64, 16])
+    problem = DualProblem(np.zeros(80), np.zeros(80), np.ones(80), (64.0, 0.0))
+    rows, stop = row_source(X, gamma=0.02), StopRule(max_iterations=0)
+    found = solve(problem, rows, stop=stop, start=start, start_gradient=gradient)
+    np.testing.assert_array_equal(found.alpha, np.repeat([1.0, 0.0], [64, 16]))
