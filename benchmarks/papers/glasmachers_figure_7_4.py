@@ -6,13 +6,12 @@ better, five and above are slower. Iterations are counted as well here: they do 
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import gmean
 
 from benchmarks.papers.data import Data
-from benchmarks.papers.glasmachers_table_7_2 import EXPERIMENTS, Experiment, train
+from benchmarks.papers.glasmachers_table_7_2 import Experiment, add_options, chosen, train
 from benchmarks.peers.table import render
 
 SUMMARY = "Figure 7.4: planning ahead with several recent working sets"
@@ -28,31 +27,13 @@ Course = Mapping[int, tuple[float, float]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
-    parser.add_argument("--permutations", type=int, default=10, help="orders of the rows (%(default)s)")
-    parser.add_argument(
-        "--datasets",
-        type=lambda text: text.split(","),
-        default=[e.name for e in EXPERIMENTS if e.plain >= LEAST_ITERATIONS and not e.only_on_request],
-        help=f"comma-separated, of {', '.join(experiment.name for experiment in EXPERIMENTS)}",
-    )
+    add_options(parser, 10, LEAST_ITERATIONS)
 
 
 def run(given: argparse.Namespace) -> None:
     """Print both tables and what they say."""
-    known = {experiment.name: experiment for experiment in EXPERIMENTS}
-    unknown = [name for name in given.datasets if name not in known]
-    if unknown:
-        raise SystemExit(f"There is no data set {unknown[0]!r}; known are {', '.join(known)}.")
     print(f"{SUMMARY}; {given.permutations} permutations, tolerance 1e-3, float64 kernel")
-    courses: dict[str, Course] = {}
-    for name in given.datasets:
-        try:
-            data = known[name].load(given.data)
-        except FileNotFoundError as missing:
-            print(f"{name}: skipped. {missing}")
-            continue
-        courses[name] = measure(known[name], data, given.permutations)
+    courses = {experiment.name: measure(experiment, data, given.permutations) for experiment, data in chosen(given)}
     if not courses:
         return
     for title, column in (("iterations", 0), ("seconds", 1)):

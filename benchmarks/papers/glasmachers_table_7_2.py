@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -90,36 +90,46 @@ class Training(NamedTuple):
     bounded: int
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+def add_options(parser: argparse.ArgumentParser, permutations: int, least_iterations: int = 0) -> None:
+    """Declare the options; data sets for which the thesis counts fewer iterations have to be named."""
     parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
     parser.add_argument(
-        "--permutations", type=int, default=20, help="orders of the rows (%(default)s; the thesis: 100)"
+        "--permutations", type=int, default=permutations, help="orders of the rows (%(default)s; the thesis: 100)"
     )
     parser.add_argument(
         "--datasets",
         type=lambda text: text.split(","),
-        default=[experiment.name for experiment in EXPERIMENTS if not experiment.only_on_request],
+        default=[e.name for e in EXPERIMENTS if e.plain >= least_iterations and not e.only_on_request],
         help=f"comma-separated, of {', '.join(experiment.name for experiment in EXPERIMENTS)}",
     )
 
 
-def run(given: argparse.Namespace) -> None:
-    """Print the table and the verdicts."""
+def chosen(given: argparse.Namespace) -> Iterator[tuple[Experiment, Data]]:
+    """Load the data sets that were asked for, and tell of those that are not there."""
     known = {experiment.name: experiment for experiment in EXPERIMENTS}
     unknown = [name for name in given.datasets if name not in known]
     if unknown:
         raise SystemExit(f"There is no data set {unknown[0]!r}; known are {', '.join(known)}.")
-    print(f"{SUMMARY}; mean over {given.permutations} permutations, tolerance 1e-3, float64 kernel")
-    outcomes: dict[str, Outcome] = {}
     for name in given.datasets:
         try:
             data = known[name].load(given.data)
         except FileNotFoundError as missing:
             print(f"{name}: skipped. {missing}")
             continue
-        outcomes[name] = measure(known[name], data, given.permutations)
-    print(table([(known[name], outcome) for name, outcome in outcomes.items()]))
+        yield known[name], data
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_options(parser, 20)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Print the table and the verdicts."""
+    print(f"{SUMMARY}; mean over {given.permutations} permutations, tolerance 1e-3, float64 kernel")
+    measured = [(experiment, measure(experiment, data, given.permutations)) for experiment, data in chosen(given)]
+    outcomes = {experiment.name: outcome for experiment, outcome in measured}
+    print(table(measured))
     print(LEFT_OUT)
     print(verdicts(outcomes))
 
