@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, SVR, GridSearchCV, ModelSearch
+from widemargin import SVC, SVR, GridSearchCV, ModelSearch, NuSVC
 from widemargin.kernels import Polynomial, kernel_matrix
 from widemargin.testing.estimators import pair_solutions
 
@@ -119,6 +119,19 @@ def test_precomputed_kernels_of_any_scale(iris: tuple[Any, Any], scale: float, l
         assert _violation(model, K, y) <= 1.01 * TOLERANCE
     if scale > 1e-200:
         assert model.score(K, y) == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e160, 1e200])
+def test_nu_classifiers_over_kernels_whose_squares_float64_does_not_hold(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=40) > 0
+    (usual,), (found,) = (
+        NuSVC(kernel="precomputed", nu=1e-6).fit(unit * (X @ X.T), y).fit_report_ for unit in (1.0, scale)
+    )
+    assert found.reason == "converged"
+    assert scale * found.objective == pytest.approx(usual.objective)
+    assert 0.0 <= scale * found.duality_gap <= 1e-6
 
 
 def test_a_default_gamma_beyond_float32(iris: tuple[Any, Any]) -> None:

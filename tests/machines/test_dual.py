@@ -132,9 +132,10 @@ def test_the_certificate_of_a_larger_problem_holds_in_float64(solver: str, penal
     found = certificate(case, case.gram, solution.alpha)
     assert solution.outcome.reason == "converged"
     assert found.kkt_violation <= 1e-3
-    # What was reported is what holds, up to the rounding of sums.
+    # What was reported is what holds, up to the rounding of sums; the other gradients, of float32 kernel values, are
+    # part of the objective.
     assert solution.outcome.kkt_violation == pytest.approx(found.kkt_violation, abs=1e-9 * penalty)
-    assert solution.outcome.objective == pytest.approx(found.objective, rel=1e-7)
+    assert solution.outcome.objective == pytest.approx(found.objective, rel=3e-7)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -49,8 +49,9 @@ NEED_EXACT_ROWS = ("stalled", "unbounded", "overflow")
 #: Relative size of what rounding may take from a kernel value in float32.
 FLOAT32_ROUNDING = 1e-7
 
-#: Rounding of a kernel matrix may move decision values by so many tolerances, at a cautious estimate.
-MOST_ROUNDING = 100.0
+#: Rounding of a kernel matrix may move decision values by so many tolerances, at a cautious estimate: those of
+#: classifiers, of which the sign counts, and those of regression.
+MOST_ROUNDING, MOST_ROUNDING_OF_NUMBERS = 100.0, 10.0
 
 #: Bytes that chains side by side may keep of a kernel from link to link: what one solver may take for itself.
 KEPT_BYTES = 2**28
@@ -335,7 +336,8 @@ class ChainKernel:
             else solve_chain(self.matrix, chain, stop=stop, signal=self.signal)
         )
         for link, one in zip(chain.links, found, strict=False):
-            imprecise = one.rounding > MOST_ROUNDING * stop.tolerance and not ended_early(one.solution)
+            most = MOST_ROUNDING if link.problem.kink is None else MOST_ROUNDING_OF_NUMBERS
+            imprecise = one.rounding > most * stop.tolerance and not ended_early(one.solution)
             if imprecise or one.solution.outcome.reason in NEED_EXACT_ROWS:
                 yield self._once_more(replace(chain, links=(link,)), one, _left(stop, deadline))
             else:

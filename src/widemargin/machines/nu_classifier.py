@@ -194,9 +194,9 @@ class _Search:
             summed(last.outcome, self.outcomes),
             reason=last.outcome.reason if self.settled else "stalled",
             kkt_violation=last.outcome.kkt_violation / rho,
-            duality_gap=last.outcome.duality_gap / rho**2,
+            duality_gap=last.outcome.duality_gap / rho / rho,
             # sum |a_n| is the same for all feasible points
-            objective=2.0 * self.total / rho + last.outcome.objective / rho**2,
+            objective=2.0 * self.total / rho + last.outcome.objective / rho / rho,
         )
         intercept = 0.5 * (last.intercept + last.second_intercept) / rho
         signs, ids, pair = self.examples.signs, self.examples.ids, self.examples.pair

@@ -159,8 +159,9 @@ def times(solution: Solution, scale: float) -> Solution:
         outcome=replace(
             outcome,
             kkt_violation=scale * outcome.kkt_violation,
-            duality_gap=scale**2 * outcome.duality_gap,
-            objective=scale**2 * outcome.objective,
+            # The square of a scale may be beyond float64 where these are not.
+            duality_gap=scale * (scale * outcome.duality_gap),
+            objective=scale * (scale * outcome.objective),
         ),
     )
 
