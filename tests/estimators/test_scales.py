@@ -89,6 +89,18 @@ def test_a_search_far_from_the_origin_scores_what_its_models_score(model: SVC) -
         assert abs(search.cv_results_[f"split{k}_test_score"][0] - alone.score(X[test], y[test])) <= near + 1e-9
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_search_for_a_regression_far_from_the_origin_scores_what_its_models_score(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = 2000.0 + 1700.0 * rng.normal(size=(12, 3))
+    y = rng.normal(size=12)
+    model = SVR(kernel="linear", loss="squared_epsilon_insensitive", C=0.03)
+    train, test = np.arange(8), np.arange(8, 12)
+    search = GridSearchCV(model, {"C": [0.03]}, cv=[(train, test)], refit=False).fit(X, y)
+    alone = model.fit(X[train], y[train]).score(X[test], y[test])
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(alone, abs=0.005)
+
+
 def test_one_huge_weight(iris: tuple[Any, Any]) -> None:
     X, y = iris
     weights = np.ones(len(y))
