@@ -79,8 +79,11 @@ def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
 
 def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse anything but one of the listed values; texts out of NumPy's arrays are texts."""
-    kind = str if isinstance(value, str) else type(value)
-    if not any(value is choice or (kind is type(choice) and value == choice) for choice in choices):
+    if isinstance(value, str):
+        known = value in choices
+    else:
+        known = any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices)
+    if not known:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 

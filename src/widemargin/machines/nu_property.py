@@ -90,9 +90,7 @@ def with_borders(problem: DualProblem, solution: Solution, rounding: float = 0.0
         tilt = gradient - np.where(mine, first, second)
     # [Glasmachers2008, eq. 4.1] as a minimum over the prices: sum_n max { t_n z : L_n <= z <= U_n } - t'a
     gap = float(np.sum((np.where(tilt > 0.0, problem.upper, problem.lower) - alpha) * tilt))
-    return replace(
-        solution,
-        intercept=first,
-        second_intercept=second,
-        outcome=replace(solution.outcome, duality_gap=max(0.0, gap)) if solution.outcome.known else solution.outcome,
-    )
+    outcome = solution.outcome
+    if outcome.known:
+        outcome = replace(outcome, duality_gap=max(0.0, gap))
+    return Solution(alpha, gradient, first, outcome, second)
