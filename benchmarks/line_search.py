@@ -7,7 +7,7 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.objectives import BoundObjective
-from widemargin.search.strategies import SecondOrder, Space, Told
+from widemargin.strategies import SecondOrder, Space, Told
 
 
 class Width(NamedTuple):

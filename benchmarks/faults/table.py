@@ -267,31 +267,31 @@ CORE = (
 PACKAGE = (
     Fault(
         "longest-step-of-rprop",
-        "src/widemargin/search/strategies/rprop.py",
+        "src/widemargin/strategies/rprop.py",
         "np.clip(self._steps * factors, rule.shortest, rule.longest)",
         "np.maximum(self._steps * factors, rule.shortest)",
-        ("tests/search/strategies/test_rprop.py",),
+        ("tests/strategies/test_rprop.py",),
     ),
     Fault(
         "longest-step-of-noisy-rprop",
-        "src/widemargin/search/strategies/noisy_rprop.py",
+        "src/widemargin/strategies/noisy_rprop.py",
         "self._step[i] = min(2.0 * self._step[i], self._longest[i])",
         "self._step[i] = 2.0 * self._step[i]",
-        ("tests/search/strategies/test_noisy_rprop.py",),
+        ("tests/strategies/test_noisy_rprop.py",),
     ),
     Fault(
         "no-number-is-the-best-mean",
-        "src/widemargin/estimators/search_results.py",
+        "src/widemargin/model_selection/grid/results.py",
         "np.nanmin(means) - 1.0, means)",
         "np.nanmax(means) + 1.0, means)",
-        ("tests/estimators/test_search_results.py", "tests/estimators/test_grid_search_failures.py"),
+        ("tests/model_selection/grid/test_results.py", "tests/model_selection/grid/test_grid_search_failures.py"),
     ),
     Fault(
         "no-number-is-the-best-value",
         "src/widemargin/study/strategy_search.py",
         "best = np.nanargmax(values) if self.greater_is_better else np.nanargmin(values)",
         "best = np.argmax(values) if self.greater_is_better else np.argmin(values)",
-        ("tests/estimators/test_model_search_ends.py", "tests/estimators/test_model_search.py"),
+        ("tests/model_selection/search/test_model_search_ends.py", "tests/model_selection/search/test_model_search.py"),
     ),
     Fault(
         "start-rescaled-from-a-tiny-bound",
@@ -340,7 +340,7 @@ PACKAGE = (
         "src/widemargin/machines/one_class.py",
         "total = self.total * float(upper.sum() / self.upper.sum()) if bounded else self.total",
         "total = self.total",
-        ("tests/machines/test_one_class.py", "tests/estimators/test_grid_search_one_class.py"),
+        ("tests/machines/test_one_class.py", "tests/model_selection/grid/test_grid_search_one_class.py"),
     ),
     Fault(
         "sigmoid-with-the-other-sign-of-its-offset",
@@ -414,17 +414,21 @@ PACKAGE = (
     ),
     Fault(
         "plan-in-a-circle",
-        "src/widemargin/search/plan.py",
+        "src/widemargin/plans/plan.py",
         "if len(reached) < len(self.graph):",
         "if len(reached) < 0:",
-        ("tests/search/test_plan.py",),
+        ("tests/plans/test_plan.py",),
     ),
     Fault(
         "work-without-scans",
-        "src/widemargin/search/graph.py",
+        "src/widemargin/plans/graph.py",
         "return work.kernel_evaluations + work.scans",
         "return work.kernel_evaluations",
-        ("tests/search/test_graph.py", "tests/search/test_learning.py", "tests/estimators/test_grid_search_costs.py"),
+        (
+            "tests/plans/test_graph.py",
+            "tests/plans/test_learning.py",
+            "tests/model_selection/grid/test_grid_search_costs.py",
+        ),
     ),
     Fault(
         "last-index-of-a-libsvm-file",
@@ -435,10 +439,10 @@ PACKAGE = (
     ),
     Fault(
         "worst-value-forgotten",
-        "src/widemargin/search/strategies/cma_es.py",
+        "src/widemargin/strategies/cma_es.py",
         "beyond = self._worst + max(1.0, abs(self._worst)) if math.isfinite(self._worst) else 0.0",
         "beyond = 0.0",
-        ("tests/search/strategies/test_cma_es.py",),
+        ("tests/strategies/test_cma_es.py",),
     ),
     Fault(
         "interruption-hidden-from-the-folds",

@@ -34,7 +34,7 @@ from widemargin.datasets import chess_board
 from widemargin.kernels import GeneralGaussian
 from widemargin.objectives import RadiusMargin, Task
 from widemargin.objectives.machines import HARD
-from widemargin.search.strategies import Rprop, Space, Told
+from widemargin.strategies import Rprop, Space, Told
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.peers.table import render
-from widemargin.search.strategies import NoisyRprop, Space, Told
+from widemargin.strategies import NoisyRprop, Space, Told
 from widemargin.testing.noisy_functions import SECTION_11_4, Trials
 
 if TYPE_CHECKING:

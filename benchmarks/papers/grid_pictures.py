@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from widemargin.search import CostMatrix, Plan, Step
+from widemargin.plans import CostMatrix, Plan, Step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -32,8 +32,8 @@ from benchmarks.papers.data import as_stored
 from benchmarks.peers.table import render
 from widemargin.kernels import row_source
 from widemargin.machines.max_min_over import RECOMPUTE_EVERY, CountingState, count_to_gap
-from widemargin.search import CostMatrix, GridGraph, Plan, Work, best_tree, heuristic_plan, measure_costs
-from widemargin.search import operations as counted
+from widemargin.plans import CostMatrix, GridGraph, Plan, Work, best_tree, heuristic_plan, measure_costs
+from widemargin.plans import operations as counted
 
 SUMMARY = "Section 3.2: a grid of one-class machines from nothing, along a heuristic, along the best tree"
 DATA_SETS = (

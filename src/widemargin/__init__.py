@@ -12,24 +12,15 @@ True
 from importlib.metadata import version as _version
 
 from widemargin._runtime import release_memory
-from widemargin.estimators import (
-    SVC,
-    SVDD,
-    SVR,
+from widemargin.estimators import SVC, SVDD, SVR, LeaveOneOutScore, NuSVC, NuSVR, OneClassSVM, RejectionScore
+from widemargin.model_selection import (
     GridSearchCV,
-    LeaveOneOutScore,
-    ModelFileError,
     ModelSearch,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
     PlainSearchWarning,
-    RejectionScore,
     UnfinishedSearchWarning,
-    load_model,
-    save_model,
     select,
 )
+from widemargin.persistence import ModelFileError, load_model, save_model
 
 __version__ = _version("widemargin")
 

@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from benchmarks.papers import grid_pictures, timm_section_3_2
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.timm_section_3_2 import BAR, ClassCosts, Machines, Walk, grid, mean_costs, verdict
-from widemargin.search import CostMatrix, heuristic_plan
+from widemargin.plans import CostMatrix, heuristic_plan
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import SVC, SVR, OneClassSVM
 from widemargin.cli import main
 from widemargin.datasets.tables import read_table
-from widemargin.estimators.model_file import save_model
+from widemargin.persistence.model_file import save_model
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.svm import SVC
 
 from widemargin.datasets import chess_board
-from widemargin.reports import DecisionValues, aligned, decision_surface
+from widemargin.inspection import DecisionValues, aligned, decision_surface
 
 
 @pytest.fixture(name="values")
@@ -48,7 +48,7 @@ def test_aligned_columns() -> None:
 
 def test_drawing(values: DecisionValues, tmp_path: Path) -> None:
     figures = pytest.importorskip("matplotlib.figure", reason="matplotlib (the extra plot) is not installed")
-    from widemargin.reports.pictures import draw, save_picture
+    from widemargin.inspection.pictures import draw, save_picture
 
     X, y = chess_board(120, size=2, random_state=0)
     surface = decision_surface(SVC(C=10.0).fit(X, y), X, y, lower=0, upper=2, title="board", resolution=20)

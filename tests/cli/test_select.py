@@ -16,8 +16,8 @@ import pytest
 
 from widemargin import datasets
 from widemargin.cli import main
-from widemargin.estimators import search_growth, selection
-from widemargin.estimators.model_file import open_model
+from widemargin.model_selection import growth, selection
+from widemargin.persistence.model_file import open_model
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "widemargin")
 
@@ -211,7 +211,7 @@ def test_a_best_point_on_the_edge_is_said(
     monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
     X, y = datasets.chess_board(200, size=2, random_state=0)
     arguments = ["select", str(write(tmp_path / "train.csv", X, y.tolist())), "--quiet", "--splits", "3"]
-    monkeypatch.setattr(search_growth, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(growth, "MOST_ROUNDS", 0)
     assert main(arguments) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("edge")]
     assert line == "edge      C is the largest that was tried; a better one may lie beyond"

@@ -14,9 +14,9 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC
-from widemargin.estimators.model_file import ModelFileError, load_model, save_model
 from widemargin.estimators.multi_class import memberships_against_all, memberships_of_pairs
 from widemargin.kernels import kernel_matrix
+from widemargin.persistence.model_file import ModelFileError, load_model, save_model
 from widemargin.testing import fuzzy_one_against_all, fuzzy_one_versus_one, many_class_points, predict_one_versus_one
 
 TIGHT = {"C": 5.0, "gamma": 0.5, "tol": 1e-7}

@@ -23,12 +23,12 @@ from sklearn.model_selection import cross_val_score
 from widemargin import SVC
 from widemargin.datasets import twonorm
 from widemargin.estimators import calibration
-from widemargin.estimators.model_file import ModelFileError, load_model, save_model
 from widemargin.estimators.out_of_fold import N_FOLDS, OutOfFold, content_folds, row_keys
 from widemargin.kernels import DiagonalGaussian, kernel_matrix
 from widemargin.machines import held_out
 from widemargin.machines.dual import StopRule
 from widemargin.machines.sigmoid import fit_platt, fit_slope, slope_for_no_error
+from widemargin.persistence.model_file import ModelFileError, load_model, save_model
 from widemargin.testing import many_class_points
 
 MACHINES: list[dict[str, Any]] = [

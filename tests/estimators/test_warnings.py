@@ -76,7 +76,7 @@ def test_of_a_gamma_that_makes_no_difference(Machine: Any, gamma: Any) -> None:
     ],
     ids=["grid", "machine", "pipeline", "alone", "model search"],
 )
-@pytest.mark.filterwarnings("ignore::widemargin.estimators.grid_search.PlainSearchWarning")
+@pytest.mark.filterwarnings("ignore::widemargin.model_selection.grid.grid_search.PlainSearchWarning")
 def test_of_a_gamma_that_makes_no_difference_once_in_a_search(search: Any) -> None:
     X, y = _data()
     assert _warnings_of(search, X, y).count("makes no difference") == 1

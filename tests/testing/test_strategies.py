@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from widemargin.search.strategies import Ask, Space, Strategy
-from widemargin.search.strategies.base import CountedRun
+from widemargin.strategies import Ask, Space, Strategy
+from widemargin.strategies.base import CountedRun
 from widemargin.testing import StrategyContract
 from widemargin.testing.strategies import Bowl, minimise
 

@@ -10,7 +10,7 @@ from widemargin.cli.messages import note
 from widemargin.cli.options import character
 from widemargin.datasets import Table, read_features, read_table
 from widemargin.datasets.tables import FORMATS, TARGET_NAMES
-from widemargin.estimators.model_file import SavedModel
+from widemargin.persistence.model_file import SavedModel
 
 
 def add_table_options(parser: argparse.ArgumentParser, purpose: str) -> None:

@@ -18,8 +18,8 @@ from widemargin.cli.messages import progress_bar
 from widemargin.cli.options import n_jobs, seed
 from widemargin.cli.select import described
 from widemargin.datasets import bayes_error, chess_board
-from widemargin.estimators.selection import Selection, select
-from widemargin.reports import DecisionSurface, DecisionValues, decision_surface
+from widemargin.inspection import DecisionSurface, DecisionValues, decision_surface
+from widemargin.model_selection.selection import Selection, select
 
 BOARD_SIZE = 4
 BOARD_NOISE = 0.1
@@ -161,7 +161,7 @@ def write_picture(path: Path, board: Chosen, cancer: Chosen) -> int:
     if find_spec("matplotlib") is None:
         print("No picture: it needs matplotlib, which pip install 'widemargin[plot]' brings.", file=sys.stderr)
         return 1
-    from widemargin.reports.pictures import save_picture
+    from widemargin.inspection.pictures import save_picture
 
     panels = (board_panel(board), cancer_panel(cancer))
     try:

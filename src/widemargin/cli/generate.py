@@ -8,7 +8,7 @@ from pathlib import Path
 from widemargin import datasets
 from widemargin.cli.messages import note
 from widemargin.cli.options import seed, whole_number
-from widemargin.estimators.atomic_file import replaced_file
+from widemargin.persistence.atomic_file import replaced_file
 
 GENERATORS = {
     function.__name__.replace("_", "-"): function

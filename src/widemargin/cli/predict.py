@@ -14,8 +14,8 @@ import numpy as np
 from widemargin.cli.data import add_table_options, new_rows
 from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import n_jobs
-from widemargin.estimators.atomic_file import replaced_file
-from widemargin.estimators.model_file import SavedModel, open_model
+from widemargin.persistence.atomic_file import replaced_file
+from widemargin.persistence.model_file import SavedModel, open_model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

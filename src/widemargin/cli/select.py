@@ -12,10 +12,10 @@ from widemargin.cli.data import add_table_options, add_training_options, trainin
 from widemargin.cli.facts import Facts, print_facts
 from widemargin.cli.messages import CommandError, progress_bar
 from widemargin.cli.options import n_jobs, seconds, split_count
-from widemargin.estimators.model_file import save_model
-from widemargin.estimators.search_report import WorkReport
-from widemargin.estimators.search_results import UnfinishedSearchWarning
-from widemargin.estimators.selection import Selection, select
+from widemargin.model_selection.grid.report import WorkReport
+from widemargin.model_selection.grid.results import UnfinishedSearchWarning
+from widemargin.model_selection.selection import Selection, select
+from widemargin.persistence.model_file import save_model
 from widemargin.study import JournalError
 from widemargin.study.progress import duration
 

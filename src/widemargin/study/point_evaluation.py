@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import Kernel
 from widemargin.objectives import BoundObjective, CutShortError, Effort, Evaluated, Objective
-from widemargin.search.strategies import Ask
+from widemargin.strategies import Ask
 from widemargin.study.progress import FAILED, INTERRUPTED, TIME_IS_UP
 
 Vector = NDArray[np.float64]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from widemargin.objectives import CutShortError
-from widemargin.search.strategies import Ask, StrategyRun, Told
+from widemargin.strategies import Ask, StrategyRun, Told
 from widemargin.study.finding_log import FindingLog
 from widemargin.study.point_evaluation import Finding, PointEvaluator, Stop, Vector, why_ended
 from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, STOPPED, Progress, SilentProgress

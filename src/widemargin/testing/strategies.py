@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.search.strategies.base import Ask, Space, Strategy, StrategyRun, Told
+from widemargin.strategies.base import Ask, Space, Strategy, StrategyRun, Told
 
 Vector = NDArray[np.float64]
 Function = Callable[[Ask], Told]
@@ -98,7 +98,7 @@ class StrategyContract:
 
     Examples
     --------
-    >>> from widemargin.search.strategies import Rprop
+    >>> from widemargin.strategies import Rprop
     >>> from widemargin.testing import StrategyContract
     >>> StrategyContract(Rprop()).check()
     """

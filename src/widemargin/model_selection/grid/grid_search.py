@@ -1,0 +1,393 @@
+"""Grid search whose machines share their work."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
+from sklearn.model_selection import check_cv
+from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
+from sklearn.utils import indexable
+from sklearn.utils.validation import _check_method_params
+
+from widemargin.estimators.novelty import NoveltyMachine
+from widemargin.estimators.one_class_scores import RejectionScore
+from widemargin.estimators.scale import UnusedGammaWarning, without_gamma_warnings
+from widemargin.estimators.validation import require_number
+from widemargin.kernels.memory import told_if_memory_runs_out
+from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
+from widemargin.model_selection.grid.data import Found, SearchData, machine_of
+from widemargin.model_selection.grid.paths.costs import measure_search
+from widemargin.model_selection.grid.paths.plans import require_plan, require_suitable_plan
+from widemargin.model_selection.grid.report import WorkReport, edges, smoothest, tied
+from widemargin.model_selection.grid.results import Mask, as_results, leave_blank, missing_from, remarks, scored
+from widemargin.model_selection.grid.run import SearchRun, identity, listener
+from widemargin.model_selection.grid.setup import repeats_for_gamma, search_data, why_plain
+from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.model_selection.grid.workers.units import Deadline
+from widemargin.plans import CostMatrix, Plan, Work
+from widemargin.study import EvaluationTasks, Journal, Records, SearchTasks, progress_for, with_callbacks
+from widemargin.study.progress import INTERRUPTED, STOPPED
+
+
+class PlainSearchWarning(UserWarning):
+    """A search could not share work between its machines and trains every one of them alone."""
+
+
+class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
+    """Exhaustive search over a grid of parameters, as one computation.
+
+    A drop-in replacement of scikit-learn's class for widemargin's machines, alone or at the end of a pipeline: the same
+    parameters, the same ``cv_results_``. The squared distances (or dot products) of all rows are computed once; the
+    kernel of each width once for all splits and all values of C; along C every machine starts from the last one
+    [Timm2009], and where no coefficient touches its bound the machines of all larger C are known to be the same.
+    Held-out rows take part with coefficients fixed at 0, so that their decision values need no prediction. Every
+    machine meets the tolerance that it would meet alone.
+
+    Costs: n^2 d / 2 multiplications for the distances, n^2 exponentials a width, and 4 n^2 bytes for each of up to
+    three matrices; where `memory` does not admit these, kernel rows are computed as they are needed.
+
+    Parameters
+    ----------
+    estimator, param_grid, scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
+        As in scikit-learn's ``GridSearchCV``. `n_jobs` counts threads unless ``joblib.parallel_config`` names another
+        backend: processes, or the workers of a Dask or Ray cluster.
+    max_time : float, default=None
+        Seconds after which the search ends with the best of what it has finished on every split; `refit` comes on top.
+        Until then, chains that take long wait for the others.
+    memory : float or "auto", default="auto"
+        Megabytes that kernel matrices may take; "auto" is half of the free memory.
+    plan : {"heuristic", "learn", "cold"} or widemargin.plans.Plan, default="heuristic"
+        Where the first machine of each chain starts. "heuristic": on the first split from the neighbouring kernel
+        width, on the others from the first split. "learn": the same, unless the steps counted so far say that starting
+        from nothing is cheaper. "cold": always from nothing. A plan for the graph of this search's candidates (see
+        :meth:`measure_costs`) is walked on every split. Machines meet the same tolerance in any case. With "heuristic",
+        chains of one-class machines with squared slack (unless they count: ``solver="maxminover"``), of machines with a
+        ``target_rejection``, of NuSVC and of NuSVR start from nothing; the latter two refuse "learn" and plans.
+    journal : path, default=None
+        File to which every evaluation is added as soon as it is finished, written through to the disk. The same call
+        with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
+        nothing had happened. A file of other data or of another search is refused.
+    progress : None, bool, "rich", "log" or Progress, default=None
+        What is shown meanwhile: True is a bar in terminals and notebooks and log lines elsewhere; None is
+        ``verbose > 0``.
+
+    Attributes
+    ----------
+    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
+        As in scikit-learn. Candidates that were not finished on every split have no score (NaN) and the last rank.
+    work_report_ : WorkReport
+        What was solved and what was not needed.
+    ties_ : list of dict
+        Parameters of all candidates that score as well as the best one. Of these the smoothest machine is chosen: the
+        smallest C, then the smallest gamma. Not there if a callable `refit` chooses.
+    edges_ : dict
+        Parameters whose chosen value is the "smallest" or the "largest" of those that have a score; a wider range may
+        hold a better one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import SVC, GridSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5).fit(X, y)
+    >>> search.best_params_, round(float(search.best_score_), 3)
+    ({'C': 1, 'gamma': 0.1}, 0.98)
+    >>> search.work_report_.machines
+    45
+    """
+
+    cv_results_: dict[str, Any]
+    n_splits_: int
+    refit_time_: float
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **PlainGridSearchCV._parameter_constraints,
+        "max_time": "no_validation",
+        "memory": "no_validation",
+        "plan": "no_validation",
+        "journal": "no_validation",
+        "progress": "no_validation",
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        max_time: float | None = None,
+        memory: float | str = "auto",
+        plan: str | Plan = "heuristic",
+        journal: str | PathLike[str] | None = None,
+        progress: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            param_grid,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.max_time = max_time
+        self.memory = memory
+        self.plan = plan
+        self.journal = journal
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Search, then train the best candidate on all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        **params
+            ``sample_weight`` for the machines, ``groups`` for the splitter, and what metadata routing asks for.
+
+        Returns
+        -------
+        GridSearchCV
+            The search itself.
+        """
+        began = time.perf_counter()
+        self._check_options()
+        unused = repeats_for_gamma(self.estimator, self.param_grid)
+        if unused is not None:
+            warnings.warn(
+                f"gamma makes no difference to kernel={unused!r}, which has no such parameter; leave it at 'scale', or "
+                "give this kernel a grid of its own, without gamma.",
+                UnusedGammaWarning,
+                stacklevel=2,
+            )
+        if y is not None and self.scoring is None and isinstance(machine_of(self.estimator), NoveltyMachine):
+            raise TypeError(
+                f"scoring=None says nothing about labels: {type(machine_of(self.estimator)).__name__} has no score of "
+                "its own; pass scoring='accuracy' or the like, or leave y out."
+            )
+        reason = self._why_plain(params)
+        if reason is not None:
+            return self._fit_alone(reason, X, y, params)
+        X, y = indexable(X, y)
+        params = _check_method_params(X, params=params)
+        data, fit_params, refit_metric = self._search_data(X, y, params)
+        require_suitable_plan(self.plan, machine_of(self.estimator), data.candidates)
+        self.n_splits_ = len(data.splits)
+        for remark in self._search_and_refit(SharedSearch(data), X, y, params, fit_params, refit_metric, began):
+            warnings.warn(remark, stacklevel=2)
+        return self
+
+    def measure_costs(
+        self, X: Any, y: Any = None, *, cost: str | Callable[[Work], float] = "operations", **params: Any
+    ) -> CostMatrix:
+        """Measure what every candidate costs from nothing, and from each of its neighbours [Timm2009, section 3.2].
+
+        Machines are trained on the first split, one after the other: each from nothing, then from every neighbour on
+        the grid, about five for a candidate. The best plan for these costs, ``minimum_arborescence(costs)``, is one
+        that `plan` accepts, here and in searches of the same grid on other data. `max_time` holds for the measurement.
+
+        Parameters
+        ----------
+        X, y, **params
+            As in `fit`.
+        cost : {"operations", "seconds"} or callable (Work) -> float, default="operations"
+            "operations" counts the entries that steps go through, and kernel values where they do not fit into memory:
+            the same on every machine.
+
+        Returns
+        -------
+        widemargin.plans.CostMatrix
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from widemargin import SVC, GridSearchCV
+        >>> from widemargin.plans import minimum_arborescence
+        >>> X, y = load_iris(return_X_y=True)
+        >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5)
+        >>> tree = minimum_arborescence(search.measure_costs(X, y))
+        >>> search.set_params(plan=tree).fit(X, y).best_params_
+        {'C': 1, 'gamma': 0.1}
+        """
+        began = time.perf_counter()
+        self._check_options()
+        reason = self._why_plain(params)
+        if reason is not None:
+            raise ValueError(f"{reason}, and what machines cost when they start from others cannot be measured then.")
+        X, y = indexable(X, y)
+        data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
+        shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
+        deadline = None if self.max_time is None else began + float(self.max_time)
+        return measure_search(data, cost, Deadline(deadline), shown)
+
+    def _check_options(self) -> None:
+        self._validate_params()
+        if self.max_time is not None:
+            require_number("max_time", self.max_time, above=0)
+        if self.memory != "auto":
+            require_number("memory", self.memory, above=0)
+        require_plan(self.plan)
+
+    def _why_plain(self, params: Mapping[str, Any]) -> str | None:
+        reason = why_plain(self.estimator, self.param_grid, self._get_routed_params_for_fit(params).estimator.fit)
+        return reason or why_alone(self.estimator, self.param_grid, self._get_scorers()[0])
+
+    def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> Self:
+        """Search as scikit-learn does, for a reason."""
+        require_shared(reason, self.estimator, self.param_grid)
+        given = [name for name in ("max_time", "journal", "progress") if getattr(self, name) is not None]
+        given += ["memory"] * (self.memory != "auto") + ["plan"] * (self.plan not in ("heuristic", "cold"))
+        if given:
+            raise ValueError(
+                f"{reason}, so this search would train every machine alone, where {', '.join(given)} cannot be kept "
+                "to; leave that out, or search machines that share work."
+            )
+        warnings.warn(
+            f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
+            PlainSearchWarning,
+            stacklevel=3,
+        )
+        began = time.perf_counter()
+        with without_gamma_warnings():
+            super().fit(X, y, **params)
+        seconds = time.perf_counter() - began - (self.refit_time_ if self.refit else 0.0)
+        self.work_report_ = WorkReport.of_plain(self.cv_results_, self.n_splits_, seconds)
+        self._keep_ties_and_edges()
+        return self
+
+    @with_callbacks
+    def _search_and_refit(
+        self,
+        search: SharedSearch,
+        X: Any,
+        y: Any,
+        params: Mapping[str, Any],
+        fit_params: Mapping[str, Any],
+        refit_metric: str,
+        began: float,
+    ) -> Sequence[Warning]:
+        """Run a search, choose and refit; return what is worth a remark."""
+        weights = params.get("sample_weight")
+        with SearchTasks(self, X, y, refit=bool(self.refit), sample_weight=weights) as tasks:
+            with tasks.search(len(search.data.candidates) * len(search.data.splits)) as evaluations:
+                found, missing, ended = self._evaluate(search, evaluations, weights, began)
+            self.work_report_ = WorkReport.of_shared(search, found, time.perf_counter() - began)
+            out = as_results(search, found, self.error_score)
+            _warn_or_raise_about_fit_failures(out, self.error_score)
+            if callable(self.scoring):
+                _insert_error_scores(out, self.error_score)
+            self.cv_results_ = self._format_results(search.data.candidates, self.n_splits_, out, {})
+            self.cv_results_ = leave_blank(self.cv_results_, missing)
+            self._choose(out, refit_metric)
+            if self.refit:
+                self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+                provide_values(self.best_estimator_, search, self.best_index_)
+                with tasks.refit(self.best_estimator_):
+                    self._refit(X, y, fit_params)
+            scorers = search.data.scoring.scorers
+            self.scorer_ = getattr(scorers, "_scorers", scorers)
+        return remarks(found, missing, ended)
+
+    def _get_scorers(self) -> tuple[Any, str]:
+        """Return scorers as scikit-learn does; one-class machines, which have no ``score``, are judged by rejection."""
+        if self.scoring is None and isinstance(machine_of(self.estimator), NoveltyMachine):
+            return RejectionScore(), "score"
+        scorers, refit_metric = super()._get_scorers()
+        return scorers, refit_metric
+
+    def _search_data(self, X: Any, y: Any, params: Mapping[str, Any]) -> tuple[SearchData, Any, str]:
+        """Return what a search is about, what else its estimator is fitted with, and the metric that decides."""
+        scorers, refit_metric = self._get_scorers()
+        routed = self._get_routed_params_for_fit(params)
+        self._checked_cv_orig = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splits = list(self._checked_cv_orig.split(X, y, **routed.splitter.split))
+        if not splits:
+            raise ValueError(f"cv={self.cv!r} yields no splits; one at least is needed.")
+        return search_data(self, X, y, splits, scorers, routed), routed.estimator.fit, refit_metric
+
+    def _evaluate(
+        self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
+    ) -> tuple[Found, Mask, str]:
+        shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
+        with self._opened_journal(search) as journal:
+            run = SearchRun(
+                search,
+                self.n_jobs,
+                self.pre_dispatch,
+                None if self.max_time is None else began + float(self.max_time),
+                journal,
+                shown,
+                listener(tasks, search.data, weights),
+            )
+            found = run.run()
+        missing = missing_from(found, len(search.data.candidates), len(search.data.splits))
+        if missing.any(axis=1).all():
+            if run.ended == INTERRUPTED:
+                raise KeyboardInterrupt
+            if run.ended == STOPPED:
+                raise RuntimeError("A callback ended the search before any candidate was finished on all splits.")
+            raise TimeoutError(f"max_time={self.max_time!r} ended before any candidate was finished; allow more.")
+        return found, missing, run.ended
+
+    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
+        if self.journal is None:
+            return nullcontext()
+        return Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
+
+    def _choose(self, out: Sequence[Mapping[str, Any]], refit_metric: str) -> None:
+        first = out[0]["test_scores"]
+        self.multimetric_ = isinstance(first, dict)
+        if callable(self.scoring) and self.multimetric_:
+            self._check_refit_for_multimetric(first)
+            refit_metric = self.refit
+        if self.refit or not self.multimetric_:
+            self.best_index_ = self._select_best_index(self.refit, refit_metric, self.cv_results_)
+            if not callable(self.refit):
+                self.best_score_ = self.cv_results_[f"mean_test_{refit_metric}"][self.best_index_]
+            self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self._keep_ties_and_edges()
+
+    @staticmethod
+    def _select_best_index(refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
+        """Choose as scikit-learn does, but of equals the smoothest machine."""
+        index = int(PlainGridSearchCV._select_best_index(refit, refit_metric, results))
+        return index if callable(refit) else smoothest(results, refit_metric, index)
+
+    def _keep_ties_and_edges(self) -> None:
+        """Say how the choice compares; forget what was said of an earlier one."""
+        for name in ("ties_", "edges_"):
+            self.__dict__.pop(name, None)
+        params = self.cv_results_["params"]
+        if self.refit or not self.multimetric_:
+            self.edges_ = edges(scored(self.cv_results_), self.best_params_)
+            if not callable(self.refit):
+                metric = self.refit if self.multimetric_ else "score"
+                self.ties_ = [params[index] for index in tied(self.cv_results_, metric, self.best_index_)]
+
+    def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
+        began = time.time()
+        advice = "what was found is in cv_results_; search with refit=False, or lower cache_size"
+        with without_gamma_warnings(), told_if_memory_runs_out("to train the best candidate on all rows", advice):
+            self.best_estimator_.fit(X, y, **fit_params)
+        self.refit_time_ = time.time() - began
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_

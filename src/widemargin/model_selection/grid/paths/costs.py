@@ -1,0 +1,127 @@
+"""What the machines of a search cost from nothing and from each other, measured on its first split [Timm2009, 3.2]."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin._runtime import single_threaded_blas
+from widemargin.machines.dual import Solution
+from widemargin.model_selection.grid.data import SearchData, Unit, machine_of
+from widemargin.model_selection.grid.paths.plans import require_starts
+from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.model_selection.grid.workers.units import Deadline
+from widemargin.plans import CostMatrix, GridGraph, Work, measure_costs, operations, seconds
+from widemargin.study import Progress
+from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP
+
+#: Costs that have a name.
+COSTS: dict[str, Callable[[Work], float]] = {"operations": operations, "seconds": seconds}
+
+
+def measure_search(data: SearchData, cost: Any, deadline: Deadline, progress: Progress) -> CostMatrix:
+    """Train every candidate of a search from nothing and from each of its neighbours, and count what that takes.
+
+    Parameters
+    ----------
+    data : SearchData
+        Its first split is trained on.
+    cost : {"operations", "seconds"} or callable (Work) -> float
+    deadline : Deadline
+    progress : Progress
+        Told of every machine.
+
+    Raises
+    ------
+    TimeoutError, KeyboardInterrupt
+        If the measurement ends before all costs are known.
+    """
+    if not callable(cost) and not (isinstance(cost, str) and cost in COSTS):
+        names = ", ".join(map(repr, COSTS))
+        raise ValueError(f"cost must be {names} or a function of a widemargin.plans.Work; got {cost!r}.")
+    require_starts("measure_costs", machine_of(data.estimator))
+    graph = GridGraph.from_candidates(data.candidates)
+    measurement = _Measurement(data, deadline, progress, len(graph) + len(graph.edges()))
+    counted = COSTS[cost] if isinstance(cost, str) else cost
+    reason = FAILED
+    try:
+        with single_threaded_blas():
+            progress.start(measurement.machines)
+            costs = measure_costs(graph, measurement.solve, counted, measurement.order)
+            reason = FINISHED
+    except KeyboardInterrupt:
+        reason = INTERRUPTED
+        raise KeyboardInterrupt(f"Interrupted when {measurement} were measured; a plan needs all of them.") from None
+    except TimeoutError:
+        reason = TIME_IS_UP
+        raise TimeoutError(
+            f"max_time ended when {measurement} were measured, and a plan needs all of them; allow more."
+        ) from None
+    finally:
+        progress.finish(reason)
+    if measurement.ended_early:
+        warnings.warn(
+            f"{measurement.ended_early} of {measurement.machines} machines ended before the tolerance was met "
+            "(iteration budget), and their costs with them; raise max_iter, or widen tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return costs
+
+
+class _Solved(NamedTuple):
+    node: int
+    start: Start
+
+
+class _Measurement:
+    """Machines of the first split, trained one after the other; `str` says how many of them are done."""
+
+    def __init__(self, data: SearchData, deadline: Deadline, progress: Progress, machines: int) -> None:
+        self._search = SharedSearch(replace(data, plan="cold", raises=True))
+        self._search.end_at(deadline.moment)
+        self._deadline, self._progress = deadline, progress
+        self.machines, self.done, self.ended_early = machines, 0, 0
+        self._seconds = 0.0
+        #: Those that share a kernel side by side.
+        self.order = [node for line in self._search.candidates.lines for node in line]
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.machines} machines"
+
+    def solve(self, node: int, start: _Solved | None) -> tuple[_Solved, Work]:
+        """Train a candidate from nothing or from another one, as a search would."""
+        began = time.perf_counter()
+        follows = start is not None and self._search.candidates.may_follow(start.node, node)
+        unit = Unit(0, (start.node, node) if start is not None and follows else (node,))
+        self._search.make_kernel(unit)
+        left = self._deadline.left()
+        stretch = self._search.stretch(unit, None if start is None else start.start, None, left)
+        if stretch is None:
+            raise TimeoutError
+        own = [link.solution for link in stretch.links[-1]]
+        self.ended_early += any(one.outcome.reason != "converged" for one in own)
+        self._tell(time.perf_counter() - began)
+        return _Solved(node, stretch.start), _work(own)
+
+    def _tell(self, took: float) -> None:
+        self.done += 1
+        self._seconds += took
+        left = (self.machines - self.done) * self._seconds / self.done
+        self._progress.advance(1, took, left, None)
+
+
+def _work(solutions: list[Solution]) -> Work:
+    """Add up what the functions of a machine took; a step goes through an entry of every variable."""
+    outcomes = [one.outcome for one in solutions]
+    return Work(
+        sum(one.kernel_evaluations for one in outcomes),
+        sum(one.outcome.iterations * len(one.alpha) for one in solutions),
+        sum(one.seconds for one in outcomes),
+    )

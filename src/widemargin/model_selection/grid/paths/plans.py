@@ -1,0 +1,261 @@
+"""The ways in which a search can walk through its chains: a backbone across the kernel widths, or a plan of the user's.
+
+Along a backbone, the first machine of every chain is trained on the first split, from that of the neighbouring width;
+chains of the other splits start from the same machine on the first split. A given plan is walked on every split by
+itself: far from the backbone, where C is large, a machine of another split is worth less than a neighbour of the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from widemargin.model_selection.grid.candidates import Candidates
+from widemargin.model_selection.grid.data import prefix_of
+from widemargin.model_selection.grid.paths.starts import Place, Stretch, Trains, Walk
+from widemargin.model_selection.grid.splits import FAMILIES, StartableMachines, Way, family_of
+from widemargin.plans import Chain, GridGraph, LearningPlan, Plan, heuristic_plan
+
+#: Parameters of machines and of kernel objects that say how wide a kernel is.
+WIDTHS = ("gamma", "delta")
+
+#: Names of plans.
+PLANS = ("heuristic", "learn", "cold")
+
+
+class Backbone(Walk):
+    """From the smallest C of each width to that of the next smaller gamma, on the first split; from there to others.
+
+    Chains come in this order too. Steps are about the same in either direction, but narrow kernels take longest: where
+    they come first, workers end at the same time. Lines whose way is "down" are walked the other way in both: from the
+    largest C of each width to that of the next larger gamma. Those whose way is "cold" start from nothing.
+
+    Parameters
+    ----------
+    parameters : sequence of mappings
+        Those of all candidates.
+    lines : sequence of tuples of int
+        Candidates of each chain, C rising.
+    ways : sequence of {"up", "down", "cold"}
+        For each line.
+    """
+
+    def __init__(
+        self, parameters: Sequence[Mapping[str, Any]], lines: Sequence[tuple[int, ...]], ways: Sequence[Way]
+    ) -> None:
+        lines = [line[::-1] if way == "down" else line for line, way in zip(lines, ways, strict=True)]
+        self._firsts = [line[0] for line in lines]
+        self._cold = {first for first, way in zip(self._firsts, ways, strict=True) if way == "cold"}
+        graph = GridGraph.from_candidates([parameters[first] for first in self._firsts])
+        # In a pipeline, names of parameters end in those that the machine, or its kernel, knows.
+        widths = next((name for name in graph.axes if name.rpartition("__")[2] in WIDTHS), "gamma")
+        starts: dict[Way, tuple[int | None, ...]] = {
+            "up": heuristic_plan(graph, along="", across=widths, root="largest").parents,
+            "down": heuristic_plan(graph, along="", across=widths, root="smallest").parents,
+            "cold": (None,) * len(lines),
+        }
+        # Neighbours have the same way: it depends on the solver, and on whether there is a target at all.
+        self._plan = Plan(graph, tuple(starts[way][number] for number, way in enumerate(ways)))
+        parents = [None if parent is None else self._firsts[parent] for parent in self._plan.parents]
+        super().__init__([Chain(lines[number], parents[number], None) for number in self._plan.order])
+
+    def before(self, split: int, chain: Chain) -> Place | None:
+        """Return the machine of the last width, or that of the first split."""
+        start = chain.start if split == 0 or chain.nodes[0] in self._cold else chain.nodes[0]
+        return None if start is None else (0, start)
+
+    def joint(self, chain: Chain) -> int | None:
+        """Go on from nowhere: what chains start from has another kernel, or is of another split."""
+        return None
+
+    def wanted(self, split: int, candidate: int) -> bool:
+        """Want the first machines of all chains, on the first split."""
+        return split == 0 and self._of_node[candidate].nodes[0] == candidate and candidate not in self._cold
+
+
+class LearningBackbone(Backbone):
+    """The same for all lines, but from nothing where the steps of the machines before say that this is cheaper.
+
+    Only the machines on the way to a width count, not those that happen to be finished: the same is learnt whoever
+    works on what.
+    """
+
+    def __init__(
+        self, parameters: Sequence[Mapping[str, Any]], lines: Sequence[tuple[int, ...]], ways: Sequence[Way]
+    ) -> None:
+        super().__init__(parameters, lines, ["up" if way == "cold" else way for way in ways])
+        self._numbers = {first: number for number, first in enumerate(self._firsts)}
+        self._steps: dict[int, tuple[int | None, int]] = {}
+
+    def _solve(self, place: Place, train: Trains) -> Stretch | None:
+        split, candidate = place
+        number = self._numbers[candidate]
+        parent = self._plan.parents[number]
+        known = None if parent is None else self.start((0, self._firsts[parent]), train)
+        begin = None if parent is None or known is None else self._learnt(number).next_start(number, {parent})
+        made = train(split, (candidate,), None if begin is None else known, None)
+        if made is not None:
+            self._steps[number] = begin, made.iterations
+        return made
+
+    def _learnt(self, number: int) -> LearningPlan:
+        """Learn from all machines between a root and a first machine."""
+        way = []
+        parent = self._plan.parents[number]
+        while parent is not None:
+            way.append(parent)
+            parent = self._plan.parents[parent]
+        learning = LearningPlan(self._plan)
+        for node in reversed(way):
+            if node in self._steps:
+                begin, steps = self._steps[node]
+                learning.learn((begin, node), steps)
+        return learning
+
+
+class PlannedWalk(Walk):
+    """Along a given plan, on every split by itself.
+
+    Parameters
+    ----------
+    chains : sequence of Chain
+    may_follow : callable (int, int) -> bool
+        Tells whether a chain may go on from one candidate to another.
+    """
+
+    def __init__(self, chains: Sequence[Chain], may_follow: Callable[[int, int], bool]) -> None:
+        super().__init__(chains)
+        self._may_follow = may_follow
+        self._wanted = {chain.start for chain in chains}
+
+    def before(self, split: int, chain: Chain) -> Place | None:
+        """Return the machine that the plan names, on the same split."""
+        return None if chain.start is None else (split, chain.start)
+
+    def joint(self, chain: Chain) -> int | None:
+        """Go on from a machine of the same line, where the other branch at it goes up and this one down, or so."""
+        follows = chain.start is not None and self._may_follow(chain.start, chain.nodes[0])
+        return chain.start if follows else None
+
+    def wanted(self, split: int, candidate: int) -> bool:
+        """Want the machines at which chains branch off."""
+        return candidate in self._wanted
+
+
+def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:
+    """Return the walk of a plan; None if all chains start from nothing."""
+    if isinstance(plan, Plan):
+        return PlannedWalk(_chains(plan, candidates), candidates.may_follow)
+    family = candidates.family
+    if plan == "cold" or not issubclass(family, StartableMachines):
+        return None
+    ways = [family.way(candidates.machines[line[0]]) for line in candidates.lines]
+    return (LearningBackbone if plan == "learn" else Backbone)(candidates.parameters, candidates.lines, ways)
+
+
+def _chains(plan: Plan, candidates: Candidates) -> list[Chain]:
+    """Split a plan into chains that can be solved in one go."""
+    prefix = prefix_of(candidates.estimator)
+    able = {node for line in candidates.lines for node in line}  # the parameters of others are not accepted
+    found: list[Chain] = []
+    for along in sorted({candidates.along(line[0]) for line in candidates.lines}):
+        for chain in plan.chains(prefix + along):
+            start = chain.start
+            while start is not None and start not in able:
+                start = plan.parents[start]
+            part: list[int] = []
+            for node in (node for node in chain.nodes if node in able and candidates.along(node) == along):
+                if part and not candidates.may_follow(part[-1], node):
+                    found.append(Chain(tuple(part), start, chain.step))
+                    start, part = part[-1], []
+                part.append(node)
+            if part:
+                found.append(Chain(tuple(part), start, chain.step))
+    return _side_by_side(found, [candidates.kernel_of(chain.nodes[0]) for chain in found])
+
+
+def _side_by_side(chains: Sequence[Chain], kernels: Sequence[Hashable]) -> list[Chain]:
+    """Order chains, each after the one that it starts from, those of a kernel side by side as far as that goes.
+
+    Examples
+    --------
+    >>> chains = [Chain((0, 1), None, None), Chain((2,), 0, None), Chain((3,), 2, None), Chain((4,), 1, None)]
+    >>> [chain.nodes for chain in _side_by_side(chains, ["wide", "narrow", "wide", "narrow"])]
+    [(0, 1), (2,), (4,), (3,)]
+    """
+    followers: dict[int | None, list[int]] = {}
+    for number, chain in enumerate(chains):
+        followers.setdefault(chain.start, []).append(number)
+    ready: dict[Hashable, list[int]] = {}
+    order: list[Chain] = []
+    kernel: Hashable = None
+    new = followers.get(None, [])
+    while new or ready:
+        for number in new:
+            ready.setdefault(kernels[number], []).append(number)
+        if kernel not in ready:  # go where most chains can be solved at once
+            kernel = max(ready, key=lambda one: len(ready[one]))
+        number = ready[kernel].pop(0)
+        if not ready[kernel]:
+            del ready[kernel]
+        order.append(chains[number])
+        new = [child for node in chains[number].nodes for child in followers.get(node, [])]
+    return order
+
+
+def require_plan(plan: Any) -> None:
+    """Refuse what is no plan.
+
+    Examples
+    --------
+    >>> require_plan("warm")
+    Traceback (most recent call last):
+    ...
+    ValueError: plan must be 'heuristic', 'learn', 'cold' or a widemargin.plans.Plan; got 'warm'.
+    """
+    if not isinstance(plan, Plan) and not (isinstance(plan, str) and plan in PLANS):
+        names = ", ".join(map(repr, PLANS))
+        raise ValueError(f"plan must be {names} or a widemargin.plans.Plan; got {plan!r}.")
+
+
+def require_suitable_plan(plan: str | Plan, machine: Any, parameters: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a plan that was made for other candidates, or for machines that cannot follow it."""
+    if isinstance(plan, str):
+        if plan == "learn":
+            require_starts("plan='learn'", machine)
+        return
+    require_starts("A plan", machine)
+    graph = GridGraph.from_candidates(parameters)
+    if plan.graph != graph:
+        raise ValueError(
+            f"plan must be one of this search's candidates ({_in_words(graph)}), in the order of "
+            f"cv_results_['params']; got one of others ({_in_words(plan.graph)})."
+        )
+
+
+def require_starts(what: str, machine: Any) -> None:
+    """Refuse machines whose chains all start from nothing.
+
+    Examples
+    --------
+    >>> from widemargin import NuSVC
+    >>> require_starts("plan='learn'", NuSVC())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: plan='learn' needs machines that start from each other across kernels (SVC, SVR, OneClassSVM or SVDD)...
+    """
+    family = family_of(machine)
+    if family is None or not issubclass(family, StartableMachines):
+        *others, last = (kind.__name__ for kind, own in FAMILIES.items() if issubclass(own, StartableMachines))
+        raise ValueError(
+            f"{what} needs machines that start from each other across kernels ({', '.join(others)} or {last}); chains "
+            f"of {type(machine).__name__} all start from nothing, which plan='heuristic' and plan='cold' accept."
+        )
+
+
+def _in_words(graph: GridGraph) -> str:
+    axes = [
+        f"{len(values)} values of {name} from {values[0]:g} to {values[-1]:g}"
+        for name, values in zip(graph.axes, graph.values, strict=True)
+    ]
+    return ", ".join([str(len(graph)), *axes])

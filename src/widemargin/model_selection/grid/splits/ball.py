@@ -1,0 +1,101 @@
+"""Balls of one split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from widemargin.estimators.input_space import centred
+from widemargin.estimators.novelty import BORDER
+from widemargin.estimators.svdd import SVDD, THIN_BALL
+from widemargin.kernels import KernelParameters
+from widemargin.machines.chain import ChainKernel, LinkSolution
+from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.enclosing_ball import Ball, ball_chain, ball_unit
+from widemargin.model_selection.grid.splits.base import KnownValues
+from widemargin.model_selection.grid.splits.novelty import NoveltySplit
+
+#: Kernel values in float32 err by this share of the largest one.
+FLOAT32_ERROR = 1e-7
+
+
+class BallSplit(NoveltySplit):
+    """Balls: along nu, or along C if that is given."""
+
+    @classmethod
+    def chained(cls, machine: SVDD) -> tuple[str, ...]:
+        """Chains go along the parameter that says how much may stay outside."""
+        if machine.C is not None:
+            return ("C",)
+        return ("nu" if machine.target_rejection is None else "target_rejection",)
+
+    @classmethod
+    def kernel_examples(cls, kernel: KernelParameters, X: Any, weights: Vector) -> Any:
+        """Centre the rows of a linear kernel: balls go along, and a common offset costs no digits."""
+        return centred(X, weights) if kernel.is_linear else X
+
+    def _chain(
+        self,
+        machines: Sequence[SVDD],
+        kernel: ChainKernel,
+        weights: Vector,
+        start: Vector | None,
+        stop: StopRule,
+    ) -> Iterator[LinkSolution]:
+        diagonal = kernel.diagonal()
+        balls = [machine._machine(weights, diagonal) for machine in machines]
+        unit = ball_unit(balls[0], kernel.given_rows, diagonal, kernel.options)
+        largest = float(np.abs(diagonal[balls[0].ids]).max())
+        thin = unit < THIN_BALL * largest or unit * stop.tolerance < FLOAT32_ERROR * largest
+        if thin and kernel.matrix is not None:
+            exact = replace(kernel, matrix=None, options=replace(kernel.options, dtype="float64"))
+            yield from self._chain(machines, exact, weights, start, stop)
+            return
+        begin = None if start is None else np.where(weights > 0, start, 0.0)
+        for machine, (ball, distances, one) in zip(
+            machines, ball_chain(kernel, balls, diagonal, unit, start=begin, stop=stop), strict=False
+        ):
+            border = BORDER * largest if machine.target_rejection is None else 0.0
+            solution = Solution(one.solution.alpha, distances, ball.squared_radius + border, ball.outcome)
+            yield replace(one, solution=solution)
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a ball that knows its threshold and the number of its support vectors."""
+        twin = super().twin(machine, known, solutions)
+        twin.__dict__["score_samples"] = KnownScores(known, twin.offset_)
+        return twin
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a ball with all its attributes."""
+        (solution,) = solutions
+        found = clone(machine)
+        X = found._check_examples(X)
+        weights, alpha = self.weights[self.rows], solution.alpha[self.rows]
+        rows = kernel.rows_of(self.kernel_examples(kernel, X, weights))
+        diagonal = rows.diagonal()
+        own = found._machine(weights, diagonal)
+        found.spread_ = ball_unit(own, rows, diagonal, found._solver_options(len(weights)))
+        largest = float(np.abs(diagonal[own.ids]).max())
+        squared_radius = solution.intercept - (BORDER * largest if machine.target_rejection is None else 0.0)
+        distances = solution.gradient[self.rows]
+        # The mean of |phi - c|^2 over the centre's own coefficients is that of k(x, x) less |c|^2.
+        norm = float(alpha @ (diagonal - distances))
+        ball = Ball(alpha[own.ids], norm, squared_radius, distances[own.ids], solution.outcome)
+        # Distances of the chain come from another kernel than predictions: one in float32.
+        found._keep_ball(X, kernel, own, ball, squared_radius, diagonal, measured=True)
+        return found
+
+
+class KnownScores:
+    """Scores of the rows of a split, by the very object that holds them."""
+
+    def __init__(self, known: KnownValues, offset: float) -> None:
+        self._known, self._offset = known, offset
+
+    def __call__(self, X: Any, diagonal: Any = None) -> Vector:
+        """Negative squared distances; the diagonal is known."""
+        return np.asarray(self._known(X).ravel() + self._offset)

@@ -1,0 +1,134 @@
+"""One-class machines and balls of one split: one chain, and one more for each part held out by `target_rejection`.
+
+Solutions leave :meth:`NoveltySplit.solve` in one form, whatever was solved: the gradient is minus the scores of all
+examples, the intercept minus the threshold, so that their difference is the decision value.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.estimators.novelty import NoveltyMachine, parts_to_hold_out
+from widemargin.estimators.validation import check_weights, total_weight
+from widemargin.kernels.rows import take
+from widemargin.machines.chain import ChainKernel, LinkSolution
+from widemargin.machines.classifier import remaining, summed
+from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.one_class import rejecting_threshold
+from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.splits.base import KnownValues, Rows, StartableMachines, Way, twin_of
+
+#: What starts call the one function.
+FUNCTION = "f"
+
+
+class NoveltySplit(StartableMachines):
+    """What machines of one class share."""
+
+    @classmethod
+    def way(cls, machine: NoveltyMachine) -> Way:
+        """Start from nothing where rows are held out: most of the work is theirs, and a start is none of their own."""
+        return "up" if machine.target_rejection is None else "cold"
+
+    def require_trainable(self, machine: NoveltyMachine) -> None:
+        """Let the machine check the weights of the split."""
+        machine._require_feasible(self.weights, self._total_weight)
+
+    @cached_property
+    def _total_weight(self) -> float:
+        return total_weight(check_weights(self.weights, len(self.weights)))
+
+    def solve_from(
+        self, machines: Sequence[NoveltyMachine], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
+    ) -> Iterator[list[LinkSolution]]:
+        """Solve the one chain from a given start; set the thresholds by rows held out if asked to."""
+        begin = None if start is None else start.coefficients(FUNCTION)
+        if machines[0].target_rejection is None:
+            for one in self._chain(machines, kernel, self.weights, begin, stop):
+                yield [one]
+            return
+        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
+        rows = self.train[np.sort(np.unique(self.train, return_index=True)[1])]
+        rows = rows[self.weights[rows] > 0]
+        folds = parts_to_hold_out(take(X, rows), pairwise=machines[0].kernel == "precomputed")
+        others = [self._without(rows[held_out]) for held_out in folds]
+        kernel = kernel.side_by_side([len(self.weights)] * (1 + len(folds)))
+        whole = self._chain(machines, kernel, self.weights, begin, stop)
+        first = next(whole)
+
+        def trained_on(weights: Vector) -> Iterator[LinkSolution]:
+            # Scores are compared per unit of the sum of coefficients, and so is what a violation means.
+            share = self._unit(machines[0], weights) / self._unit(machines[0], self.weights)
+            left = remaining(replace(stop, tolerance=share * stop.tolerance), 0, deadline)
+            yield from self._chain(machines, kernel, weights, first.solution.alpha, left)
+
+        for machine, *found in zip(machines, chain([first], whole), *map(trained_on, others), strict=False):
+            scores = np.zeros(len(rows))
+            for held_out, weights, one in zip(folds, others, found[1:], strict=True):
+                scores[held_out] = -one.solution.gradient[rows[held_out]] / self._unit(machine, weights)
+            yield [self._rejecting(machine, scores, self.weights[rows], found)]
+
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
+        """Return the coefficients of the machine that was trained on all rows of the split."""
+        (solution,) = solutions
+        return Start.of({FUNCTION: solution.alpha})
+
+    def _without(self, rows: Rows) -> Vector:
+        """Return the weights if some rows are held out."""
+        weights = self.weights.copy()
+        weights[rows] = 0.0
+        return weights
+
+    def _rejecting(
+        self, machine: NoveltyMachine, scores: Vector, weights: Vector, found: Sequence[LinkSolution]
+    ) -> LinkSolution:
+        """Set the threshold of a machine by the scores of rows held out; the work of all machines counts."""
+        assert machine.target_rejection is not None
+        threshold = rejecting_threshold(scores, weights, machine.target_rejection)
+        outcomes = [one.solution.outcome for one in found]
+        reason = next((outcome.reason for outcome in outcomes if outcome.reason != "converged"), "converged")
+        solution = replace(
+            found[0].solution,
+            intercept=-threshold * self._unit(machine, self.weights),
+            outcome=summed(replace(outcomes[0], reason=reason), outcomes),
+        )
+        return LinkSolution(solution, all(one.repeated for one in found))
+
+    @abstractmethod
+    def _chain(
+        self,
+        machines: Sequence[Any],
+        kernel: ChainKernel,
+        weights: Vector,
+        start: Vector | None,
+        stop: StopRule,
+    ) -> Iterator[LinkSolution]:
+        """Solve the chain for some weights; the first machine may start from the coefficients of another one."""
+
+    def _unit(self, machine: Any, weights: Vector) -> float:
+        """Return the sum of the coefficients that scores are proportional to."""
+        return 1.0
+
+    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+        """Scores above the threshold."""
+        (solution,) = solutions
+        return np.asarray(solution.intercept - solution.gradient[rows])[:, np.newaxis]
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a machine that knows its threshold and the number of its support vectors."""
+        (solution,) = solutions
+        twin = twin_of(machine)
+        n_support = np.array([np.count_nonzero(solution.alpha[self.train])], dtype=np.int32)
+        twin.__dict__.update(
+            _function_values=known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),)
+        )
+        return twin

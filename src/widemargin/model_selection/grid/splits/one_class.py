@@ -1,0 +1,135 @@
+"""One-class machines of one split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from widemargin.estimators.novelty import BORDER
+from widemargin.estimators.one_class import OneClassSVM
+from widemargin.kernels import KernelParameters
+from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
+from widemargin.machines.classifier import ridge_of
+from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector
+from widemargin.machines.max_min_over import CountedSolution, count_chain
+from widemargin.machines.nu_property import with_borders
+from widemargin.machines.one_class import nu_scale, solve_sums, times
+from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.splits.base import Way
+from widemargin.model_selection.grid.splits.novelty import FUNCTION, NoveltySplit
+
+
+class OneClassSplit(NoveltySplit):
+    """One-class machines: along nu, or along C if slack is squared."""
+
+    solvers = ("maxminover",)
+
+    @classmethod
+    def chained(cls, machine: OneClassSVM) -> tuple[str, ...]:
+        """Chains go along the parameter that says how much may be rejected."""
+        if machine.slack == "squared":
+            return ("C", "target_rejection")
+        return ("nu" if machine.target_rejection is None else "target_rejection",)
+
+    @classmethod
+    def own_matrices(cls, machine: OneClassSVM) -> int:
+        """Machines with squared slack copy the kernel: to add a variable, or to count with it."""
+        return int(machine.slack == "squared")
+
+    @classmethod
+    def way(cls, machine: OneClassSVM) -> Way:
+        """Go down where machines are counted: counts fine enough for a large C are so for a small one.
+
+        Other machines with squared slack start from nothing: at a small C almost all rows are support vectors, and to
+        sum them up takes as long as the steps that a start saves.
+        """
+        if machine.solver == "maxminover":
+            return "down"
+        return "cold" if machine.slack == "squared" else super().way(machine)
+
+    def _chain(
+        self,
+        machines: Sequence[OneClassSVM],
+        kernel: ChainKernel,
+        weights: Vector,
+        start: Vector | None,
+        stop: StopRule,
+    ) -> Iterator[LinkSolution]:
+        if machines[0].slack == "squared":
+            yield from self._squared_chain(machines, kernel, weights, start, stop)
+            return
+        nothing, diagonal = np.zeros(len(weights)), np.abs(kernel.diagonal()[weights > 0])
+        typical, largest = float(diagonal.mean()), float(diagonal.max())
+        totals = [self._unit(one, weights) for one in machines]
+        scales = [nu_scale(total, typical) for total in totals]
+        problems = []
+        for total, scale in zip(totals, scales, strict=True):
+            # No variable exceeds the sum: twice the sum is no bound.
+            upper = np.minimum(weights / scale, 2.0 * total / scale)
+            problems.append(DualProblem(nothing, nothing, upper, (total / scale, 0.0)))
+        begin = None if start is None else start / scales[0]
+        for problem, scale, one in zip(problems, scales, solve_sums(kernel, problems, begin, stop), strict=False):
+            solution = with_borders(problem, one.solution, BORDER * problem.total[0] * largest)
+            yield replace(one, solution=times(solution, scale))
+
+    def _squared_chain(
+        self,
+        machines: Sequence[OneClassSVM],
+        kernel: ChainKernel,
+        weights: Vector,
+        start: Vector | None,
+        stop: StopRule,
+    ) -> Iterator[LinkSolution]:
+        prices = [machine._prices(weights) for machine in machines]
+        if machines[0].solver == "maxminover":
+            for one in count_chain(kernel, prices, start=start, stop=stop):
+                yield _with(one, gradient=one.solution.gradient - 1.0, intercept=-1.0)
+            return
+        # [Timm2009, eq. 3]: no constant sum, and what the slack adds to the diagonal.
+        used = weights > 0
+        problem = DualProblem(np.ones(len(weights)), np.zeros(len(weights)), np.where(used, np.inf, 0.0))
+        ridges = [np.where(used, ridge_of(0.5 * own), 0.0) for own in prices]
+        begin = None if start is None else np.where(used, start, 0.0)
+        chain = Chain(tuple(Link(problem, own) for own in ridges), start=begin, any_sum=True)
+        for own, one in zip(ridges, kernel.solve(chain, stop), strict=False):
+            yield _with(one, gradient=one.solution.gradient + own * one.solution.alpha - 1.0, intercept=-1.0)
+
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
+        """Return coefficients, or counts, which also tell how finely they are known."""
+        (solution,) = solutions
+        if isinstance(solution, CountedSolution):
+            return Start.of({FUNCTION: solution.counts})
+        return super().start_of(machine, solutions)
+
+    def _unit(self, machine: OneClassSVM, weights: Vector) -> float:
+        if machine.slack == "squared":
+            return 1.0
+        share = machine.nu if machine.target_rejection is None else machine.target_rejection
+        return float(share) * float(weights.sum())
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a one-class machine with scikit-learn's attributes."""
+        (solution,) = solutions
+        found = clone(machine)
+        X = found._check_examples(X)
+        found._keep_function(
+            X,
+            kernel,
+            coefficients=solution.alpha[self.rows],
+            intercept=solution.intercept,
+            outcome=solution.outcome,
+        )
+        found.offset_ = -solution.intercept
+        if machine.slack == "hinge" and machine.target_rejection is None:
+            # Scores of the chain come from another kernel than predictions: one in float32.
+            own, scores = self.weights[self.rows], -solution.gradient[self.rows]
+            found._accept_border(X, own, kernel.rows_of(X).diagonal(), scores, measured=True)
+        return found
+
+
+def _with(one: LinkSolution, **changes: Any) -> LinkSolution:
+    return replace(one, solution=replace(one.solution, **changes))

@@ -1,0 +1,154 @@
+"""Regression on one split: one chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from widemargin.estimators.regression import SVR, NuSVR
+from widemargin.estimators.regressor import KernelRegressor, warn_of_missing_tube
+from widemargin.kernels import KernelParameters
+from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
+from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.hard_margins import solve_to_the_hard_end
+from widemargin.machines.regression import hard_unit, nu_function, solve_nu_tube_chain, tube
+from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.splits.base import (
+    KnownValues,
+    Rows,
+    SplitMachines,
+    StartableMachines,
+    ridge,
+    twin_of,
+)
+
+#: What starts call the one function.
+FUNCTION = "f"
+
+
+class FunctionSplit(SplitMachines):
+    """What both kinds of regression share: targets that are numbers, and what scorers get."""
+
+    def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
+        super().__init__(np.asarray(y, dtype=np.float64), train, test, weights, asked)
+
+    def require_trainable(self, machine: KernelRegressor) -> None:
+        """Let the machine check its prices against the weights of the split."""
+        machine._bounds(self.weights)
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a regressor."""
+        twin = twin_of(machine)
+        twin.__dict__["_function_values"] = known
+        return twin
+
+    @cached_property
+    def targets(self) -> Vector:
+        """Targets of the rows to train on; 0 for others, whose values must not come near their targets by rounding."""
+        return np.where(self.weights > 0, self.y, 0.0)
+
+    def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
+        found = clone(machine)
+        X, _ = found._check_examples_and_numbers(X, self.y[self.rows])
+        found._keep_function(
+            X, kernel, coefficients=solution.alpha[self.rows], intercept=intercept, outcome=solution.outcome
+        )
+        return found
+
+
+class RegressorSplit(FunctionSplit, StartableMachines):
+    """Regression with a tube of given width, along C."""
+
+    def solve_from(
+        self, machines: Sequence[SVR], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
+    ) -> Iterator[list[LinkSolution]]:
+        """Solve the one chain from a given start."""
+        bounds = [machine._bounds(self.weights) for machine in machines]
+        soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
+        links = tuple(self._link(machine, prices) for machine, prices in zip(soft, bounds, strict=False))
+        hardest, unit = machines[-1], 1.0
+        if len(soft) < len(machines):
+            used = self.weights > 0
+            unit = hard_unit(self.y[used], float(hardest.epsilon), kernel.diagonal()[used])
+        chain = Chain(links, start=None if start is None else start.coefficients(FUNCTION))
+        tight = partial(_tube_link, self.targets, float(hardest.epsilon))
+        found = solve_to_the_hard_end(kernel, chain, bounds, tight, unit, stop)
+        for machine, one in zip(machines, found, strict=False):
+            if machine is hardest and not one.hard_margin_found:
+                warn_of_missing_tube(float(hardest.epsilon))
+            yield [one]
+
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
+        """Return the coefficients of the function."""
+        (solution,) = solutions
+        return Start.of({FUNCTION: solution.alpha})
+
+    def _link(self, machine: SVR, bounds: Vector) -> Link:
+        if machine.loss == "epsilon_insensitive":
+            return _tube_link(self.targets, float(machine.epsilon), bounds)
+        limit = np.where(bounds > 0, np.inf, 0.0)
+        return Link(tube(self.targets, float(machine.epsilon), limit), ridge(bounds))
+
+    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+        """Values of the function."""
+        (solution,) = solutions
+        values = self.targets[rows] - solution.gradient[rows] + solution.intercept
+        if machine.loss != "epsilon_insensitive":  # the slack is no part of the function
+            values -= ridge(machine._bounds(self.weights))[rows] * solution.alpha[rows]
+        return np.asarray(values)[:, np.newaxis]
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a regressor with scikit-learn's attributes."""
+        (solution,) = solutions
+        return self._kept(machine, X, kernel, solution, solution.intercept)
+
+
+class NuRegressorSplit(FunctionSplit):
+    """Regression whose tube has a width that nu decides, along C or nu."""
+
+    @classmethod
+    def chained(cls, machine: NuSVR) -> tuple[str, ...]:
+        """Chains go along C or, where all machines have the same, along nu."""
+        return ("C", "nu")
+
+    @classmethod
+    def own_matrices(cls, machine: NuSVR) -> int:
+        """Every example to train on has two variables."""
+        return 4
+
+    def solve(
+        self, machines: Sequence[NuSVR], X: Any, kernel: ChainKernel, stop: StopRule
+    ) -> Iterator[list[LinkSolution]]:
+        """Solve the one chain."""
+        bounds = [machine._bounds(self.weights) for machine in machines]
+        fractions = [float(machine.nu) for machine in machines]
+        for one in solve_nu_tube_chain(kernel, self.targets, bounds, fractions, stop=stop):
+            yield [one]
+
+    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+        """Values of the function."""
+        (solution,) = solutions
+        return np.asarray(self.targets[rows] - solution.gradient[rows] + nu_function(solution)[0])[:, np.newaxis]
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a regressor that knows the width of its tube."""
+        twin = super().twin(machine, known, solutions)
+        twin.epsilon_ = nu_function(solutions[0])[1]
+        return twin
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a regressor with scikit-learn's attributes."""
+        (solution,) = solutions
+        intercept, epsilon = nu_function(solution)
+        found = self._kept(machine, X, kernel, solution, intercept)
+        found.epsilon_ = epsilon
+        return found
+
+
+def _tube_link(targets: Vector, epsilon: float, bounds: Vector) -> Link:
+    return Link(tube(targets, epsilon, bounds))

@@ -1,0 +1,119 @@
+"""A search that grows: grids whose best candidate is on an edge go on a step beyond, for as long as that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.model_selection.grid.grid_search import GridSearchCV
+from widemargin.model_selection.grid.report import ROUNDING, edges, smoothness
+from widemargin.plans.ranges import beyond
+
+#: Times that a grid grows beyond an edge.
+MOST_ROUNDS = 4
+
+#: The best score that there is, of accuracy and of R^2.
+PERFECT = 1.0
+
+
+def grown(
+    search: Callable[[Mapping[str, Any], int], GridSearchCV],
+    saturated: Callable[[Mapping[str, Any]], bool],
+    axes: dict[str, NDArray[np.float64]],
+    *,
+    perfect: float = PERFECT,
+) -> tuple[list[GridSearchCV], dict[str, str]]:
+    """Search a grid, then a step beyond its edges for as long as the best candidate is on one and that pays.
+
+    A step does not pay if the score gains no more than its standard error, or if the step is harder than all before it
+    together. None is taken where nothing better can lie: beyond a perfect score, and beyond a C that is `saturated`. A
+    search that leaves something undone, because of the clock or of Ctrl-C, is the last one.
+
+    Parameters
+    ----------
+    search : callable (grid, number) -> GridSearchCV
+    saturated : callable (parameters) -> bool
+        Tells whether every larger C gives the same machines.
+    axes : dict
+        Values of each parameter. They grow along.
+    perfect : float
+        The best score that there is.
+
+    Returns
+    -------
+    searches : list of GridSearchCV
+    edges : dict
+        Those of the best candidate beyond which something better may lie.
+    """
+    searches: list[GridSearchCV] = []
+    grid, reached, axis = dict(axes), dict[str, str](), None
+    for number in range(MOST_ROUNDS + 1):
+        try:
+            searches.append(search(grid, number))
+            reached = _edges(searches, perfect)
+            if searches[-1].work_report_.unfinished:
+                break
+            for name, edge in list(reached.items()):
+                if edge == "largest" and _is_price(name) and saturated(best_of(searches).best_params_):
+                    del reached[name]
+        except (TimeoutError, KeyboardInterrupt):
+            if not searches:
+                raise
+            break
+        if axis is not None and not _gained(searches):
+            reached.pop(axis, None)
+            break
+        if not reached or not _was_cheap(searches):
+            break
+        axis, edge = next(iter(reached.items()))
+        more = np.array([beyond(axes[axis], edge)])
+        grid = {**axes, axis: more}
+        axes[axis] = np.unique(np.concatenate([axes[axis], more]))
+    return searches, reached
+
+
+def _is_price(name: str) -> bool:
+    return name.rpartition("__")[2] == "C"
+
+
+def _gained(searches: list[GridSearchCV]) -> bool:
+    """Tell whether the last search is better than those before, by more than the standard error of their score."""
+    *before, last = searches
+    best = best_of(before)
+    return float(last.best_score_) - float(best.best_score_) > standard_error(best)
+
+
+def _was_cheap(searches: list[GridSearchCV]) -> bool:
+    """Tell whether the last search, unless it is the first, took no more steps than those before together."""
+    *before, last = (one.work_report_.iterations or 0 for one in searches)
+    return not before or last <= sum(before)
+
+
+def standard_error(search: GridSearchCV) -> float:
+    """Return the standard error of the best score; 0 for a single split, which does not tell."""
+    # scikit-learn divides by the number of splits, not by one less.
+    deviation = float(search.cv_results_["std_test_score"][search.best_index_])
+    return deviation / float(np.sqrt(max(1, search.n_splits_ - 1)))
+
+
+def best_of(searches: list[GridSearchCV]) -> GridSearchCV:
+    """Return the search that holds the best candidate of all, the smoothest of equals."""
+    return min(searches, key=lambda one: (-round(float(one.best_score_), 12), *smoothness(one.best_params_)))
+
+
+def _edges(searches: list[GridSearchCV], perfect: float) -> dict[str, str]:
+    """Name the parameters of the best candidate that are at an edge of all that have a score; none if it is perfect."""
+    best = best_of(searches)
+    if best.best_score_ >= perfect - ROUNDING:
+        return {}
+    results = [one.cv_results_ for one in searches]
+    scored = [
+        params
+        for one in results
+        for params, score in zip(one["params"], one["mean_test_score"], strict=True)
+        if np.isfinite(score)
+    ]
+    return edges(scored, best.best_params_)

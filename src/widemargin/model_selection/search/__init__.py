@@ -1,0 +1,9 @@
+"""The model search: a strategy that follows an objective through kernel parameters and C.
+
+Imports from ``strategies``, ``objectives`` and ``study``, and scorers and growth from the grid search beside it.
+"""
+
+from widemargin.model_selection.search.model_search import ModelSearch
+from widemargin.model_selection.search.report import EvaluationReport
+
+__all__ = ["EvaluationReport", "ModelSearch"]

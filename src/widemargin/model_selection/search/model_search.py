@@ -1,0 +1,326 @@
+"""A search for the kernel and the C of a machine, by any objective and any strategy."""
+
+from __future__ import annotations
+
+import numbers
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import check_random_state, indexable
+from sklearn.utils.validation import _check_method_params
+
+from widemargin.estimators.scale import without_gamma_warnings
+from widemargin.estimators.validation import require_flag, require_number
+from widemargin.kernels.memory import told_if_memory_runs_out
+from widemargin.model_selection.grid.calibration import FROM_SEARCH
+from widemargin.model_selection.grid.data import machine_of, prefix_of
+from widemargin.model_selection.grid.metadata import fit_parameters
+from widemargin.model_selection.search.choices import objective_of, require_fit, strategy_of
+from widemargin.model_selection.search.path import FixedSplits, splits_of
+from widemargin.model_selection.search.report import EvaluationReport
+from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
+from widemargin.model_selection.search.study import ModelStudy
+from widemargin.model_selection.search.task import require_machine, require_suitable, subject_of
+from widemargin.objectives import Objective
+from widemargin.strategies import Strategy
+from widemargin.study import SearchTasks, progress_for, with_callbacks
+from widemargin.study.point_evaluation import Stop
+from widemargin.study.trace import Trace
+
+
+class ModelSearch(BaseSearchCV):  # type: ignore[misc]
+    r"""Search for the kernel and the C of a machine by an objective, a function of them, that a strategy follows.
+
+    Where a grid ends, at two parameters, this begins: with the gradient of an objective [Glasmachers2008, chapters 9 to
+    12] tens of kernel parameters can be searched. Parameters are searched on a scale without bounds, :math:`\theta`
+    (mostly their logarithms) and log C. The search begins at the numbers that the kernel was given, and where it was
+    given none at Jaakkola's heuristic; at the machine's own C.
+
+    If the objective depends on C in a way that makes for a choice, C is searched with the rest. If not (objectives
+    without a machine), the kernel is chosen first, and then C by cross-validation, the smallest of the best ones, along
+    one path of warm-started machines for which kernel values are computed once.
+
+    Machines of an evaluation start from those of the last one; every 16th evaluation starts from nothing. The result
+    does not depend on `n_jobs`, nor on whether the search was interrupted and went on from its journal.
+
+    Costs are those of the objective (see there) times the number of evaluations; about a twentieth of a millisecond an
+    evaluation is added.
+
+    Parameters
+    ----------
+    estimator : SVC, SVR or Pipeline
+        The machine, alone or at the end of a pipeline. Its kernel is an object of :mod:`widemargin.kernels`, or "rbf"
+        or "poly". Steps before it are fitted to all rows once, before the search, and without `y` if the objective
+        trains machines, since these may be judged by rows held out: steps that need `y` are refused then. Along the
+        path of C they are fitted to the training part of each split.
+    objective : str or Objective, default="target-alignment"
+        What is good. Objects of :mod:`widemargin.objectives` have options of their own. With more than two classes
+        objectives that train machines judge those of pairs of classes, whatever the machine's `multi_class` says.
+    strategy : str or Strategy, default=None
+        How to look for it. Objects of :mod:`widemargin.strategies` have options of their own. None is "rprop"
+        for objectives with a gradient, "noisy-rprop" if that is random, "cma-es" if there is none.
+    space : dict, default=None
+        Bounds by name, ``{"C": (0.1, 100.0), "gamma": (0.01, 10.0)}``: only these parameters are searched, the others
+        stay where the search begins. Names are those of `best_params_`; for parameters of kernel objects their own,
+        ``"gammas"``, ``"k1__gamma"``. None searches all parameters within the bounds of the kernel, C from 1e-4 to 1e6
+        (times the standard deviation of the targets for ``loss="epsilon_insensitive"``; along the path, where
+        :func:`widemargin.select` looks for it). A C of inf is not searched.
+    cv : int, splitter or iterable of splits, default=5
+        For the path of C, as in :class:`GridSearchCV`. ``SVC(calibration="from-search")`` gets its probabilities from
+        the rows that its splits hold out, or those of ``objective="cross-validation"``.
+    scoring : str or callable, default=None
+        What is best along the path of C, and what :meth:`score` returns; None is the machine's own score.
+    refit : bool, default=True
+        Whether the machine is trained on all rows in the end.
+    max_time : float, default=None
+        Seconds after which the search ends with the best of what it has found. Three quarters of it are for the kernel
+        where C is chosen afterwards.
+    max_evaluations : int, default=None
+        Largest number of evaluations of the objective that the strategy may ask for (see `best_value_` for one more);
+        None leaves it to the strategy.
+    journal : path, default=None
+        File to which evaluations are added. The same call with the same file continues after an interruption, a crash
+        or a deadline, and ends with the same result, bit for bit, as if nothing had happened. A file of other data or
+        of another search is refused.
+    random_state : int, RandomState instance or None, default=None
+        Seed of random objectives and strategies. None draws one, which a journal keeps.
+    n_jobs : int, default=None
+        Threads. Points that a strategy asks for together are evaluated side by side; a single point gets all threads.
+    progress : None, bool, "rich", "log" or Progress, default=None
+        What is shown meanwhile, as in :class:`GridSearchCV`; None is ``verbose > 0``.
+    verbose : int, default=0
+        Above 0 shows progress.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The machine with the parameters that were chosen, trained on all rows.
+    best_params_ : dict
+        ``{"C": ..., "gamma": ...}`` for kernels by name, ``{"C": ..., "kernel": ...}`` for kernel objects; without C if
+        that was not searched.
+    best_value_ : float
+        Value of the objective at the point that was chosen, on average if it was evaluated there more than once. If
+        the strategy chooses a point that it never asked for, it is evaluated there once more; NaN if time was up.
+    best_score_ : float
+        Mean score over the splits of the C that was chosen; only if it was chosen along a path.
+    trace_ : Trace
+        Every evaluation: parameters (by the names that the machine or its kernel has for them), value, gradient norm,
+        cost; the scores along the path of C after these.
+    n_evaluations_ : int
+        Evaluations of the objective.
+    ended_ : str
+        Why the search ended.
+    edges_ : dict
+        Parameters that were chosen at the end of their ranges, "smallest" or "largest"; something better may lie
+        beyond.
+    notes_ : dict
+        What evaluations had to say (machines that needed more steps than their `max_iter`, free variables that depend
+        on each other), and how many of them said it.
+    work_report_ : EvaluationReport
+    refit_time_ : float
+        Seconds of the final fit.
+    scorer_ : callable
+    classes_, n_features_in_, feature_names_in_
+        Those of `best_estimator_`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from widemargin import SVC, ModelSearch
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = ModelSearch(make_pipeline(StandardScaler(), SVC())).fit(X, y)
+    >>> sorted(search.best_params_), search.score(X, y) > 0.97
+    (['svc__C', 'svc__gamma'], True)
+    """
+
+    best_estimator_: Any
+    best_params_: dict[str, Any]
+    best_value_: float
+    trace_: Trace
+    refit_time_: float
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        objective: str | Objective = "target-alignment",
+        strategy: str | Strategy | None = None,
+        space: Mapping[str, Any] | None = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        refit: bool = True,
+        max_time: float | None = None,
+        max_evaluations: int | None = None,
+        journal: str | PathLike[str] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.objective = objective
+        self.strategy = strategy
+        self.space = space
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.max_time = max_time
+        self.max_evaluations = max_evaluations
+        self.journal = journal
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Search, then train the machine that was chosen on all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        **params
+            ``sample_weight`` for the machine, ``groups`` for the splitter of the path of C, and what metadata routing
+            asks for.
+
+        Returns
+        -------
+        ModelSearch
+            The search itself.
+        """
+        began = time.perf_counter()
+        study, fit_params = self._study(X, y, params, began)
+        machine_of(self.estimator)._warn_of_unused_gamma()
+        with told_if_memory_runs_out("to search", "lower n_jobs, or search with fewer rows"):
+            remarks = self._search_and_refit(study, fit_params)
+        for remark in remarks:
+            warnings.warn(remark, stacklevel=2)
+        return self
+
+    def _study(self, X: Any, y: Any, params: Mapping[str, Any], began: float) -> tuple[ModelStudy, Mapping[str, Any]]:
+        """Check everything that can be checked beforehand; return what is to run, and what the final fit is given."""
+        self._check_options()
+        objective = objective_of(self.objective)
+        strategy = strategy_of(self.strategy, objective)
+        require_machine(self.estimator)
+        X, y = indexable(X, y)
+        params = _check_method_params(X, params=params)
+        routed = self._get_routed_params_for_fit(params)
+        given = fit_parameters(self.estimator, routed.estimator.fit)
+        if given.others:
+            raise ValueError(f"ModelSearch knows no fit parameters but weights; got {', '.join(given.others)}.")
+        stop = Stop()
+        subject = subject_of(self.estimator, X, y, given, objective, stop)
+        require_suitable(objective, subject)
+        C = float(subject.machine.C)
+        low, high = C_RANGE
+        own_range = (low * subject.c_unit, high * subject.c_unit)
+        axes, prices = searched_axes(subject.kernel, C, self.space, own_range, prefix_of(self.estimator))
+        if objective.chooses_c and prices is not None:
+            axes, prices = [*axes, price_axis(prices)], None
+        if not axes and prices is None:
+            raise ValueError(
+                f"There is nothing to search: the kernel {subject.kernel!r} has no free parameters here, and C={C!r} "
+                "is not to be chosen."
+            )
+        if axes:
+            require_fit(strategy, objective, subject, len(axes))
+        splits = None
+        if prices is not None:
+            splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+            splits = FixedSplits(splitter, list(splitter.split(X, y, **routed.splitter.split)))
+        calibrated = getattr(subject.machine, "calibration", None) == FROM_SEARCH
+        study = ModelStudy(
+            estimator=self.estimator,
+            X=X,
+            y=y,
+            params=params,
+            objective=objective,
+            strategy=strategy,
+            subject=subject,
+            space=ParameterSpace(subject.kernel, C, axes),
+            prices=prices,
+            prices_given=self.space is not None,
+            splits=splits,
+            calibration_splits=(splits or splits_of(objective, subject.task)) if calibrated else None,
+            scoring=self.scoring,
+            seed=_seed(self.random_state),
+            n_jobs=self.n_jobs,
+            max_time=None if self.max_time is None else float(self.max_time),
+            max_evaluations=None if self.max_evaluations is None else int(self.max_evaluations),
+            began=began,
+            stop=stop,
+        )
+        return study, routed.estimator.fit
+
+    def _check_options(self) -> None:
+        if self.max_time is not None:
+            require_number("max_time", self.max_time, above=0)
+        if self.max_evaluations is not None:
+            require_number("max_evaluations", self.max_evaluations, at_least=1, integer=True)
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ValueError(f"scoring must be None, the name of a scorer or a callable; got {self.scoring!r}.")
+        if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
+            raise ValueError(
+                f"scoring must be None, a name that sklearn.metrics.get_scorer_names() lists, or a callable; got "
+                f"{self.scoring!r}."
+            )
+        require_flag("refit", self.refit)
+        progress_for(self.progress)
+
+    @with_callbacks
+    def _search_and_refit(self, study: ModelStudy, fit_params: Mapping[str, Any]) -> Sequence[Warning]:
+        """Run a search and refit; return what is worth a remark."""
+        shown = self.verbose > 0 if self.progress is None else self.progress
+        weights = study.params.get("sample_weight")
+        with SearchTasks(self, study.X, study.y, refit=bool(self.refit), sample_weight=weights) as tasks:
+            with tasks.search(None) as evaluations:
+                told = evaluations.end if evaluations.anybody_listens else None
+                chosen = study.run(self.journal, progress_for(shown, "evaluations"), shown, told)
+            self.best_value_, self.trace_, self.ended_ = chosen.value, chosen.trace, chosen.ended
+            self.edges_, self.notes_ = chosen.edges, chosen.notes
+            self.n_evaluations_ = chosen.trace.n_evaluations
+            self.__dict__.pop("best_score_", None)
+            if chosen.path is not None:
+                self.best_score_ = chosen.path.score
+            path = None if chosen.path is None else chosen.path.report
+            self.work_report_ = EvaluationReport.of(chosen.trace, path, time.perf_counter() - study.began)
+            chosen_price = study.space.searches_c or chosen.path is not None
+            self.best_params_ = study.best_params(chosen.kernel, chosen.C if chosen_price else None)
+            self.scorer_, _ = self._get_scorers()
+            self.multimetric_ = False
+            if self.refit:
+                self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+                if study.calibration_splits is not None:
+                    machine_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
+                with tasks.refit(self.best_estimator_):
+                    self._refit(study, fit_params)
+        return chosen.remarks
+
+    def _refit(self, study: ModelStudy, fit_params: Mapping[str, Any]) -> None:
+        began = time.perf_counter()
+        with without_gamma_warnings():
+            self.best_estimator_.fit(study.X, study.y, **fit_params)
+        self.refit_time_ = time.perf_counter() - began
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_
+
+
+def _seed(random_state: Any) -> int | None:
+    """Return the seed that is meant; None leaves it open."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -1,0 +1,246 @@
+"""C for a kernel that is chosen: by cross-validation along one path of warm starts, kernel values computed once."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.pipeline import Pipeline
+
+from widemargin._runtime import single_threaded_blas
+from widemargin.estimators.out_of_fold import OutOfFold
+from widemargin.estimators.scale import without_gamma_warnings
+from widemargin.model_selection.grid.calibration import out_of_fold
+from widemargin.model_selection.grid.data import Found, machine_of, prefix_of
+from widemargin.model_selection.grid.grid_search import GridSearchCV
+from widemargin.model_selection.grid.report import WorkReport
+from widemargin.model_selection.grid.results import Mask
+from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.model_selection.grid.splits import Rows
+from widemargin.model_selection.growth import PERFECT, best_of, grown
+from widemargin.objectives import CrossValidation, Effort, Objective, Task
+from widemargin.plans.ranges import c_values
+from widemargin.study import EvaluationTasks, Records
+
+#: Factor between neighbouring values of C, at most.
+STEP = 4.0
+
+
+class PathSearch(GridSearchCV):
+    """A grid search whose journal is part of another search's, and that keeps its evaluations."""
+
+    part: Records | None = None
+    found: Found
+
+    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
+        return nullcontext(self.part)
+
+    def _evaluate(
+        self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
+    ) -> tuple[Found, Mask, str]:
+        self.found, missing, ended = super()._evaluate(search, tasks, weights, began)
+        return self.found, missing, ended
+
+
+class FixedSplits:
+    """Splits that were drawn, in the place of the splitter that drew them; it may be an objective's own (None)."""
+
+    def __init__(self, splitter: Any, splits: Sequence[tuple[Rows, Rows]]) -> None:
+        self.splitter, self.splits = splitter, splits
+
+    def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Rows, Rows]]:
+        """Give the splits; what a splitter may be told was told when they were drawn."""
+        return iter(self.splits)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, **params: Any) -> int:
+        """How many there are."""
+        return len(self.splits)
+
+    def get_metadata_routing(self) -> Any:
+        """Ask for what the splitter asks for."""
+        return (KFold() if self.splitter is None else self.splitter).get_metadata_routing()
+
+
+def splits_of(objective: Objective, task: Task) -> FixedSplits:
+    """Return the splits of an objective, for probabilities from the rows that they hold out.
+
+    Examples
+    --------
+    >>> from widemargin.objectives import SpanBound
+    >>> splits_of(SpanBound(), Task(np.zeros((4, 1)), np.array([0, 1, 0, 1]), 2, np.ones(4)))
+    Traceback (most recent call last):
+    ...
+    ValueError: calibration='from-search' takes decision values of rows that folds hold out, and objective='span' has \
+no folds; pass calibration='folds'.
+    """
+    if isinstance(objective, CrossValidation):
+        return FixedSplits(None, objective.splits(task))
+    raise ValueError(
+        "calibration='from-search' takes decision values of rows that folds hold out, and "
+        f"objective={objective.name!r} has no folds; pass calibration='folds'."
+    )
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """The mean score of a C, and what its machines took."""
+
+    C: float
+    score: float
+    effort: Effort
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PricePath:
+    """How C was chosen.
+
+    Attributes
+    ----------
+    C, score : float
+        The one that was chosen, the smallest of equals, and its mean score.
+    points : list of PathPoint
+        All that have a score.
+    edge : str or None
+        "smallest" or "largest" if a better one may lie beyond those that were tried.
+    report : WorkReport
+    """
+
+    C: float
+    score: float
+    points: list[PathPoint]
+    edge: str | None
+    report: WorkReport
+
+
+def price_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    params: Mapping[str, Any],
+    *,
+    bounds: tuple[float, float] | None,
+    unit: float,
+    deadline: float | None,
+    part: Callable[[int], Records | None],
+    **how: Any,
+) -> PricePath:
+    """Choose C by cross-validation.
+
+    Parameters
+    ----------
+    estimator : SVC, SVR or Pipeline
+        With the kernel that is chosen.
+    X, y, params
+        What it is fitted with.
+    bounds : pair of floats or None
+        Range of C. None begins with :func:`widemargin.plans.ranges.c_values` and goes on beyond an edge that the best
+        one lies on, as :func:`widemargin.select` does.
+    unit : float
+        What these values are multiplied by.
+    deadline : float or None
+        When to end, in the time of :func:`time.perf_counter`.
+    part : callable (int) -> Records or None
+        Where the evaluations of the path, and of each time that it goes on, are kept.
+    **how
+        `cv`, `scoring`, `n_jobs` and `progress` of the search.
+
+    Raises
+    ------
+    TimeoutError
+        If time was up before a single C was finished.
+    """
+    name, own = f"{prefix_of(estimator)}C", _sharing(estimator)
+
+    def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
+        left = None if deadline is None else deadline - time.perf_counter()
+        if left is not None and left <= 0:
+            raise TimeoutError
+        search = PathSearch(own, {name: list(grid[name])}, refit=False, max_time=left, **how)
+        search.part = part(number)
+        with without_gamma_warnings():
+            fitted: GridSearchCV = search.fit(X, y, **params)
+        return fitted
+
+    axes = {name: c_values() * unit if bounds is None else spread(*bounds)}
+    if bounds is None:
+        perfect = PERFECT if how.get("scoring") in (None, "accuracy", "r2") else math.inf
+        # Whether a larger C would change anything takes as many machines to find out as to try it.
+        searches, edges = grown(searched, lambda parameters: False, axes, perfect=perfect)
+    else:
+        searches = [searched(axes, 0)]
+        edges = searches[0].edges_
+    best = best_of(searches)
+    return PricePath(
+        C=float(best.best_params_[name]),
+        score=float(best.best_score_),
+        points=[point for search in searches for point in _points(search, name)],
+        edge=edges.get(name),
+        report=WorkReport.total([one.work_report_ for one in searches]),
+    )
+
+
+def held_out_values(estimator: Any, X: Any, y: Any, params: Mapping[str, Any], splits: FixedSplits) -> OutOfFold:
+    """Train a machine without the rows that each of the splits holds out; return its values there.
+
+    Parameters
+    ----------
+    estimator : SVC or Pipeline
+        With the kernel and the C that are chosen.
+    X, y, params
+        What it is fitted with.
+    splits : FixedSplits
+    """
+    grid = {f"{prefix_of(estimator)}C": [machine_of(estimator).C]}
+    search = PathSearch(_sharing(estimator), grid, cv=splits)
+    data, _, _ = search._search_data(X, y, params)
+    with single_threaded_blas():
+        return out_of_fold(SharedSearch(data), 0)
+
+
+def spread(low: float, high: float) -> NDArray[np.float64]:
+    """Return values from the lower to the upper bound, evenly spaced in logarithms, at a factor of 4 at most.
+
+    Examples
+    --------
+    >>> spread(0.5, 100.0).round(3).tolist()
+    [0.5, 1.88, 7.071, 26.591, 100.0]
+    """
+    count = math.ceil(round(math.log(high / low, STEP), 9)) + 1
+    return np.geomspace(low, high, count)
+
+
+def _sharing(estimator: Any) -> Any:
+    """Return an estimator whose machines share work: solvers and precisions differ by less than the tolerance."""
+    own = clone(estimator)
+    if isinstance(own, Pipeline):
+        own.set_params(memory=None)
+    machine = machine_of(own).set_params(solver="auto", selection="auto", dtype="float32", max_time=None)
+    if hasattr(machine, "calibration"):
+        machine.set_params(calibration=None, sigmoid="slope")  # probabilities are for the machine that is chosen
+    return own
+
+
+def _points(search: GridSearchCV, name: str) -> Iterator[PathPoint]:
+    assert isinstance(search, PathSearch)
+    results = search.cv_results_
+    for candidate, params in enumerate(results["params"]):
+        score = float(results["mean_test_score"][candidate])
+        if not math.isfinite(score):
+            continue
+        own = [search.found[candidate, split] for split in range(search.n_splits_)]
+        effort = Effort(
+            sum(not one.repeated for one in own),
+            sum(one.iterations for one in own),
+            sum(one.kernel_evaluations for one in own),
+        )
+        seconds = sum(one.fit_time + one.score_time for one in own)
+        yield PathPoint(float(params[name]), score, effort, seconds)

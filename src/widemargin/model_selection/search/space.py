@@ -1,0 +1,206 @@
+"""What a model search looks for: parameters of a kernel and C, as points on a scale without bounds, and back."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from widemargin.kernels import Kernel
+from widemargin.strategies import Space
+
+Vector = NDArray[np.float64]
+Range = tuple[float, float]
+
+#: Where C is looked for unless told otherwise: what `select` can come to, in round numbers.
+C_RANGE: Range = (1e-4, 1e6)
+
+PRICE = "C"
+
+
+class Axis(NamedTuple):
+    """A coordinate: of the kernel's `theta`, or of log C, whose `place` is None.
+
+    `parameter` is what the kernel calls it, `name` tells the numbers of one parameter apart. Those that are no
+    logarithms of their parameters are shown as they are.
+    """
+
+    parameter: str
+    name: str
+    place: int | None
+    logarithmic: bool
+    low: float
+    high: float
+
+
+class ParameterSpace:
+    """Parameters that are searched, and how points stand for them.
+
+    A point holds what is searched of the kernel's `theta`, in its order, and log C after it if that is searched.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for all its parameters: those to begin with, and to stay with for parameters that are not searched.
+    C : float
+        Likewise.
+    axes : sequence of Axis
+        Coordinates of points.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Gaussian
+    >>> space = ParameterSpace(Gaussian(gamma=0.5), 1.0, [price_axis((0.01, 100.0))])
+    >>> space.at(np.array([0.0]))
+    (Gaussian(gamma=0.5), 1.0)
+    """
+
+    def __init__(self, kernel: Kernel, C: float, axes: Sequence[Axis]) -> None:
+        self.kernel, self.C, self.axes = kernel, C, tuple(axes)
+        self.searches_c = any(axis.place is None for axis in axes)
+        self._theta = kernel.theta
+        places = [axis.place for axis in axes if axis.place is not None]
+        self.places = np.array(places, dtype=np.intp)
+        self._whole = len(places) == len(self._theta)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coordinates."""
+        return [axis.name for axis in self.axes]
+
+    def box(self) -> Space:
+        """Return start and bounds of points."""
+        start = self._theta[self.places]
+        if self.searches_c:
+            start = np.append(start, math.log(self.C))
+        lower, upper = (
+            np.array([getattr(axis, end) for axis in self.axes], dtype=np.float64) for end in ("low", "high")
+        )
+        return Space(start, lower, upper)
+
+    def at(self, point: Vector) -> tuple[Kernel, float]:
+        """Return the kernel and the C that a point stands for."""
+        count = len(self.places)
+        kernel = self.kernel
+        if count:
+            theta = point[:count]
+            if not self._whole:
+                theta = self._theta.copy()
+                theta[self.places] = point[:count]
+            kernel = kernel.clone_with_theta(theta)
+        return kernel, math.exp(point[count]) if self.searches_c else self.C
+
+    def chosen(self, point: Vector) -> tuple[Kernel, float]:
+        """Return the kernel and the C of a point for good: parameters that are not searched are what they were."""
+        kernel, C = self.at(point)
+        searched = {axis.parameter for axis in self.axes}
+        own = self.kernel.get_params()
+        kept = [_spelt(one.name, own) for one in kernel.hyperparameters if one.name not in searched]
+        return clone(kernel).set_params(**{name: own[name] for name in kept if name in own}), C
+
+    def edges(self, point: Vector) -> dict[str, str]:
+        """Name the coordinates that are at the end of their ranges."""
+        found = {}
+        for coordinate, axis in zip(point, self.axes, strict=True):
+            if not axis.low < coordinate < axis.high:
+                found[axis.name] = "smallest" if coordinate <= axis.low else "largest"
+        return found
+
+
+def price_axis(bounds: Range) -> Axis:
+    """Return the coordinate log C."""
+    return Axis(PRICE, PRICE, None, True, math.log(bounds[0]), math.log(bounds[1]))
+
+
+def _spelt(name: str, own: Mapping[str, Any]) -> str:
+    """Return what a kernel's parameters call a searchable one: an object that holds scikit-learn's has it inside."""
+    return name if name in own else f"kernel__{name}"
+
+
+def kernel_axes(kernel: Kernel) -> list[Axis]:
+    """List the coordinates of a kernel, within its bounds.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import DiagonalGaussian
+    >>> [axis.name for axis in kernel_axes(DiagonalGaussian(gammas=[1.0, 2.0]))]
+    ['gammas[0]', 'gammas[1]']
+    """
+    axes: list[Axis] = []
+    own, theta, bounds = kernel.get_params(), kernel.theta, kernel.bounds
+    for one in kernel.hyperparameters:
+        if one.fixed:
+            continue
+        places = range(len(axes), len(axes) + one.n_elements)
+        values = np.ravel(np.asarray(own.get(_spelt(one.name, own), ()), dtype=np.float64))
+        logarithmic = len(values) == len(places) and bool(np.allclose(np.exp(theta[places]), values))
+        for number, place in enumerate(places):
+            name = one.name if one.n_elements == 1 else f"{one.name}[{number}]"
+            axes.append(Axis(one.name, name, place, logarithmic, *map(float, bounds[place])))
+    return axes
+
+
+def searched_axes(
+    kernel: Kernel, C: float, given: Mapping[str, Any] | None, c_range: Range, prefix: str = ""
+) -> tuple[list[Axis], Range | None]:
+    """Return the coordinates that are searched of a kernel, and the range of C if that is to be chosen.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers.
+    C : float
+        Not to be chosen if it is infinite.
+    given : mapping or None
+        Bounds by name; parameters that it does not name stay as they are. None searches all, the kernel's within their
+        own bounds.
+    c_range : pair of floats
+        Where to look for C if nobody says.
+    prefix : str
+        What names of the machine's parameters begin with.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Gaussian
+    >>> searched_axes(Gaussian(gamma=1.0), 1.0, {"C": (0.1, 10.0)}, C_RANGE)
+    ([], (0.1, 10.0))
+    """
+    axes = kernel_axes(kernel)
+    if given is None:
+        return axes, c_range if math.isfinite(C) else None
+    if not isinstance(given, Mapping) or not given:
+        raise TypeError(f"space must be None or bounds by name, such as {{'C': (0.1, 100.0)}}; got {given!r}.")
+    found: list[Axis] = []
+    price: Range | None = None
+    for name, bounds in given.items():
+        short = str(name).removeprefix(prefix) if str(name).startswith(prefix) else ""
+        own = [axis for axis in axes if axis.parameter == short.removeprefix("kernel__")]
+        if {axis.parameter for axis in own} & {axis.parameter for axis in found}:
+            raise ValueError(f"space names {name!r} in two ways; one is enough.")
+        if short == PRICE and math.isfinite(C):
+            price = _pair(name, bounds, positive=True)
+        elif own:
+            low, high = _pair(name, bounds, positive=own[0].logarithmic)
+            low, high = (math.log(low), math.log(high)) if own[0].logarithmic else (low, high)
+            found += [axis._replace(low=low, high=high) for axis in own]
+        else:
+            accepted = [PRICE] * math.isfinite(C) + list(dict.fromkeys(axis.parameter for axis in axes))
+            names = ", ".join(repr(prefix + one) for one in accepted) or "there is nothing"
+            raise ValueError(f"space names {name!r}, which cannot be searched here; what can is {names}.")
+    return sorted(found, key=lambda axis: axis.place or 0), price
+
+
+def _pair(name: str, bounds: Any, *, positive: bool) -> Range:
+    """Check that bounds are two numbers, the lower one first."""
+    is_pair = isinstance(bounds, (Sequence, np.ndarray)) and not isinstance(bounds, str) and len(bounds) == 2
+    if is_pair and all(isinstance(one, numbers.Real) and math.isfinite(one) for one in bounds):
+        low, high = map(float, bounds)
+        if low < high and (low > 0.0 or not positive):
+            return low, high
+    above = " above 0" if positive else ""
+    raise ValueError(f"space[{name!r}] must be two numbers{above}, the smaller one first; got {bounds!r}.")

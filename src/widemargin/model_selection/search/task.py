@@ -1,0 +1,155 @@
+"""What a model search is about: the machine, its examples as it sees them, and whether all that is asked for fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from widemargin.estimators.regression import SVR
+from widemargin.estimators.scale import require_magnitude
+from widemargin.estimators.svc import SVC
+from widemargin.estimators.validation import is_numeric
+from widemargin.kernels import Kernel, as_kernel, jaakkola_gamma
+from widemargin.kernels.rows import count
+from widemargin.model_selection.grid.data import machine_of
+from widemargin.model_selection.grid.metadata import FitParameters
+from widemargin.model_selection.grid.splits import family_of
+from widemargin.objectives import Objective, Task
+from widemargin.study.point_evaluation import Stop
+
+#: Largest violation of the optimality conditions that derivatives and comparisons of neighbours put up with.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A machine whose parameters are searched.
+
+    Attributes
+    ----------
+    machine : SVC or SVR
+        Not fitted.
+    task : Task
+        Its examples and what is trained on them.
+    kernel : Kernel
+        With numbers for all its parameters: where the search begins.
+    c_unit : float
+        What ranges of C are multiplied by.
+    """
+
+    machine: Any
+    task: Task
+    kernel: Kernel
+    c_unit: float
+
+
+def kernel_of(machine: Any) -> Kernel:
+    """Return the kernel of a machine as an object; parameters that are left to the data are None.
+
+    Examples
+    --------
+    >>> kernel_of(SVC(gamma=0.5)), kernel_of(SVC())
+    (Gaussian(gamma=0.5), Gaussian())
+    """
+    gamma = None if isinstance(machine.gamma, str) else float(machine.gamma)
+    return as_kernel(machine.kernel, gamma=gamma, coef0=float(machine.coef0), degree=int(machine.degree))
+
+
+def require_machine(estimator: Any) -> None:
+    """Refuse what has no parameters that a model search could choose.
+
+    Examples
+    --------
+    >>> from widemargin import NuSVC
+    >>> require_machine(NuSVC())
+    Traceback (most recent call last):
+    ...
+    TypeError: ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got NuSVC.
+    """
+    machine = machine_of(estimator)
+    if not isinstance(machine, (SVC, SVR)) or family_of(machine) is None:
+        own = ", which is trained in a way of its own" if isinstance(machine, (SVC, SVR)) else ""
+        raise TypeError(
+            "ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got "
+            f"{type(machine).__name__}{own}."
+        )
+    machine._check_parameters()
+    kernel_of(machine)
+
+
+def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective, stop: Stop) -> Subject:
+    """Check examples, targets and weights as a fit does; put the machine's kernel where the search begins.
+
+    Parameters
+    ----------
+    estimator : SVC, SVR or Pipeline
+    X, y
+        As they were given.
+    given : FitParameters
+    objective : Objective
+    stop : Stop
+        Ends what is computed for the task.
+    """
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+        X = _behind_steps(clone(estimator)[:-1], X, y, given.of_steps, objective)
+    machine = clone(machine_of(estimator))
+    X, targets, weights = machine._check_training_data(X, y, given.weights)
+    if count(X) < 2:
+        raise ValueError("X holds n_samples=1 row; parameters can be chosen for two or more only.")
+    is_classifier = isinstance(machine, SVC)
+    n_classes = len(machine.classes_) if is_classifier else 0
+    kernel = kernel_of(machine)
+    examples = kernel.examples(X)
+    gamma = None
+    if is_numeric(X):
+        require_magnitude(X)
+        gamma = jaakkola_gamma(examples, targets if is_classifier else None, weights)
+    kernel = kernel.fitted(examples, gamma=gamma, weights=weights)
+    unit = 1.0 if is_classifier else float(np.std(targets)) or 1.0
+    task = Task(
+        examples,
+        targets,
+        n_classes,
+        weights * machine._class_factors(targets, weights)[targets] if is_classifier else weights,
+        loss=machine.loss,
+        fit_intercept=bool(machine.fit_intercept) if is_classifier else True,
+        epsilon=0.0 if is_classifier else float(machine.epsilon),
+        tolerance=min(float(machine.tol), TOLERANCE * unit),
+        **_steps(machine.max_iter),
+        poll=stop.poll,
+        seconds_left=stop.seconds_left,
+    )
+    # Numbers s times as large have the same machine, times s, for a C s times as large, unless slack is squared.
+    return Subject(machine, task, kernel, 1.0 if task.squared else unit)
+
+
+def _steps(max_iter: int | str) -> dict[str, int]:
+    """Say how many steps a machine may take, where that is not left to the objective; -1 sets no limit."""
+    if max_iter == "auto":
+        return {}
+    return {"max_iterations": 2**62 if max_iter == -1 else int(max_iter)}
+
+
+def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
+    """Fit the steps before the machine to all rows; without y, if the objective may hold rows out."""
+    if not objective.needs_machine:
+        return steps.fit_transform(X, y, **own)
+    try:
+        return clone(steps).fit_transform(X, None, **own)
+    except Exception as error:
+        steps.fit_transform(X, y, **own)  # what has nothing to do with y is told as it is
+        raise ValueError(
+            f"Steps before the machine learn from y, and would have seen the labels of rows that objective="
+            f"{objective.name!r} may hold out; transform X before the search, or choose an objective without machines."
+        ) from error
+
+
+def require_suitable(objective: Objective, subject: Subject) -> None:
+    """Refuse an objective that does not suit the machine and its examples, in the objective's own words."""
+    reason = objective.why_not(subject.task, float(subject.machine.C))
+    if reason is not None:
+        raise ValueError(reason)

@@ -1,0 +1,107 @@
+"""Kernel objects in model files: classes by name from a closed list, numbers as JSON holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process import kernels as theirs
+
+from widemargin import kernels as ours
+from widemargin.kernels import Kernel, KernelParameters, as_kernel, is_kernel_object
+from widemargin.persistence.archive import Fields, ModelFileError, from_json, shortened, to_json
+
+#: Kernels that a file may hold, by the names they have there.
+CLASSES: dict[str, type] = {
+    **{
+        one.__name__: one
+        for one in (
+            *(ours.Gaussian, ours.DiagonalGaussian, ours.GeneralGaussian, ours.Mahalanobis, ours.Linear),
+            *(ours.Polynomial, ours.Constant, ours.Sum, ours.Product, ours.Scaled, ours.Power, ours.Normalized),
+        )
+    },
+    **{
+        f"sklearn.{one.__name__}": one
+        for one in (
+            *(theirs.RBF, theirs.Matern, theirs.RationalQuadratic, theirs.ExpSineSquared, theirs.DotProduct),
+            *(theirs.ConstantKernel, theirs.Sum, theirs.Product, theirs.Exponentiation),
+        )
+    },
+}
+
+_NAMES = {cls: name for name, cls in CLASSES.items()}
+
+#: Kernels within kernels; more of them are an attempt to stop whoever reads the file.
+_DEEPEST = 32
+
+
+def describe_kernel(kernel: Any) -> dict[str, Any]:
+    """Take a kernel object apart into what JSON can hold.
+
+    Examples
+    --------
+    >>> describe_kernel(ours.Gaussian(gamma=0.5))
+    {'class': 'Gaussian', 'parameters': {'gamma': 0.5, 'gamma_bounds': [1e-08, 100000000.0]}}
+    """
+    bare = kernel.kernel if type(kernel) is ours.ScikitLearnKernel else kernel
+    if type(bare) not in _NAMES:
+        raise ModelFileError(
+            f"kernel={bare!r} is of type {type(bare).__name__}, which a model file cannot keep; it keeps kernels of "
+            f"these types: {', '.join(CLASSES)}."
+        )
+    parameters = {
+        name: describe_kernel(value) if is_kernel_object(value) else to_json(value, f"parameter {name} of the kernel")
+        for name, value in bare.get_params(deep=False).items()
+    }
+    return {"class": _NAMES[type(bare)], "parameters": parameters}
+
+
+def restore_kernel(description: Fields, depth: int = 0) -> Any:
+    """Put a kernel object together again.
+
+    Examples
+    --------
+    >>> restore_kernel(Fields(describe_kernel(2.0 * ours.Gaussian(gamma=0.5)), "a file"))
+    2.0 * Gaussian(gamma=0.5)
+    """
+    if depth > _DEEPEST:
+        raise ModelFileError(f"{description.where} holds more than {_DEEPEST} kernels within each other.")
+    name = description.choice("class", tuple(CLASSES))
+    given = description.fields("parameters")
+    parameters: dict[str, Any] = {}
+    for key, value in given.values.items():
+        if isinstance(value, dict) and "class" in value:
+            parameters[key] = restore_kernel(Fields(value, f"a kernel in {name}"), depth + 1)
+        else:
+            found = from_json(value)
+            numbers = isinstance(found, tuple) and not key.endswith("_bounds") and key != "fixed"
+            parameters[key] = _array(found, given, key) if numbers else found
+    try:
+        return CLASSES[name](**parameters)
+    except TypeError:
+        raise ModelFileError(f"{name} does not have the parameters {', '.join(parameters)}.") from None
+
+
+def restore_parameters(machine: Any, kernel: Fields, n_features: int) -> KernelParameters:
+    """Restore the kernel that a machine with a kernel object was fitted with, and try it on a row."""
+    fitted = restore_kernel(kernel.fields("object"))
+    try:
+        own: Kernel = as_kernel(fitted)
+        if type(own) is not type(as_kernel(machine.kernel)):
+            raise ValueError("it is of another type than the kernel of the machine")
+        repr(machine.kernel)  # nothing else looks at its numbers before a fit
+        with np.errstate(all="ignore"):
+            value = np.asarray(own(np.zeros((1, n_features))))
+        if value.shape != (1, 1) or not np.isfinite(value).all():
+            raise ValueError(f"a row of zeros gives {value!r}")
+        return own.resolved()
+    except Exception as problem:  # numbers of a file can be wrong in ways that no kernel foresees
+        detail = shortened(str(problem)).rstrip(".")
+        raise ModelFileError(f"the kernel cannot be used with {n_features} features ({detail}).") from None
+
+
+def _array(values: tuple[Any, ...], given: Fields, key: str) -> Any:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        given.refuse(key, "numbers")

@@ -1,0 +1,295 @@
+"""Model files: trained machines on the disk, in a form that other programs can read and no program has to trust.
+
+A model file is a zip archive whose members are stored without compression: ``model.json`` says what the model is, and
+files in NumPy's ``.npy`` format, a folder a step, hold its arrays. Nothing in it is ever run or imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from io import BytesIO
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+
+from widemargin.persistence.archive import (
+    Fields,
+    ModelArchive,
+    ModelFileError,
+    from_json,
+    read_archive,
+    to_json,
+    write_archive,
+)
+from widemargin.persistence.atomic_file import replaced_file
+from widemargin.persistence.steps import (
+    MACHINES,
+    SCALERS,
+    Arrays,
+    describe_machine,
+    describe_scaler,
+    restore_machine,
+    restore_scaler,
+)
+
+__all__ = ["ModelFileError", "SavedModel", "load_model", "open_model", "save_model"]
+
+FORMAT = "widemargin model"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model and what its file says about it.
+
+    Attributes
+    ----------
+    model : estimator
+        SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, or a Pipeline of scalers and one of these.
+    n_features : int
+        Features that the model takes.
+    feature_names : list of str or None
+        Their names.
+    target : str or None
+        The name of what is predicted.
+    encoded : dict
+        The values of each text column that `feature_names` holds as "column=value".
+    selection : object
+        What was said about how the model was chosen; None if nothing was.
+    library_version : str
+        The version of widemargin that wrote the file.
+    """
+
+    model: Any
+    n_features: int
+    feature_names: list[str] | None
+    target: str | None
+    encoded: dict[str, tuple[str, ...]]
+    selection: Any
+    library_version: str
+
+
+def save_model(
+    model: Any,
+    path: str | PathLike[str],
+    *,
+    feature_names: Sequence[str] | None = None,
+    target: str | None = None,
+    encoded: Mapping[str, Sequence[str]] | None = None,
+    selection: Any = None,
+) -> None:
+    """Write a trained model to a file.
+
+    The file appears whole or not at all: its content is read back before, written beside its place, and renamed. What
+    a later fit with ``warm_start=True`` would start from is not kept, nor is the `memory` of a pipeline.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD whose kernel has a name or is a kernel object (of
+        ``widemargin.kernels``, or one of those of scikit-learn that consist of numbers), alone or at the end of a
+        Pipeline whose other steps are StandardScaler or MinMaxScaler.
+    path : str or path-like
+        The file; an older one is replaced.
+    feature_names : sequence of str or None, default=None
+        Names of the features; None takes those that the model was trained with, if it was trained with names.
+    target : str or None, default=None
+        The name of what is predicted.
+    encoded : mapping or None, default=None
+        The values of each text column that `feature_names` holds as "column=value", one name a value.
+    selection : object, default=None
+        How the model was chosen: numbers, texts, lists and mappings of these.
+
+    Raises
+    ------
+    ModelFileError
+        If the model is of another kind, or something about it cannot be kept.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from widemargin import SVC
+    >>> from widemargin.persistence.model_file import load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "iris.wm"
+    ...     save_model(model, path)
+    ...     loaded = load_model(path)
+    >>> bool((loaded.decision_function(X) == model.decision_function(X)).all())
+    True
+    """
+    steps, arrays = _describe_steps(model)
+    estimators = _estimators(model)
+    own_names = _own_names(estimators)
+    names = own_names if feature_names is None else [str(name) for name in feature_names]
+    if own_names is not None and names != own_names:
+        raise ModelFileError("feature_names differs from the names that the model was trained with.")
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library_version": version("widemargin"),
+        "feature_names": names,
+        "target": target,
+        "encoded": to_json({key: list(values) for key, values in (encoded or {}).items()}, "encoded"),
+        "selection": to_json(selection, "selection"),
+        "steps": steps,
+    }
+    content = BytesIO()
+    write_archive(content, document, arrays)
+    with read_archive(content, "The model cannot be kept") as archive:
+        _restore(archive)
+    with replaced_file(path) as file:
+        file.write(content.getbuffer())
+
+
+def load_model(path: str | PathLike[str]) -> Any:
+    """Read a model from a file that :func:`save_model` wrote; its predictions are the same to the last bit.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator
+        The fitted machine, or the pipeline that it belongs to.
+
+    Raises
+    ------
+    ModelFileError
+        In one sentence, if the file is damaged, of an unknown version, or no model file.
+    OSError
+        If the file cannot be read.
+    """
+    return open_model(path).model
+
+
+def open_model(path: str | PathLike[str]) -> SavedModel:
+    """Read a model with what its file says about it; as :func:`load_model` otherwise.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    SavedModel
+    """
+    with Path(path).open("rb") as file, read_archive(file, f"{fspath(path)} cannot be used as a model") as archive:
+        return _restore(archive)
+
+
+def _restore(archive: ModelArchive) -> SavedModel:
+    document = archive.document()
+    if document.values.get("format") != FORMAT:
+        document.refuse("format", repr(FORMAT))
+    if document.whole("version", least=1) != VERSION:
+        raise ModelFileError(
+            f"it is in version {document.values['version']} of the format, and this widemargin "
+            f"({version('widemargin')}) reads version {VERSION}."
+        )
+    names = document.texts("feature_names") if document.has("feature_names") else None
+    model = _restore_model(archive, document, names)
+    n_features = int(model.n_features_in_)
+    if names is not None and len(names) != n_features:
+        raise ModelFileError(f"feature_names holds {len(names)} names for {n_features} features.")
+    return SavedModel(
+        model=model,
+        n_features=n_features,
+        feature_names=names,
+        target=document.text("target") if document.has("target") else None,
+        encoded=_restore_encoding(document.fields("encoded"), names),
+        selection=from_json(document.values.get("selection")),
+        library_version=document.text("library_version"),
+    )
+
+
+def _estimators(model: Any) -> list[tuple[str | None, Any]]:
+    """Names and estimators of a model; a machine alone has no name."""
+    accepted = f"{', '.join(MACHINES)}, alone or behind {' or '.join(SCALERS)} in a Pipeline"
+    if type(model) is not Pipeline:
+        if type(model) is MACHINES.get(type(model).__name__):
+            return [(None, model)]
+        if hasattr(model, "best_estimator_"):
+            raise ModelFileError(f"{type(model).__name__} is a search; save its best_estimator_.")
+        raise ModelFileError(
+            f"{type(model).__module__}.{type(model).__name__} cannot be kept in a model file; accepted are {accepted}."
+        )
+    *scalers, (last, machine) = model.steps
+    for name, step in scalers:
+        if type(step) is not SCALERS.get(type(step).__name__):
+            raise ModelFileError(f"step {name!r} of the Pipeline is {step!r}; accepted are {accepted}.")
+    if type(machine) is not MACHINES.get(type(machine).__name__):
+        raise ModelFileError(f"the last step, {last!r}, of the Pipeline is {machine!r}; accepted are {accepted}.")
+    return list(model.steps)
+
+
+def _describe_steps(model: Any) -> tuple[list[dict[str, Any]], Arrays]:
+    steps: list[dict[str, Any]] = []
+    arrays: Arrays = {}
+    for number, (name, estimator) in enumerate(_estimators(model)):
+        describe = describe_machine if type(estimator).__name__ in MACHINES else describe_scaler
+        description, found = describe(estimator, f"{number}/")
+        steps.append({"name": name, "named": hasattr(estimator, "feature_names_in_"), **description})
+        arrays |= found
+    return steps, arrays
+
+
+def _own_names(estimators: Sequence[tuple[str | None, Any]]) -> list[str] | None:
+    """Names that the model was trained with, the same at every step that has any."""
+    found = [getattr(estimator, "feature_names_in_", None) for _, estimator in estimators]
+    names = [[str(name) for name in given] for given in found if given is not None]
+    if any(other != names[0] for other in names):
+        raise ModelFileError("feature_names_in_ differs between the steps of the Pipeline.")
+    return names[0] if names else None
+
+
+def _restore_model(archive: ModelArchive, document: Fields, names: list[str] | None) -> Any:
+    found = [Fields(step, f"step {number}") for number, step in enumerate(document.entries("steps"))]
+    if not found:
+        document.refuse("steps", "at least a machine")
+    steps: list[tuple[str | None, Any]] = []
+    for number, step in enumerate(found):
+        last = number == len(found) - 1
+        step.choice("class", tuple(MACHINES if last else SCALERS))
+        estimator = (restore_machine if last else restore_scaler)(archive, step, f"{number}/")
+        if step.flag("named"):
+            if names is None or len(names) != estimator.n_features_in_:
+                step.refuse("named", "false, for lack of names")
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        steps.append((step.text("name") if step.has("name") else None, estimator))
+    if len({estimator.n_features_in_ for _, estimator in steps}) > 1:
+        raise ModelFileError("n_features differs between the steps.")
+    if sp.issparse(steps[-1][1].support_vectors_) and any(
+        getattr(scaler, "with_mean", True) for _, scaler in steps[:-1]
+    ):
+        raise ModelFileError("a machine of sparse rows stands behind a scaler that takes dense ones only.")
+    step_names = [name for name, _ in steps]
+    if step_names == [None]:
+        return steps[0][1]
+    if None in step_names or len(set(step_names)) < len(steps) or any("__" in str(name) for name in step_names):
+        raise ModelFileError("the names of the steps must be different texts without '__'.")
+    return Pipeline(steps)
+
+
+def _restore_encoding(encoded: Fields, names: list[str] | None) -> dict[str, tuple[str, ...]]:
+    known = set(names or ())
+    values = {column: tuple(encoded.texts(column)) for column in encoded.values}
+    for column, texts in values.items():
+        if not texts or not known.issuperset(f"{column}={text}" for text in texts):
+            encoded.refuse(column, "values that feature_names holds as column=value")
+    return values

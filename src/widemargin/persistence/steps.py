@@ -1,0 +1,353 @@
+"""What a model file keeps of each part of a model: machines, and the scalers in front of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from widemargin.estimators.base import KernelMachine
+from widemargin.estimators.nu_svc import NuSVC
+from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.pairwise import PairwiseClassifier
+from widemargin.estimators.prediction import as_dense
+from widemargin.estimators.regression import SVR, NuSVR
+from widemargin.estimators.report import FitReport, ProblemReport
+from widemargin.estimators.svc import SVC
+from widemargin.estimators.svdd import SVDD
+from widemargin.kernels import KernelParameters, is_kernel_object
+from widemargin.kernels.rows import LARGEST_DEGREE
+from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
+from widemargin.persistence.kernels import describe_kernel, restore_kernel, restore_parameters
+
+Arrays = dict[str, NDArray[Any]]
+
+MACHINES: dict[str, type[KernelMachine]] = {cls.__name__: cls for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD)}
+
+SCALERS: dict[str, Any] = {cls.__name__: cls for cls in (StandardScaler, MinMaxScaler)}
+
+#: Fitted numbers of a machine beside those that all have; None is allowed for those that end in "?".
+_NUMBERS: dict[str, tuple[str, ...]] = {
+    "NuSVR": ("epsilon_",),
+    "OneClassSVM": ("offset_",),
+    "SVDD": ("offset_", "radius_", "center_squared_norm_", "spread_", "_diagonal_of_new_rows?"),
+}
+
+#: Fitted arrays of a scaler, one number a feature.
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "StandardScaler": ("mean_", "var_", "scale_"),
+    "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
+}
+
+_CONTAINERS: dict[str, Any] = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
+_FLOATS, _DOUBLE, _INDICES = ("<f4", "<f8"), ("<f8",), ("<i4", "<i8")
+_LABEL_TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
+_LABEL_TYPES += ("float16", "float32", "float64", "str", "object")
+
+#: Beyond these a file does not describe a model but an attempt to stop whoever reads it.
+_MOST_THREADS = 1024
+
+
+def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
+    """Take a fitted machine apart into what JSON holds and arrays, whose names begin with `prefix`."""
+    name = type(machine).__name__
+    of_object = is_kernel_object(machine.kernel)
+    if callable(machine.kernel) and not of_object:
+        raise ModelFileError(
+            f"kernel={machine.kernel!r} is a callable, which a model file cannot keep; it keeps machines whose kernel "
+            "has a name, such as 'rbf', is 'precomputed', or is a kernel object."
+        )
+    check_is_fitted(machine)
+    kernel = machine._kernel_parameters
+    if (kernel.source is None) if of_object else machine.kernel != kernel.kernel or kernel.source is not None:
+        raise ModelFileError(
+            f"kernel={machine.kernel!r} was set after the fit, which was with {kernel.kernel!r}; fit again first."
+        )
+    if getattr(machine, "_fitted_scheme", None) != getattr(machine, "multi_class", None):
+        raise ModelFileError(
+            f"multi_class={machine.multi_class!r} was set after the fit, which was with {machine._fitted_scheme!r}; "
+            "fit again first."
+        )
+    vectors = machine.support_vectors_
+    arrays = {
+        "support": machine.support_,
+        "n_support": machine.n_support_,
+        "dual_coef": as_dense(machine.dual_coef_),
+        "intercept": machine.intercept_,
+    }
+    description: dict[str, Any] = {
+        **_describe(machine),
+        "n_vectors": len(machine.support_),
+        "vectors": type(vectors).__name__ if sp.issparse(vectors) else "dense",
+        "shape_fit": list(machine.shape_fit_),
+        "kernel": {"gamma": float(kernel.gamma), "coef0": float(kernel.coef0), "degree": int(kernel.degree)},
+        "predict_in_double": bool(machine._predict_in_double),
+        "report": [to_json(asdict(entry), "fit_report_") for entry in machine.fit_report_],
+    }
+    if of_object:
+        description["kernel"]["object"] = describe_kernel(kernel.source)
+    if sp.issparse(vectors):
+        description["n_stored"] = len(vectors.data)
+        arrays |= {f"vectors_{part}": getattr(vectors, part) for part in ("data", "indices", "indptr")}
+    else:
+        arrays["vectors"] = vectors
+    if isinstance(machine, PairwiseClassifier):
+        description["classes"] = _describe_labels(machine.classes_)
+        arrays["class_weight"] = machine.class_weight_
+        description["calibrated"] = hasattr(machine, "sigmoids_")
+        if description["calibrated"]:
+            arrays["sigmoids"] = machine.sigmoids_
+    for number in _NUMBERS.get(name, ()):
+        attribute = number.rstrip("?")
+        description[attribute.strip("_")] = to_json(getattr(machine, attribute), attribute)
+    return description, {prefix + key: np.asarray(array) for key, array in arrays.items()}
+
+
+def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelMachine:
+    """Put a machine together again."""
+    name = step.text("class")
+    machine: Any = MACHINES[name](**_parameters(step, MACHINES[name]))
+    _check_parameters(machine, step)
+    d, m = step.whole("n_features", least=1), step.whole("n_vectors")
+    if isinstance(machine, PairwiseClassifier):
+        machine.classes_ = _restore_labels(step.fields("classes"))
+        machine.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(machine.classes_),))
+    layout = machine._layout()
+    groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
+    machine.n_features_in_ = d
+    machine.shape_fit_ = _restore_shape(step, d)
+    machine.support_ = archive.array(f"{prefix}support", ("<i4",), (m,))
+    machine.n_support_ = archive.array(f"{prefix}n_support", ("<i4",), (groups,))
+    machine.intercept_ = archive.array(f"{prefix}intercept", _DOUBLE, (functions,))
+    machine.dual_coef_ = archive.array(f"{prefix}dual_coef", _DOUBLE, (rows, m))
+    _check_support(machine, step, m)
+    machine._kernel_parameters = _restore_kernel(machine, step.fields("kernel"))
+    machine.support_vectors_ = _restore_vectors(archive, step, prefix, machine.kernel == "precomputed")
+    if isinstance(machine, SVDD):
+        machine.center_coef_ = machine.dual_coef_[0].copy()
+    if sp.issparse(machine.support_vectors_):
+        machine.dual_coef_ = sp.csr_matrix(machine.dual_coef_)
+    machine._predict_in_double = step.flag("predict_in_double")
+    machine._takes_objects = False
+    if isinstance(machine, SVC):
+        machine._fitted_scheme = machine.multi_class
+        if "calibrated" in step.values and step.flag("calibrated"):  # files of older versions say nothing
+            machine.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", _DOUBLE, (functions, 2)), step)
+    _restore_report(machine, step, functions)
+    for number in _NUMBERS.get(name, ()):
+        attribute, key = number.rstrip("?"), number.strip("_?")
+        absent = number.endswith("?") and not step.has(key)
+        setattr(machine, attribute, None if absent else step.number(key))
+    restored: KernelMachine = machine
+    return restored
+
+
+def describe_scaler(scaler: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
+    """Take a fitted scaler apart."""
+    check_is_fitted(scaler)
+    columns = {key: getattr(scaler, key) for key in _COLUMNS[type(scaler).__name__]}
+    present = {key: np.asarray(array) for key, array in columns.items() if array is not None}
+    description = {**_describe(scaler), "arrays": list(present)}
+    if np.ndim(scaler.n_samples_seen_):
+        raise ModelFileError(
+            f"{type(scaler).__name__} has seen missing values, which the machine behind it cannot be trained on."
+        )
+    description["n_samples_seen"] = to_json(scaler.n_samples_seen_, "n_samples_seen_")
+    return description, {f"{prefix}{key.rstrip('_')}": array for key, array in present.items()}
+
+
+def restore_scaler(archive: ModelArchive, step: Fields, prefix: str) -> Any:
+    """Put a scaler together again."""
+    name = step.text("class")
+    scaler = SCALERS[name](**_parameters(step, SCALERS[name]))
+    _check_scaler_parameters(scaler, step)
+    d = scaler.n_features_in_ = step.whole("n_features", least=1)
+    present = step.texts("arrays")
+    needed = set(_COLUMNS[name])
+    if name == "StandardScaler":
+        needed = {key for key, used in (("mean_", scaler.with_mean), ("scale_", scaler.with_std)) if used}
+    if not needed <= set(present) <= set(_COLUMNS[name]):
+        step.refuse("arrays", f"a list of {', '.join(sorted(needed))}")
+    for key in _COLUMNS[name]:
+        stored = archive.array(f"{prefix}{key.rstrip('_')}", _FLOATS, (d,)) if key in present else None
+        setattr(scaler, key, stored)
+    if scaler.scale_ is not None and (scaler.scale_ == 0).any():
+        raise ModelFileError(f"array {prefix}scale holds 0, which no column can be scaled by.")
+    seen = step.number("n_samples_seen", least=0)
+    whole = isinstance(step.values["n_samples_seen"], int)
+    if name == "MinMaxScaler":
+        scaler.n_samples_seen_ = step.whole("n_samples_seen")
+    else:
+        scaler.n_samples_seen_ = np.int64(step.whole("n_samples_seen")) if whole else np.float64(seen)
+    return scaler
+
+
+def _describe(estimator: Any) -> dict[str, Any]:
+    """Say what every estimator has: its class, its parameters, its features."""
+    parameters = estimator.get_params(deep=False)
+    return {
+        "class": type(estimator).__name__,
+        "parameters": {
+            name: describe_kernel(value) if is_kernel_object(value) else to_json(value, f"parameter {name}")
+            for name, value in parameters.items()
+        },
+        "n_features": int(estimator.n_features_in_),
+    }
+
+
+def _parameters(step: Fields, cls: Any) -> dict[str, Any]:
+    """Take the parameters of a class; those that a file of an older version lacks keep their defaults."""
+    name, given = step.text("class"), step.fields("parameters").values
+    unknown = sorted(set(given) - set(cls().get_params()))
+    if unknown:
+        raise ModelFileError(f"parameter {unknown[0]!r} is unknown to {name} in this version of its library.")
+    parameters: dict[str, Any] = {key: from_json(value) for key, value in given.items()}
+    if isinstance(given.get("kernel"), dict):
+        parameters["kernel"] = restore_kernel(Fields(given["kernel"], f"kernel of {name}"))
+    for key, value in parameters.items():
+        if isinstance(value, dict) and key != "class_weight":
+            raise ModelFileError(f"parameter {key} of {name} is a mapping, expected a number or a text.")
+    return parameters
+
+
+def _check_parameters(machine: Any, step: Fields) -> None:
+    weights = getattr(machine, "class_weight", None)
+    if isinstance(weights, dict):
+        Fields({str(label): weight for label, weight in weights.items()}, "class_weight").numbers(least=0)
+    elif not isinstance(weights, str | None):
+        raise ModelFileError(f"class_weight is {weights!r}, expected weights of labels.")
+    seed = getattr(machine, "random_state", None)
+    if not isinstance(seed, int | None):
+        raise ModelFileError(f"random_state is {seed!r}, expected a whole number.")
+    try:
+        machine._check_parameters()
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise ModelFileError(
+            f"{step.text('class')} refuses its parameters ({shortened(str(problem)).rstrip('.')})."
+        ) from None
+    if machine.n_jobs is not None and abs(machine.n_jobs) > _MOST_THREADS:
+        raise ModelFileError(f"n_jobs is {machine.n_jobs}, expected at most {_MOST_THREADS}.")
+
+
+def _check_scaler_parameters(scaler: Any, step: Fields) -> None:
+    limits = getattr(scaler, "feature_range", (0, 1))
+    try:
+        scaler._validate_params()
+        low, high = map(float, limits)
+        fits = np.isfinite([low, high]).all() and low < high
+    except (ValueError, TypeError, OverflowError):
+        fits = False
+    if not fits:
+        raise ModelFileError(f"{step.text('class')} refuses its parameters.")
+
+
+def _describe_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    kind = "str" if classes.dtype.kind == "U" else classes.dtype.name
+    values = classes.tolist()
+    if kind not in _LABEL_TYPES or not all(isinstance(value, bool | int | float | str) for value in values):
+        raise ModelFileError(
+            f"classes_ holds labels of type {classes.dtype}, which a model file cannot keep; it keeps numbers and "
+            "texts."
+        )
+    return {"type": kind, "values": to_json(values, "classes_")}
+
+
+def _restore_labels(labels: Fields) -> NDArray[Any]:
+    kind, values = labels.choice("type", _LABEL_TYPES), [from_json(value) for value in labels.entries("values")]
+    accepted: Any = {"b": bool, "i": int, "u": int, "f": float, "U": str}.get(
+        np.dtype(kind).kind, bool | int | float | str
+    )
+    # A truth value is a whole number to Python, but not here.
+    fits = [
+        isinstance(value, accepted) and (kind in ("bool", "object") or not isinstance(value, bool)) for value in values
+    ]
+    try:
+        classes = np.array(values, dtype=kind)
+        different = len(set(classes.tolist())) == len(values) and not np.any(classes != classes)
+    except (OverflowError, ValueError, TypeError):
+        different = False
+    if len(values) < 2 or not all(fits) or not different:
+        labels.refuse("values", f"at least two different labels of type {kind}")
+    return classes
+
+
+def _restore_shape(step: Fields, n_features: int) -> tuple[int, ...]:
+    shape = step.entries("shape_fit")
+    whole = all(isinstance(size, int) and not isinstance(size, bool) and 1 <= size <= 2**53 for size in shape)
+    if not whole or len(shape) != 2 or shape[1] != n_features:
+        step.refuse("shape_fit", f"a number of rows and {n_features} columns")
+    return tuple(shape)
+
+
+def _check_support(machine: Any, step: Fields, n_vectors: int) -> None:
+    rows = machine.n_features_in_ if machine.kernel == "precomputed" else machine.shape_fit_[0]
+    if n_vectors and (machine.support_.min() < 0 or machine.support_.max() >= rows):
+        raise ModelFileError(f"array support of {step.where} holds a row outside of the {rows} of the training data.")
+    if (machine.n_support_ < 0).any() or int(machine.n_support_.sum(dtype=np.int64)) != n_vectors:
+        raise ModelFileError(f"array n_support of {step.where} does not sum to the {n_vectors} support vectors.")
+
+
+def _restore_kernel(machine: Any, kernel: Fields) -> KernelParameters:
+    if is_kernel_object(machine.kernel):
+        return restore_parameters(machine, kernel, machine.n_features_in_)
+    degree = kernel.whole("degree", most=LARGEST_DEGREE)
+    return KernelParameters(machine.kernel, kernel.number("gamma", least=0), kernel.number("coef0"), degree)
+
+
+def _restore_vectors(archive: ModelArchive, step: Fields, prefix: str, precomputed: bool) -> Any:
+    kind = step.choice("vectors", ("dense", *_CONTAINERS))
+    shape = (step.whole("n_vectors"), step.whole("n_features"))
+    if kind == "dense":
+        return archive.array(f"{prefix}vectors", _FLOATS, (0, 0) if precomputed else shape)
+    if precomputed:
+        step.refuse("vectors", "dense, since the kernel is precomputed")
+    stored = step.whole("n_stored")
+    data = archive.array(f"{prefix}vectors_data", _FLOATS, (stored,))
+    indices = archive.array(f"{prefix}vectors_indices", _INDICES, (stored,))
+    begins = archive.array(f"{prefix}vectors_indptr", _INDICES, (shape[0] + 1,))
+    if begins[0] != 0 or begins[-1] != stored or (begins[1:] < begins[:-1]).any():
+        raise ModelFileError(f"array {prefix}vectors_indptr must rise from 0 to {stored}.")
+    if stored and (indices.min() < 0 or indices.max() >= shape[1]):
+        raise ModelFileError(f"array {prefix}vectors_indices holds a column outside of the {shape[1]} features.")
+    return _CONTAINERS[kind]((data, indices, begins), shape=shape)
+
+
+def _restore_sigmoids(sigmoids: NDArray[np.float64], step: Fields) -> NDArray[np.float64]:
+    if (sigmoids[:, 0] < 0).any():
+        raise ModelFileError(f"array sigmoids of {step.where} holds a slope below 0.")
+    return sigmoids
+
+
+def _restore_report(machine: Any, step: Fields, functions: int) -> None:
+    """Restore what the fit said of itself, and what follows from it."""
+    found = [Fields(entry, f"report of {step.where}") for entry in step.entries("report")]
+    entries = [_restore_entry(entry) for entry in found]
+    pairs = isinstance(machine, PairwiseClassifier)
+    if not entries or (pairs and len(entries) > functions):  # fewer for classes without examples
+        step.refuse("report", "an entry for each problem that was solved")
+    machine.fit_report_ = FitReport(entries)
+    machine.fit_status_ = int(not machine.fit_report_.converged)
+    iterations = [entry.iterations for entry in entries]
+    machine.n_iter_ = np.array(iterations, dtype=np.int64) if pairs else iterations[0]
+
+
+def _restore_entry(entry: Fields) -> ProblemReport:
+    values: dict[str, Any] = {}
+    for field in fields(ProblemReport):
+        if field.name == "classes":
+            classes = from_json(entry.values.get("classes"))
+            if not (classes is None or (isinstance(classes, tuple) and len(classes) == 2)):
+                entry.refuse("classes", "a pair of labels or null")
+            values["classes"] = classes
+        elif field.type == "int":
+            values[field.name] = entry.whole(field.name)
+        elif field.type == "float":
+            values[field.name] = entry.number(field.name, finite=False)
+        else:
+            values[field.name] = entry.text(field.name)
+    return ProblemReport(**values)

@@ -1,9 +1,0 @@
-"""Reports: what a table or picture shows as plain data, and thin renderers of it.
-
-The renderers of :mod:`widemargin.reports.pictures` need matplotlib and are imported by name where they are used.
-"""
-
-from widemargin.reports.info import DecisionSurface, DecisionValues, decision_surface
-from widemargin.reports.tables import aligned
-
-__all__ = ["DecisionSurface", "DecisionValues", "aligned", "decision_surface"]

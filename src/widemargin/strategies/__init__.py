@@ -1,0 +1,29 @@
+"""Search strategies, one file each: ask for points, be told values, stop."""
+
+from widemargin.strategies.base import Ask, Space, Strategy, StrategyRun, Told
+from widemargin.strategies.choice import STRATEGIES, strategy_named, why_not
+from widemargin.strategies.cma_es import CMAES
+from widemargin.strategies.grid import GridSearch
+from widemargin.strategies.lbfgsb import LBFGSB
+from widemargin.strategies.noisy_rprop import NoisyRprop
+from widemargin.strategies.random_search import RandomSearch
+from widemargin.strategies.rprop import Rprop
+from widemargin.strategies.second_order import SecondOrder
+
+__all__ = [
+    "CMAES",
+    "LBFGSB",
+    "STRATEGIES",
+    "Ask",
+    "GridSearch",
+    "NoisyRprop",
+    "RandomSearch",
+    "Rprop",
+    "SecondOrder",
+    "Space",
+    "Strategy",
+    "StrategyRun",
+    "Told",
+    "strategy_named",
+    "why_not",
+]

@@ -1,0 +1,98 @@
+"""What the threads of a search share of a split."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import pytest
+
+from widemargin import SVC
+from widemargin.kernels import kernel_matrix, row_source
+from widemargin.machines.chain import ChainKernel
+from widemargin.machines.dual import StopRule
+from widemargin.model_selection.grid.splits import KnownValues
+from widemargin.model_selection.grid.splits.classifier import ClassifierSplit
+
+
+@pytest.fixture
+def split() -> ClassifierSplit:
+    y = np.array([0, 1] * 10)
+    return ClassifierSplit(y, np.arange(16), np.arange(16, 20), np.ones(20), np.arange(16, 20))
+
+
+def test_a_thread_sees_no_weights_that_another_has_not_finished(split, monkeypatch):
+    machine = SVC(C=2.0, class_weight="balanced")
+    at_work, seen = threading.Event(), threading.Event()
+    factors = SVC._class_factors
+
+    def slow_for_the_first(self, labels, weights):
+        if not at_work.is_set():
+            at_work.set()
+            assert seen.wait(60)
+        return factors(self, labels, weights)
+
+    monkeypatch.setattr(SVC, "_class_factors", slow_for_the_first)
+    with ThreadPoolExecutor(1) as other:
+        first = other.submit(split._bounds, machine)
+        try:
+            assert at_work.wait(60)
+            second = split._bounds(machine)
+        finally:
+            seen.set()
+        expected = np.repeat([2.0, 0.0], [16, 4])
+        np.testing.assert_array_equal(second, expected)
+        np.testing.assert_array_equal(first.result(), expected)
+
+
+def test_problems_of_another_kernel_are_not_built_again(split):
+    Cs = (1.0, 2.0, np.inf)
+    first = split._problems_of([SVC(C=C, gamma=1.0) for C in Cs])
+    assert split._problems_of([SVC(C=C, gamma=5.0) for C in Cs]) is first
+    (pair,) = first
+    assert [link.problem.upper.max() for link in pair.links] == [1.0, 2.0]
+    assert [bounds.max() for bounds in pair.bounds] == [1.0, 2.0, np.inf]
+
+
+@pytest.mark.parametrize("other", [{"C": 3.0}, {"loss": "squared_hinge"}, {"class_weight": {0: 2.0}}], ids=str)
+def test_problems_of_other_machines_are_built(split, other):
+    ((first,),) = (one.links for one in split._problems_of([SVC()]))
+    ((own,),) = (one.links for one in split._problems_of([SVC(**other)]))
+    assert not np.array_equal(own.problem.upper, first.problem.upper)
+
+
+def test_large_problems_are_not_kept():
+    y = np.tile([0, 1], 60_000)
+    rows = np.arange(len(y))
+    split = ClassifierSplit(y, rows, rows[:2], np.ones(len(y)), rows[:2])
+    machines = [SVC(C=1.0), SVC(C=2.0)]
+    assert split._problems_of(machines) is not split._problems_of(machines)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "a class not trained on", "rows of both parts", "weights of 0"])
+def test_correct_predictions_are_counted_as_if_predicted(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, size=60)
+    train, test, weights = np.arange(40), np.arange(40, 60), np.ones(60)
+    if kind == "a class not trained on":
+        y[50:] = 7
+    if kind == "rows of both parts":
+        test = np.arange(30, 60)
+    if kind == "weights of 0":
+        weights[:10] = 0.0
+    split, machine = ClassifierSplit(y, train, test, weights, test), SVC(C=10.0)
+    kernel = ChainKernel(row_source(X, kernel="rbf", gamma=1.0), kernel_matrix(X, gamma=1.0))
+    ((link,),) = split.solve([machine], X, kernel, StopRule())
+    known = KnownValues(partial(split.values, machine, [link.solution]))
+    known.know(X, test)
+    predicted = split.twin(machine, known, [link.solution]).predict(X)
+    assert split.correct(machine, [link.solution]) == np.count_nonzero(predicted == y[test])
+    assert 0 < split.correct(machine, [link.solution]) < len(test)
+
+
+def test_nothing_is_counted_where_machines_have_to_predict():
+    y = np.arange(30) % 3
+    rows = np.arange(30)
+    assert ClassifierSplit(y, rows, rows, np.ones(30), rows).correct(SVC(), [None, None, None]) is None
+    split = ClassifierSplit(y[y < 2], rows[:20], rows[:20], np.ones(20), rows[:20])
+    assert split.correct(SVC(loss="squared_hinge"), [None]) is None

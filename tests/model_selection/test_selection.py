@@ -1,0 +1,246 @@
+"""A machine chosen from the data alone."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import Pipeline
+
+from widemargin import SVC, SVR, datasets, select
+from widemargin.model_selection import WorkReport, growth, selection
+
+X, Y = datasets.twonorm(150, random_state=0)
+
+
+class Rounds:
+    """A progress that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.machines: list[int] = []
+        self.reasons: list[str] = []
+
+    def start(self, machines: int) -> None:
+        self.machines.append(machines)
+
+    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+        pass
+
+    def finish(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_score_and_standard_error_are_those_of_the_chosen_machine() -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    chosen = select(rows, labels)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    scores = cross_val_score(chosen.model, rows, labels, cv=folds)
+    assert chosen.score == pytest.approx(scores.mean(), abs=0.002)
+    assert chosen.standard_error == pytest.approx(scores.std(ddof=1) / np.sqrt(5), abs=0.001)
+    machine = chosen.model[-1]
+    assert isinstance(machine, SVC)
+    assert (machine.C, machine.gamma) == (chosen.parameters["C"], chosen.parameters["gamma"])
+    assert all(type(value) is float for value in chosen.parameters.values())
+    assert chosen.parameters in chosen.ties
+    assert chosen.work.machines == 5 * chosen.candidates
+
+
+def test_lists_and_data_frames() -> None:
+    expected = select(X, Y, n_splits=3)
+    for rows, labels in ((X.tolist(), Y.tolist()), (pd.DataFrame(X).add_prefix("x"), pd.Series(Y))):
+        chosen = select(rows, labels, n_splits=3)
+        assert (chosen.parameters, chosen.score) == (expected.parameters, expected.score)
+        np.testing.assert_array_equal(chosen.model.predict(rows), expected.model.predict(X))
+
+
+def test_the_grid_grows_beyond_its_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, labels = datasets.chess_board(200, size=2, random_state=0)
+    monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
+    progress = Rounds()
+    chosen = select(rows, labels, n_splits=3, progress=progress)
+    assert chosen.parameters["C"] > 0.04
+    assert len(chosen.reports) == len(progress.machines) > 1
+    assert chosen.candidates == sum(progress.machines) / 3
+    assert chosen.work.machines == sum(one.machines for one in chosen.reports) == sum(progress.machines)
+
+
+def test_growth_that_brings_nothing_ends() -> None:
+    # Without noise, larger values of C go on to score a little better, for ever more steps.
+    rows, labels = datasets.chess_board(500, random_state=0)
+    chosen = select(rows, labels)
+    grid, *steps = chosen.reports
+    assert (grid.machines, [step.machines for step in steps]) == (5 * 72, [5 * 8])
+    assert chosen.edges == {}
+    assert chosen.score > 0.97
+
+
+class Grid:
+    """A search as growth sees it: one parameter, a score for each of its values, and the steps it took."""
+
+    def __init__(self, values: Any, score: Any, steps: int, unfinished: int = 0) -> None:
+        scores = [score(value) for value in values]
+        self.best_index_, self.n_splits_ = int(np.argmax(scores)), 5
+        params = [{"C": value} for value in values]
+        self.cv_results_ = {"params": params, "mean_test_score": scores, "std_test_score": [0.02] * len(scores)}
+        self.best_score_, self.best_params_ = max(scores), params[self.best_index_]
+        self.work_report_ = WorkReport(1, 1, 0, unfinished, steps, 0, 0, 0.0)
+
+
+def never(parameters: Any) -> bool:
+    """No C is saturated."""
+    return False
+
+
+def rising(C: float) -> float:
+    """Score better for every larger C."""
+    return float(1.0 - 1.0 / C)
+
+
+@pytest.mark.parametrize(
+    ("gain", "steps", "tried", "edges"),
+    [
+        (0.02, [100, 10, 10, 10, 10], [8.0, 16.0, 32.0, 64.0], {"C": "largest"}),  # to the last round
+        (0.009, [100, 10], [8.0], {}),  # within the standard error, which is 0.01
+        (0.02, [100, 101], [8.0], {"C": "largest"}),  # harder than the grid
+        (0.02, [100, 60, 161], [8.0, 16.0], {"C": "largest"}),
+        (0.02, [100, 60, 160, 321], [8.0, 16.0, 32.0], {"C": "largest"}),
+    ],
+)
+def test_a_grid_grows_for_as_long_as_that_pays(
+    gain: float, steps: list[int], tried: list[float], edges: dict[str, str]
+) -> None:
+    grids: list[Any] = []
+
+    def search(grid: Any, number: int) -> Any:
+        grids.append(grid["C"].tolist())
+        return Grid(grid["C"], lambda value: 0.5 + gain * np.log2(value), steps[number])
+
+    found, left = growth.grown(search, never, {"C": np.array([1.0, 2.0, 4.0])})
+    assert grids == [[1.0, 2.0, 4.0], *([value] for value in tried)]
+    assert len(found) == len(steps)
+    assert left == edges
+
+
+def test_a_step_beyond_that_brings_nothing_leaves_the_best_inside() -> None:
+    axes = {"C": np.array([1.0, 2.0, 4.0])}
+
+    def search(grid: Any, number: int) -> Any:
+        return Grid(grid["C"], lambda value: -abs(value - 4.0), 10)
+
+    found, left = growth.grown(search, never, axes)
+    assert (len(found), left) == (2, {})
+    assert axes["C"].tolist() == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_a_step_that_is_not_finished_is_the_last() -> None:
+    def search(grid: Any, number: int) -> Any:
+        return Grid(grid["C"], rising, 10, unfinished=number)
+
+    found, left = growth.grown(search, never, {"C": np.array([1.0, 2.0])})
+    assert (len(found), left) == (2, {"C": "largest"})
+
+
+def test_a_grid_does_not_grow_beyond_a_c_that_is_saturated() -> None:
+    grids: list[list[float]] = []
+    asked: list[float] = []
+
+    def search(grid: Any, number: int) -> Any:
+        grids.append(grid["C"].tolist())
+        return Grid(grid["C"], rising, 10)
+
+    def saturated(parameters: Any) -> bool:
+        asked.append(parameters["C"])
+        return bool(parameters["C"] >= 8.0)
+
+    _, left = growth.grown(search, saturated, {"C": np.array([2.0, 4.0])})
+    assert (grids, asked, left) == ([[2.0, 4.0], [8.0]], [4.0, 8.0], {})
+
+
+def test_nothing_lies_beyond_a_perfect_score() -> None:
+    axes = {"C": np.array([1.0, 2.0])}
+    found, left = growth.grown(lambda grid, number: Grid(grid["C"], lambda value: value / 2.0, 10), never, axes)
+    assert (len(found), left) == (1, {})
+
+
+def test_time_that_is_up_while_saturation_is_looked_at_keeps_what_was_found() -> None:
+    def saturated(parameters: Any) -> bool:
+        raise TimeoutError
+
+    axes = {"C": np.array([1.0, 2.0])}
+    found, left = growth.grown(lambda grid, number: Grid(grid["C"], rising, 10), saturated, axes)
+    assert (len(found), left) == (1, {"C": "largest"})
+
+
+def test_saturation_is_that_of_the_machines_on_the_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The best C is the largest of the grid, and the first that no coefficient meets.
+    rows, labels = datasets.chess_board(200, size=2, random_state=0)
+    chosen = select(rows, labels)
+    machine = chosen.model[-1]
+    assert machine.C == 4096.0
+    assert 1024.0 < np.abs(machine.dual_coef_).max() < 4096.0
+    assert len(chosen.reports) == 1
+    assert chosen.edges == {}
+    monkeypatch.setattr(selection, "_is_unbounded", lambda *_: False)
+    needless = select(rows, labels)
+    assert len(needless.reports) == 2
+    assert (needless.parameters, needless.score) == (chosen.parameters, chosen.score)
+
+
+@pytest.mark.parametrize("C", [0.5, 2.0])
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_matrix])
+def test_a_machine_is_unbounded_if_no_coefficient_meets_c(C: float, regression: bool, as_rows: Any) -> None:
+    machine: Any = SVR(C=C, epsilon=0.0, gamma=1e6) if regression else SVC(C=C, gamma=1e6)
+    model = Pipeline([("machine", machine)])
+    targets = np.where(np.equal(Y, Y[0]), 1.0, -1.0)
+    assert selection._is_unbounded(model, as_rows(X), targets) == (C == 2.0)  # coefficients are about 1
+    model.set_params(machine__max_iter=1)
+    assert not selection._is_unbounded(model, as_rows(X), targets)
+
+
+def test_edges_that_remain_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, labels = datasets.chess_board(200, size=2, random_state=0)
+    monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
+    monkeypatch.setattr(growth, "MOST_ROUNDS", 0)
+    assert select(rows, labels, n_splits=3).edges["C"] == "largest"
+
+
+def test_a_journal_for_each_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
+    how: dict[str, Any] = {"n_splits": 3, "journal": str(tmp_path / "study.jsonl")}
+    first, again = select(X, Y, **how), select(X, Y, **how)
+    assert (first.parameters, first.score) == (again.parameters, again.score)
+    names = ["study.jsonl", *(f"study.{number}.jsonl" for number in range(2, len(first.reports) + 1))]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_a_deadline_before_anything_is_found() -> None:
+    with pytest.raises(TimeoutError, match="max_time=1e-09 ended before any candidate was finished"):
+        select(X, Y, max_time=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
+def test_an_interrupted_search_does_not_grow() -> None:
+    rows, labels = datasets.chess_board(600, random_state=0)
+
+    class Interrupting(Rounds):
+        def advance(self, machines: int, cost: float, left: float | None, best_score: float | None) -> None:
+            if best_score is not None and not self.sent:
+                self.sent = True
+                threading.Timer(0.01, _thread.interrupt_main).start()
+
+        sent = False
+
+    progress = Interrupting()
+    chosen = select(rows, labels, progress=progress)
+    assert progress.reasons[-1] == "interrupted"
+    assert chosen.work.unfinished > 0
+    assert len(progress.reasons) == len(chosen.reports)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from widemargin.strategies import Ask, Space, Told
+from widemargin.strategies.base import CountedRun
+
+
+class Sweep(CountedRun):
+    """Ask for two points at a time, further and further right."""
+
+    def propose(self):
+        return [Ask(self.space.start + self.evaluations + step) for step in range(2)]
+
+    def learn(self, asked, found):
+        if found[0].value == 7.0:
+            self.end("seven was found")
+
+
+def space(start=0.0):
+    return Space(np.array([start]), np.array([-9.0]), np.array([9.0]))
+
+
+def test_an_ask_stands_until_it_is_answered_and_the_lowest_value_is_kept():
+    run = Sweep(space(), 100)
+    assert run.ask() is run.ask()
+    assert run.best.tolist() == [0.0]
+    run.tell([Told(3.0), Told(2.0)])
+    run.ask()
+    run.tell([Told(2.0), Told(-math.inf)])
+    assert run.best.tolist() == [1.0]
+    assert run.evaluations == 4
+
+
+def test_answers_have_to_fit():
+    run = Sweep(space(), 100)
+    with pytest.raises(ValueError, match="found must answer the last ask, of 0 points; it holds 2"):
+        run.tell([Told(1.0), Told(1.0)])
+    run.ask()
+    with pytest.raises(ValueError, match="found must answer the last ask, of 2 points; it holds 1"):
+        run.tell([Told(1.0)])
+    assert len(run.ask()) == 2
+
+
+def test_a_run_ends_before_it_exceeds_its_budget():
+    run = Sweep(space(), 5)
+    for _ in range(2):
+        run.ask()
+        run.tell([Told(1.0), Told(1.0)])
+    assert run.reason is None
+    assert not run.ask()
+    assert run.reason == "4 of the 5 evaluations allowed are spent, and the next step takes 2"
+
+
+def test_a_reason_of_its_own_comes_first():
+    run = Sweep(space(), 2)
+    run.ask()
+    run.tell([Told(7.0), Told(1.0)])
+    assert run.reason == "seven was found"
+    assert not run.ask()
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (([0.0], [0.0, 0.0], [1.0]), r"vectors of one length, at least 1; their shapes are \(1,\), \(2,\) and \(1,\)"),
+        (([], [], []), "vectors of one length, at least 1"),
+        (([0.0, 0.0], [0.0, 2.0], [1.0, 1.0]), r"lower\[1\]=2.0 of a Space must be at most upper\[1\]=1.0"),
+        (([0.0], [math.nan], [1.0]), r"lower\[0\]=nan of a Space must be at most"),
+        (([math.inf], [0.0], [1.0]), r"start of a Space must hold finite numbers; it is \[inf\]"),
+    ],
+)
+def test_spaces_that_are_none(vectors, message):
+    with pytest.raises(ValueError, match=message):
+        Space(*(np.array(vector, dtype=float) for vector in vectors))
+
+
+def test_a_start_outside_moves_to_the_bounds():
+    assert space(start=12.0).start.tolist() == [9.0]
