@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV
-from widemargin.model_selection.grid.data import Evaluation
+from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.model_selection.grid.workers import pool, units
 from widemargin.model_selection.grid.workers.reports import Reports
 from widemargin.model_selection.grid.workers.units import Deadline, MissingSearchError, Searches, portable

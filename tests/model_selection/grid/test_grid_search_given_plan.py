@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV, NuSVC, NuSVR
-from widemargin.model_selection.grid.data import Unit
+from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.plans import GridGraph, Plan, heuristic_plan
 from widemargin.study import JournalError

@@ -12,8 +12,8 @@ import pytest
 from sklearn.exceptions import FitFailedWarning
 
 from widemargin import SVC, GridSearchCV
-from widemargin.model_selection.grid.data import Evaluation
 from widemargin.model_selection.grid.records import RECORD_SCHEMA
+from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.study import JournalError
 from widemargin.study.lines import sealed, unsealed
 

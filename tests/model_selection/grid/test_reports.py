@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from widemargin.model_selection.grid.data import Evaluation
 from widemargin.model_selection.grid.findings import Findings, Standing
+from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.model_selection.grid.workers.reports import Address, Reporter, Reports
 from widemargin.study import Journal, JournalError, SilentProgress
 

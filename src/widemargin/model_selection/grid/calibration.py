@@ -9,7 +9,7 @@ from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.kernels.rows import count
-from widemargin.model_selection.grid.data import Unit, machine_of, prefix_of
+from widemargin.model_selection.grid.setup import Unit, machine_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.splits.classifier import PairwiseSplit
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from widemargin.kernels import as_kernel, is_kernel_object
-from widemargin.model_selection.grid.data import Parameters, machine_of, prefix_of
+from widemargin.model_selection.grid.setup import Parameters, machine_of, prefix_of
 from widemargin.model_selection.grid.splits import SplitMachines
 
 

@@ -18,9 +18,8 @@ from widemargin.kernels import KernelParameters, Until, as_kernel, is_kernel_obj
 from widemargin.kernels.rows import count
 from widemargin.machines.chain import KEPT_BYTES
 from widemargin.model_selection.grid.candidates import Candidates
-from widemargin.model_selection.grid.data import Parameters, SearchData, machine_of
-from widemargin.model_selection.grid.metadata import behind_steps
 from widemargin.model_selection.grid.prepared_examples import PreparedExamples, Share, kernel_of
+from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, machine_of
 from widemargin.model_selection.grid.splits import Rows, SplitMachines
 
 

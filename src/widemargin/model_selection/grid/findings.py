@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from widemargin._runtime import Lock
-from widemargin.model_selection.grid.data import Evaluation, Found
+from widemargin.model_selection.grid.setup import Evaluation, Found
 from widemargin.study import JournalWriter, Progress, Records, SilentProgress
 
 

@@ -23,13 +23,19 @@ from widemargin.estimators.scale import UnusedGammaWarning, without_gamma_warnin
 from widemargin.estimators.validation import require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
-from widemargin.model_selection.grid.data import Found, SearchData, machine_of
 from widemargin.model_selection.grid.paths.costs import measure_search
 from widemargin.model_selection.grid.paths.plans import require_plan, require_suitable_plan
 from widemargin.model_selection.grid.report import WorkReport, edges, smoothest, tied
 from widemargin.model_selection.grid.results import Mask, as_results, leave_blank, missing_from, remarks, scored
 from widemargin.model_selection.grid.run import SearchRun, identity, listener
-from widemargin.model_selection.grid.setup import repeats_for_gamma, search_data, why_plain
+from widemargin.model_selection.grid.setup import (
+    Found,
+    SearchData,
+    machine_of,
+    repeats_for_gamma,
+    search_data,
+    why_plain,
+)
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.units import Deadline
 from widemargin.plans import CostMatrix, Plan, Work

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
-from widemargin.model_selection.grid.data import Evaluation
+from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.study import Records
 from widemargin.study.records import COUNT, NUMBER, TRUTH, Kind, a_number_below, what_is_wrong
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
-from widemargin.model_selection.grid.data import Found, machine_of
+from widemargin.model_selection.grid.setup import Found, machine_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 
 #: Relative difference below which scores are equal: means of the same scores may differ in their last digits.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.model_selection.grid.data import Evaluation, Found
+from widemargin.model_selection.grid.setup import Evaluation, Found
 from widemargin.model_selection.grid.shared_search import SharedSearch
 
 #: For each candidate and split, whether something is so.

@@ -1,25 +1,229 @@
-"""What a search is built from: whether its machines can share work, and their examples, checked once for all."""
+"""What a grid search is about: data, candidates, folds and scores, checked once, and who gets which fit parameter."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_outlier_detector
+from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection._validation import _score
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import _num_samples
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
+from sklearn.utils.validation import _check_method_params, _num_samples
 
 from widemargin._runtime import thread_count
+from widemargin.estimators.one_class_scores import OneClassScore
 from widemargin.estimators.scale import leaves_gamma_unused
 from widemargin.estimators.validation import check_weights
 from widemargin.machines.dual import Vector
-from widemargin.model_selection.grid.data import SearchData, machine_of, prefix_of
-from widemargin.model_selection.grid.metadata import fit_parameters
 from widemargin.model_selection.grid.prepared_examples import Share
-from widemargin.model_selection.grid.scoring import Scoring
 from widemargin.model_selection.grid.splits import Rows, family_of
+from widemargin.plans import Plan
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Scores machines as scikit-learn does.
+
+    Parameters
+    ----------
+    scorers : callable
+        What scikit-learn made of ``scoring``.
+    params : mapping
+        What scorers get beside the machine and the rows, for all rows of the data.
+    error_score : number or "raise"
+    is_accuracy : bool
+        Whether the score is the share of correct predictions, which needs no scorer.
+    """
+
+    scorers: Any
+    params: Mapping[str, Any]
+    error_score: Any
+    is_accuracy: bool
+
+    def only_predicts(self) -> bool:
+        """Tell whether a machine is asked for nothing but predictions of the rows that it is scored on."""
+        inner = getattr(self.scorers, "_scorers", {"score": self.scorers})
+        return all(isinstance(one, (_BaseScorer, _PassthroughScorer, OneClassScore)) for one in inner.values())
+
+    def __call__(self, machine: Any, rows: Any, targets: Any, params: Mapping[str, Any]) -> Any:
+        """Score a machine on rows; `params` are those of the rows."""
+        if self.is_accuracy and not params:
+            return int(np.count_nonzero(machine.predict(rows) == targets)) / len(targets)
+        return _score(machine, rows, targets, self.scorers, params, self.error_score)
+
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Candidates that differ in C alone, in the order of a chain, on one split: what is solved in one go."""
+
+    split: int
+    candidates: tuple[int, ...]
+
+
+@dataclass
+class Evaluation:
+    """What a candidate came to on a split, in the words of scikit-learn's results."""
+
+    candidate: int
+    split: int
+    test_scores: Any
+    train_scores: Any
+    n_test_samples: int
+    fit_time: float
+    score_time: float
+    fit_error: str | None = None
+    iterations: int = 0
+    repeated: bool = False
+    converged: bool = True
+    kernel_evaluations: int = 0
+
+
+#: Evaluations by candidate and split.
+Found = dict[tuple[int, int], Evaluation]
+
+
+@dataclass(frozen=True)
+class SearchData:
+    """Everything that stays the same throughout a search.
+
+    `X` and `y` are checked, `rows` are the examples as the user gave them. `raises` lets failures of a machine end the
+    search. `plan` says where chains start. `fit_params` are for the steps before the machine.
+    """
+
+    estimator: Any
+    candidates: Sequence[Parameters]
+    X: Any
+    y: Any
+    splits: Sequence[tuple[Rows, Rows]]
+    weights: Vector
+    scoring: Scoring
+    rows: Any = None
+    raises: bool = False
+    return_train_score: bool = False
+    share: Share = field(default_factory=Share)
+    plan: str | Plan = "heuristic"
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+
+
+def machine_of(estimator: Any) -> Any:
+    """Return the machine at the end of a pipeline, or the estimator itself."""
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def prefix_of(estimator: Any) -> str:
+    """Return what the names of the machine's parameters begin with: nothing, if it is not in a pipeline."""
+    return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+
+
+#: The one fit parameter that machines know.
+WEIGHTS = "sample_weight"
+
+
+@dataclass(frozen=True)
+class FitParameters:
+    """Fit parameters of an estimator, by those who get them.
+
+    Attributes
+    ----------
+    weights : array-like or None
+        Of the machine.
+    of_steps : dict
+        What the steps before the machine get, in the words of the pipeline's ``fit``.
+    others : list of str
+        What is left: parameters of the machine other than weights, or of nobody.
+    """
+
+    weights: Any
+    of_steps: dict[str, Any]
+    others: list[str]
+
+
+def fit_parameters(estimator: Any, given: Mapping[str, Any]) -> FitParameters:
+    """Tell who gets what of the parameters that an estimator is fitted with.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        The machine, or a pipeline that ends in it.
+    given : mapping
+        What the estimator's ``fit`` gets.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from widemargin import SVC
+    >>> pipeline = make_pipeline(StandardScaler(), SVC())
+    >>> fit_parameters(pipeline, {"svc__sample_weight": [1, 2], "standardscaler__sample_weight": [3, 4]})
+    FitParameters(weights=[1, 2], of_steps={'standardscaler__sample_weight': [3, 4]}, others=[])
+    """
+    own = dict(given)
+    if not isinstance(estimator, Pipeline):
+        return FitParameters(own.pop(WEIGHTS, None), {}, sorted(own))
+    last, _ = estimator.steps[-1]
+    if not (get_config()["enable_metadata_routing"] and own):
+        weights = own.pop(f"{last}__{WEIGHTS}", None)
+        steps = tuple(f"{name}__" for name, _ in estimator.steps[:-1])
+        of_steps = {name: own.pop(name) for name in list(own) if name.startswith(steps)}
+        return FitParameters(weights, of_steps, sorted(own))
+    routed = process_routing(estimator, "fit", **own)  # refuses what nobody asks for
+    of_machine = dict(routed[last]["fit"])
+    weights = of_machine.pop(WEIGHTS, None)
+    of_steps = {}
+    if len(estimator.steps) > 1:
+        asked = get_routing_for_object(estimator[:-1]).consumes("fit_transform", own.keys())
+        of_steps = {name: own[name] for name in sorted(asked)}
+    return FitParameters(weights, of_steps, sorted(of_machine))
+
+
+def behind_steps(
+    pipeline: Pipeline,
+    rows: Any,
+    y: Any,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    given: Mapping[str, Any],
+) -> tuple[Any, Any]:
+    """Fit the steps before the machine on some rows; return these rows, and others, as they are behind them.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Its steps are fitted in place.
+    rows, y
+        All examples, and their targets or None.
+    train, test : ndarray of int
+        Rows to fit on, and others.
+    given : mapping
+        What the pipeline's ``fit`` would get beside these, for all rows.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from widemargin import SVC
+    >>> pipeline, rows = make_pipeline(StandardScaler(with_std=False), SVC()), np.array([[0.0], [1.0], [9.0]])
+    >>> weights = {"standardscaler__sample_weight": np.array([1.0, 3.0, 5.0])}
+    >>> [part.tolist() for part in behind_steps(pipeline, rows, None, np.array([0, 1]), np.array([2]), weights)]
+    [[[-0.75], [0.25]], [[8.25]]]
+    """
+    X_train, X_test = (_safe_indexing(rows, numbers) for numbers in (train, test))
+    if len(pipeline.steps) == 1:
+        return X_train, X_test
+    own = _check_method_params(rows, params=fit_parameters(pipeline, given).of_steps, indices=train)
+    steps = pipeline[:-1]
+    return steps.fit_transform(X_train, None if y is None else y[train], **own), steps.transform(X_test)
 
 
 def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) -> str | None:

@@ -21,11 +21,11 @@ from widemargin.kernels.rows import take
 from widemargin.machines.chain import LinkSolution, ended_early
 from widemargin.machines.dual import Solution, StopRule
 from widemargin.model_selection.grid.candidates import Candidates
-from widemargin.model_selection.grid.data import Evaluation, SearchData, Unit, machine_of
 from widemargin.model_selection.grid.examples import SearchExamples, kept_bytes
 from widemargin.model_selection.grid.paths.plans import walk_of
 from widemargin.model_selection.grid.paths.starts import Beginning, Start, Stretch
 from widemargin.model_selection.grid.prepared_examples import PreparedExamples
+from widemargin.model_selection.grid.setup import Evaluation, SearchData, Unit, machine_of
 from widemargin.model_selection.grid.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
 
 

@@ -20,8 +20,7 @@ from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.estimators.validation import require_flag, require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import FROM_SEARCH
-from widemargin.model_selection.grid.data import machine_of, prefix_of
-from widemargin.model_selection.grid.metadata import fit_parameters
+from widemargin.model_selection.grid.setup import fit_parameters, machine_of, prefix_of
 from widemargin.model_selection.search.choices import objective_of, require_fit, strategy_of
 from widemargin.model_selection.search.path import FixedSplits, splits_of
 from widemargin.model_selection.search.report import EvaluationReport

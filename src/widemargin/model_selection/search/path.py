@@ -19,10 +19,10 @@ from widemargin._runtime import single_threaded_blas
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.model_selection.grid.calibration import out_of_fold
-from widemargin.model_selection.grid.data import Found, machine_of, prefix_of
 from widemargin.model_selection.grid.grid_search import GridSearchCV
 from widemargin.model_selection.grid.report import WorkReport
 from widemargin.model_selection.grid.results import Mask
+from widemargin.model_selection.grid.setup import Found, machine_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.splits import Rows
 from widemargin.model_selection.growth import PERFECT, best_of, grown

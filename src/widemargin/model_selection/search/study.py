@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.kernels import Kernel
-from widemargin.model_selection.grid.data import prefix_of
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
+from widemargin.model_selection.grid.setup import prefix_of
 from widemargin.model_selection.search.path import FixedSplits, PricePath, held_out_values, price_path
 from widemargin.model_selection.search.space import PRICE, ParameterSpace, Range
 from widemargin.model_selection.search.task import Subject

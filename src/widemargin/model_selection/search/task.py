@@ -15,8 +15,7 @@ from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import is_numeric
 from widemargin.kernels import Kernel, as_kernel, jaakkola_gamma
 from widemargin.kernels.rows import count
-from widemargin.model_selection.grid.data import machine_of
-from widemargin.model_selection.grid.metadata import FitParameters
+from widemargin.model_selection.grid.setup import FitParameters, machine_of
 from widemargin.model_selection.grid.splits import family_of
 from widemargin.objectives import Objective, Task
 from widemargin.study.point_evaluation import Stop

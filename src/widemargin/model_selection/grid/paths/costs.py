@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin._runtime import single_threaded_blas
 from widemargin.machines.dual import Solution
-from widemargin.model_selection.grid.data import SearchData, Unit, machine_of
 from widemargin.model_selection.grid.paths.plans import require_starts
 from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.setup import SearchData, Unit, machine_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.units import Deadline
 from widemargin.plans import CostMatrix, GridGraph, Work, measure_costs, operations, seconds

@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from widemargin.model_selection.grid.candidates import Candidates
-from widemargin.model_selection.grid.data import prefix_of
 from widemargin.model_selection.grid.paths.starts import Place, Stretch, Trains, Walk
+from widemargin.model_selection.grid.setup import prefix_of
 from widemargin.model_selection.grid.splits import FAMILIES, StartableMachines, Way, family_of
 from widemargin.plans import Chain, GridGraph, LearningPlan, Plan, heuristic_plan
 

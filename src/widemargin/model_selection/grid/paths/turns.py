@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from widemargin.model_selection.grid.data import Unit
+from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.workers.units import Deadline
 
 #: A unit that was cut short runs again once it would get so many times what it had: it begins with its first machine.

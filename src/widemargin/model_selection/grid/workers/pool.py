@@ -26,7 +26,7 @@ from sklearn import get_config
 from sklearn.base import clone
 
 from widemargin._runtime import single_threaded_blas, thread_count
-from widemargin.model_selection.grid.data import Unit
+from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.reports import Address, Reports
 from widemargin.model_selection.grid.workers.units import (

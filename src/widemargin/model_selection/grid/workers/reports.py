@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from widemargin._runtime import Lock
-from widemargin.model_selection.grid.data import Evaluation
+from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.study.lines import as_line, from_line
 
 #: Workers that may knock at the same time.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
 from widemargin._runtime import Lock, single_threaded_blas
-from widemargin.model_selection.grid.data import Evaluation, SearchData, Unit
+from widemargin.model_selection.grid.setup import Evaluation, SearchData, Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.reports import Address, Reporter
 
