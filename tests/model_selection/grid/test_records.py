@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import FitFailedWarning
 
 from widemargin import SVC, GridSearchCV
-from widemargin.model_selection.grid.records import RECORD_SCHEMA
+from widemargin.model_selection.grid.findings import RECORD_SCHEMA
 from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.study import JournalError
 from widemargin.study.lines import sealed, unsealed

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from widemargin.model_selection.grid.findings import Findings, Standing
+from widemargin.model_selection.grid.findings import RECORD_SCHEMA, Findings, Standing, evaluations
 from widemargin.model_selection.grid.paths.turns import Turns
-from widemargin.model_selection.grid.records import RECORD_SCHEMA, evaluations
 from widemargin.model_selection.grid.setup import Evaluation, Found, SearchData
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.pool import Workers
