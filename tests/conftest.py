@@ -5,11 +5,15 @@ from __future__ import annotations
 import faulthandler
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Tests import their `oracles` from this folder, and `benchmarks`, no part of the installed package, from the one above.
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 # Deadlines measure the machine, not the code; derandomised examples make a failure reproducible by whoever comes next.
 settings.register_profile(

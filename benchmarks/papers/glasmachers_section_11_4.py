@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.papers.noisy_functions import SECTION_11_4, Trials
 from benchmarks.peers.table import render
 from widemargin.strategies import NoisyRprop, Space, Told
-from widemargin.testing.noisy_functions import SECTION_11_4, Trials
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oracles.replay import KINDS, Rules, replay
 from widemargin import _core
 from widemargin.kernels import row_source
 from widemargin.machines.dual import SELECTIONS, DualProblem, SolverOptions, StopRule, solve
 from widemargin.testing import Case, chess_board_case, classification_case, kinked_cases, small_cases
-from widemargin.testing.replay import KINDS, Rules, replay
 
 PLANNED = KINDS.index("planned")
 PLANS = (0, 1, 3)

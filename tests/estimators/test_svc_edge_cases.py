@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from oracles.multi_class import predict_one_versus_one
 from widemargin import SVC
-from widemargin.testing import many_class_points, predict_one_versus_one
+from widemargin.testing import many_class_points
 from widemargin.testing.estimators import pair_solutions, resolve_gamma
 
 

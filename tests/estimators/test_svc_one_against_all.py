@@ -13,11 +13,12 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
+from oracles.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one, predict_one_versus_one
 from widemargin import SVC
 from widemargin.estimators.multi_class import memberships_against_all, memberships_of_pairs
 from widemargin.kernels import kernel_matrix
 from widemargin.persistence.model_file import ModelFileError, load_model, save_model
-from widemargin.testing import fuzzy_one_against_all, fuzzy_one_versus_one, many_class_points, predict_one_versus_one
+from widemargin.testing import many_class_points
 
 TIGHT = {"C": 5.0, "gamma": 0.5, "tol": 1e-7}
 

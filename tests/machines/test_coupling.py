@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles.probabilities import couple_slowly, favour_slowly
 from widemargin.machines import coupling
 from widemargin.machines.coupling import coupled, favoured, shared
-from widemargin.testing import couple_slowly, favour_slowly
 
 
 def pair_probabilities(seed, n, k):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from oracles.reference import ReferenceSolver
 from widemargin.kernels import derived_rows, row_source
 from widemargin.machines.dual import (
     COMBINATIONS,
@@ -38,7 +39,6 @@ from widemargin.testing import (
     unmirror,
 )
 from widemargin.testing.checks import slopes
-from widemargin.testing.reference import ReferenceSolver
 
 TOLERANCE = 1e-7
 SEEDS = range(60)

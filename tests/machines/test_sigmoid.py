@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit
 
+from oracles.probabilities import platt_likelihood, slope_likelihood
 from widemargin.machines.sigmoid import LARGEST_SLOPE, fit_platt, fit_slope, slope_for_no_error
-from widemargin.testing import platt_likelihood, slope_likelihood
 
 
 def values_and_signs(seed, n, noise, scale=1.0):

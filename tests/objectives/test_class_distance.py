@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from oracles.objectives import class_distances
 from widemargin.kernels import DiagonalGaussian, Gaussian, Mahalanobis, kernel_matrix
 from widemargin.objectives import ClassDistance, Task, distance_tiles
 from widemargin.testing import ObjectiveContract, adaptable_kernels, small_regression_task, small_tasks
-from widemargin.testing.machine_free import class_distances
 
 PROBLEMS = ["one-against-all", "pairs"]
 

@@ -9,6 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles.objectives import (
+    naive_continuous_span,
+    naive_held_out,
+    naive_leave_one_out,
+    naive_radius_margin,
+)
 from widemargin.datasets import chess_board
 from widemargin.kernels import DiagonalGaussian, Gaussian, GeneralGaussian, Polynomial, normalized
 from widemargin.objectives import (
@@ -25,12 +31,6 @@ from widemargin.objectives import (
 )
 from widemargin.objectives.hold_out import random_split
 from widemargin.testing import ObjectiveContract, points_with_a_closest_pair, small_regression_task, small_tasks
-from widemargin.testing.machine_objectives import (
-    naive_continuous_span,
-    naive_held_out,
-    naive_leave_one_out,
-    naive_radius_margin,
-)
 
 LOSSES = ["hinge", "squared_hinge"]
 MACHINE = {"state_error": 2e-4, "value_error": 2e-4}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.objectives import polarization
 from widemargin.kernels import Gaussian
 from widemargin.objectives import Polarization, Task
 from widemargin.testing import (
@@ -16,7 +17,6 @@ from widemargin.testing import (
     small_regression_task,
     small_tasks,
 )
-from widemargin.testing.machine_free import polarization
 
 
 @pytest.mark.parametrize("centred", [False, True])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from oracles.objectives import target_alignment
 from widemargin.kernels import DiagonalGaussian, Gaussian
 from widemargin.objectives import TargetAlignment, Task
 from widemargin.testing import ObjectiveContract, adaptable_kernels, small_regression_task, small_tasks
-from widemargin.testing.machine_free import target_alignment
 
 
 @pytest.mark.parametrize("centred", [False, True])

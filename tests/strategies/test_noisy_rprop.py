@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.papers.noisy_functions import SECTION_11_4, Trials
+from oracles.rprop import noisy_rprop
 from widemargin.strategies import NoisyRprop, Space, Told
-from widemargin.testing.noisy_functions import SECTION_11_4, Trials
-from widemargin.testing.rprop import noisy_rprop
 from widemargin.testing.strategies import Bowl, StrategyContract, minimise
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from oracles.rprop import irprop_plus
 from widemargin.strategies import Rprop, Space, Told
-from widemargin.testing.rprop import irprop_plus
 from widemargin.testing.strategies import Bowl, StrategyContract, minimise
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oracles.reference import ReferenceSolution, ReferenceSolver
 from widemargin.testing import contracts, kernel_contract, kernel_matrix, small_cases, solver_contract
-from widemargin.testing.reference import ReferenceSolution, ReferenceSolver
 
 CASES = list(small_cases())[:5]
 

@@ -17,12 +17,9 @@ from widemargin.testing import (
     check_feasible,
     chess_board_case,
     kernel_matrix,
-    many_class_points,
-    predict_one_versus_one,
     project,
     small_cases,
     solve_exactly,
-    vote_one_versus_one,
 )
 
 CASES = list(small_cases())
@@ -143,15 +140,3 @@ def test_exact_solver_says_when_it_fails() -> None:
     case = CASES[-1]
     with pytest.raises(RuntimeError, match="did not reach a violation"):
         solve_exactly(case, case.gram, max_rounds=1)
-
-
-def test_votes_agree_with_scikit_learn() -> None:
-    X, y = many_class_points(5, 20)
-    model = SVC(gamma=0.5, decision_function_shape="ovo").fit(X, y)
-    values = model.decision_function(X)
-    assert np.array_equal(predict_one_versus_one(values, 5, break_ties=False), model.predict(X))
-    votes, confidences = vote_one_versus_one(values, 5)
-    # scikit-learn squeezes the confidences into less than half a vote and adds them.
-    combined = model.set_params(decision_function_shape="ovr").decision_function(X)
-    np.testing.assert_allclose(combined, votes + confidences / (3 * (np.abs(confidences) + 1)), rtol=1e-10)
-    assert np.array_equal(predict_one_versus_one(values, 5), combined.argmax(axis=1))

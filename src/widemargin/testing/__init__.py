@@ -1,4 +1,18 @@
-"""Oracles, certificates and contracts: what a part of widemargin is judged by, shipped so that new parts can use it."""
+"""Contracts that a new kernel, solver, objective, strategy or estimator is held to, for use outside the package too.
+
+==========================================  ============================================================================
+:func:`kernel_contract`                     a kernel of the core: values, structure, offsets, dense and sparse
+:func:`kernel_object_contract`              a kernel object: values, parameters, derivatives, copies
+:func:`solver_contract`                     a solver of dual problems: certificates, starts, budgets
+:class:`ObjectiveContract`                  an objective: its gradient by differences, threads, weights, stopping
+:class:`StrategyContract`                   a search strategy: replay, bounds, budgets, common sources of chance
+:func:`estimators.pair_solutions`           a fitted classifier: the dual solution and the certificate of every pair
+==========================================  ============================================================================
+
+Beside them is what they need: certificates (`checks`), exact solutions and kernels in NumPy (`oracles`), cases to solve
+(`problems`, `tasks`). Everything here may import the whole package, and nothing in the package imports it at run time.
+Naive twins that only the tests of widemargin itself use are in `tests/oracles`.
+"""
 
 from widemargin.testing.checks import (
     Certificate,
@@ -13,18 +27,14 @@ from widemargin.testing.checks import (
 )
 from widemargin.testing.contracts import kernel_contract, solver_contract
 from widemargin.testing.kernels import kernel_object_contract, naive_values
-from widemargin.testing.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one
 from widemargin.testing.objectives import ObjectiveContract
 from widemargin.testing.oracles import (
     kernel_matrix,
     mirror,
-    predict_one_versus_one,
     project,
     solve_exactly,
     unmirror,
-    vote_one_versus_one,
 )
-from widemargin.testing.probabilities import couple_slowly, favour_slowly, platt_likelihood, slope_likelihood
 from widemargin.testing.problems import (
     Case,
     chess_board_case,
@@ -54,11 +64,7 @@ __all__ = [
     "check_solution",
     "chess_board_case",
     "classification_case",
-    "couple_slowly",
     "duality_gap",
-    "favour_slowly",
-    "fuzzy_one_against_all",
-    "fuzzy_one_versus_one",
     "intercept",
     "kernel_contract",
     "kernel_matrix",
@@ -70,16 +76,12 @@ __all__ = [
     "naive_values",
     "objective",
     "points_with_a_closest_pair",
-    "platt_likelihood",
-    "predict_one_versus_one",
     "project",
     "regression_case",
-    "slope_likelihood",
     "small_cases",
     "small_regression_task",
     "small_tasks",
     "solve_exactly",
     "solver_contract",
     "unmirror",
-    "vote_one_versus_one",
 ]

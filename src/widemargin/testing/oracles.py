@@ -5,9 +5,9 @@ The dual problem [Glasmachers2008, eq. 4.1] is
     maximise  f(a) = y'a - a'Ka / 2    subject to  sum(a) = const,  L <= a <= U,
 
 with signed variables a, the plain kernel matrix K and the gradient G = y - Ka. A problem with kinks, whose objective
-loses kink'|a|, is one of twice as many variables without (:func:`mirror`). The selection rules and the steps of
-sequential minimal optimisation live in :mod:`widemargin.testing.smo`; this module holds the kernels, the projection,
-the exact solver and the vote.
+loses kink'|a|, is one of twice as many variables without (:func:`mirror`). Here are the kernels, the projection, the
+exact solver, and the rules of sequential minimal optimisation that it uses; those of the core's solvers that go beyond
+them are in `tests/oracles`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from widemargin.testing.checks import kkt_violation
-from widemargin.testing.protocols import Matrix, Problem, Vector
-from widemargin.testing.smo import select_second_order, step_newton
+from widemargin.testing.protocols import Matrix, Problem, SmoothProblem, Vector
 
 
 def as_matrix(points: object) -> Matrix:
@@ -95,17 +94,7 @@ def project(alpha: ArrayLike, lower: ArrayLike, upper: ArrayLike, total: float =
     return np.asarray(np.clip(point - 0.5 * (left + right), low, high))
 
 
-@dataclass(frozen=True)
-class Mirrored:
-    """A problem without kinks that stands for one with them."""
-
-    linear: Vector
-    lower: Vector
-    upper: Vector
-    kink: None = None
-
-
-def mirror(problem: Problem, K: Matrix) -> tuple[Mirrored, Matrix]:
+def mirror(problem: Problem, K: Matrix) -> tuple[SmoothProblem, Matrix]:
     """Give every variable of a problem with kinks one twin for each side of 0, and return their kernel matrix too.
 
     With linear terms y - kink and y + kink and boxes [0, U] and [L, 0], the sums of the twins (:func:`unmirror`) at an
@@ -121,7 +110,7 @@ def mirror(problem: Problem, K: Matrix) -> tuple[Mirrored, Matrix]:
     ([2.5, 4.5, 3.5, 5.5], [0.0, 0.0, -10.0, -10.0], [10.0, 10.0, 0.0, 0.0], (4, 4))
     """
     kink = np.zeros_like(problem.linear) if problem.kink is None else problem.kink
-    twins = Mirrored(
+    twins = SmoothProblem(
         np.concatenate([problem.linear - kink, problem.linear + kink]),
         np.concatenate([np.zeros_like(problem.lower), problem.lower]),
         np.concatenate([problem.upper, np.zeros_like(problem.upper)]),
@@ -139,6 +128,105 @@ def unmirror(alpha: Vector) -> Vector:
     """
     above, below = np.split(alpha, 2)
     return np.asarray(above + below)
+
+
+Pair = tuple[int, int]
+
+#: Lines without curvature are given this much, so that the steeper one of two gains more [Fan2005, section 4].
+LEAST_CURVATURE = 1e-12
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step along e_i - e_j.
+
+    Attributes
+    ----------
+    size : float
+        How far to go (mu).
+    newton : float
+        The unconstrained optimum along the line (mu-hat).
+    free : bool
+        Whether the box allows the unconstrained optimum [Glasmachers2008, section 4.3.3].
+    planned : bool
+        Whether the size was chosen with the next step in mind.
+    """
+
+    size: float
+    newton: float
+    free: bool
+    planned: bool = False
+
+
+def can_rise(problem: Problem, alpha: Vector) -> NDArray[np.bool_]:
+    """I_up: the variables below their upper bound."""
+    return np.asarray(alpha < problem.upper)
+
+
+def can_fall(problem: Problem, alpha: Vector) -> NDArray[np.bool_]:
+    """I_down: the variables above their lower bound."""
+    return np.asarray(alpha > problem.lower)
+
+
+def slope_along(gradient: Vector, pair: Pair) -> float:
+    """v_B' G: how steeply the objective rises along e_i - e_j."""
+    return float(gradient[pair[0]] - gradient[pair[1]])
+
+
+def curvature_between(K: Matrix, first: Pair, second: Pair) -> float:
+    """v_B' K v_C for two pairs B and C (their own curvature when they are the same)."""
+    (i, j), (m, n) = first, second
+    return float(K[i, m] - K[i, n] - K[j, m] + K[j, n])
+
+
+def own_curvature(K: Matrix, pair: Pair) -> float:
+    """v_B' K v_B, but never less than what divisions need."""
+    return max(curvature_between(K, pair, pair), LEAST_CURVATURE)
+
+
+def step_bounds(problem: Problem, alpha: Vector, pair: Pair) -> tuple[float, float]:
+    """Return the smallest and the largest step that keep both variables in their boxes."""
+    i, j = pair
+    smallest = max(problem.lower[i] - alpha[i], alpha[j] - problem.upper[j])
+    largest = min(problem.upper[i] - alpha[i], alpha[j] - problem.lower[j])
+    return float(smallest), float(largest)
+
+
+def newton_size(K: Matrix, gradient: Vector, pair: Pair) -> float:
+    """Return the unconstrained optimum along the line: far away on a rising one without curvature."""
+    return slope_along(gradient, pair) / own_curvature(K, pair)
+
+
+def step_newton(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector, pair: Pair) -> Step:
+    """Return the Newton step clipped to the box [Glasmachers2008, eq. 4.4]."""
+    newton = newton_size(K, gradient, pair)
+    smallest, largest = step_bounds(problem, alpha, pair)
+    return Step(max(min(newton, largest), smallest), newton, smallest <= newton <= largest)
+
+
+def select_most_violating_pair(problem: Problem, alpha: Vector, gradient: Vector) -> Pair | None:
+    """Return the pair with the steepest slope [Glasmachers2008, eq. 4.5]; none at an optimum. Of equals the first."""
+    up, down = can_rise(problem, alpha), can_fall(problem, alpha)
+    if not up.any() or not down.any():
+        return None
+    i = int(np.argmax(np.where(up, gradient, -np.inf)))
+    j = int(np.argmin(np.where(down, gradient, np.inf)))
+    return (i, j) if gradient[i] > gradient[j] else None
+
+
+def select_second_order(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector) -> Pair | None:
+    """Return the steepest i and the violating j of largest Newton gain with it [Glasmachers2008, eq. 4.7].
+
+    Of equals the first, for either.
+    """
+    steepest = select_most_violating_pair(problem, alpha, gradient)
+    if steepest is None:
+        return None
+    i = steepest[0]
+    slope = gradient[i] - gradient
+    bend = np.maximum(K[i, i] - 2.0 * K[i] + np.diag(K), LEAST_CURVATURE)
+    gains = 0.5 * slope**2 / bend
+    return i, int(np.argmax(np.where(can_fall(problem, alpha) & (slope > 0.0), gains, -np.inf)))
 
 
 def solve_exactly(
@@ -234,45 +322,3 @@ def jump_over_free(problem: Problem, K: Matrix, alpha: Vector) -> bool:
     bound = problem.upper if direction[nearest] > 0.0 else problem.lower
     alpha[free[nearest]] = bound[free[nearest]]
     return True
-
-
-def vote_one_versus_one(pair_values: ArrayLike, n_classes: int) -> tuple[NDArray[np.int64], Vector]:
-    """Votes and summed confidences of the classes, from one decision value per pair i < j in lexicographic order.
-
-    A positive value is a vote for class i, any other value one for class j.
-
-    Examples
-    --------
-    >>> votes, confidences = vote_one_versus_one([[1.0, 2.0, -3.0]], 3)
-    >>> votes.tolist(), confidences.tolist()
-    ([[2, 0, 1]], [[3.0, -4.0, 1.0]])
-    """
-    values = np.asarray(pair_values, dtype=np.float64)
-    votes = np.zeros((len(values), n_classes), dtype=np.int64)
-    confidences = np.zeros((len(values), n_classes))
-    column = 0
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            votes[:, i] += values[:, column] > 0.0
-            votes[:, j] += values[:, column] <= 0.0
-            confidences[:, i] += values[:, column]
-            confidences[:, j] -= values[:, column]
-            column += 1
-    return votes, confidences
-
-
-def predict_one_versus_one(pair_values: ArrayLike, n_classes: int, *, break_ties: bool = True) -> NDArray[np.int64]:
-    """Return the class with most votes; among classes with equally many, the most confident one (or simply the first).
-
-    Examples
-    --------
-    >>> predict_one_versus_one([[1.0, -5.0, 2.0]], 3).tolist()
-    [2]
-    >>> predict_one_versus_one([[1.0, -5.0, 2.0]], 3, break_ties=False).tolist()
-    [0]
-    """
-    votes, confidences = vote_one_versus_one(pair_values, n_classes)
-    if not break_ties:
-        return np.asarray(votes.argmax(axis=1), dtype=np.int64)
-    contenders = votes == votes.max(axis=1, keepdims=True)
-    return np.asarray(np.where(contenders, confidences, -np.inf).argmax(axis=1), dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +30,16 @@ class Problem(Protocol):
     @property
     def kink(self) -> Vector | None:
         """By how much the slope falls on either side of 0, at least 0 each (every box then contains 0); or none."""
+
+
+@dataclass(frozen=True)
+class SmoothProblem:
+    """A problem without kinks: what is made of one with them, or of a part of it."""
+
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    kink: None = None
 
 
 class Outcome(Protocol):

@@ -1,4 +1,4 @@
-"""A complete, slow solver made of the pure rules of :mod:`widemargin.testing.smo`; it passes the solver contract.
+"""A complete, slow solver made of the pure rules of :mod:`oracles.smo`; it passes the solver contract.
 
 It is the naive twin of the core's loop [Glasmachers2008, Algorithm 4.2 with Algorithms 6.1, 7.2 and 7.3].
 """
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oracles.smo import Pair, Step, select, take_step
 from widemargin.testing.checks import certificate, kkt_violation, objective
 from widemargin.testing.oracles import move_pair, project
 from widemargin.testing.protocols import Matrix, Problem, Vector
-from widemargin.testing.smo import Pair, Step, select, take_step
 
 
 @dataclass(frozen=True)

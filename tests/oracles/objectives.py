@@ -1,8 +1,6 @@
-"""Objectives with machines, said in NumPy: every machine is solved for from scratch, nothing is reused."""
+"""Naive twins of the objectives: whole matrices, no blocks, every machine solved for from scratch, one formula each."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +10,76 @@ from widemargin.kernels import Kernel
 from widemargin.objectives import Task
 from widemargin.testing.checks import kkt_violation
 from widemargin.testing.oracles import solve_exactly
-from widemargin.testing.protocols import Matrix, Vector
+from widemargin.testing.protocols import Matrix, SmoothProblem, Vector
 
 Rows = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class _Problem:
-    linear: Vector
-    lower: Vector
-    upper: Vector
-    kink: Vector | None = None
+def ideal_kernel(task: Task) -> Matrix:
+    """Return the kernel matrix that labels would make: 1 within classes, -1 / (c - 1) between them.
+
+    For regression it is the product of the targets, seen from their mean.
+
+    Examples
+    --------
+    >>> ideal_kernel(Task(np.zeros((3, 1)), np.array([0, 1, 2]), 3, np.ones(3))).tolist()
+    [[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]]
+    """
+    if task.n_classes == 0:
+        away = task.y - (task.weights @ task.y) / task.weights.sum()
+        return np.asarray(np.multiply.outer(away, away))
+    same = task.y[:, np.newaxis] == task.y[np.newaxis, :]
+    return np.where(same, 1.0, -1.0 / (task.n_classes - 1))
+
+
+def centred(K: Matrix, weights: Vector) -> Matrix:
+    """Return the kernel values between examples seen from their mean in feature space.
+
+    Examples
+    --------
+    >>> centred(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2)).tolist()
+    [[0.5, -0.5], [-0.5, 0.5]]
+    """
+    H = np.eye(len(K)) - np.outer(np.ones(len(K)), weights / weights.sum())
+    return np.asarray(H @ K @ H.T)
+
+
+def polarization(task: Task, kernel: Kernel, *, seen_from_mean: bool = False) -> float:
+    """Return kernel polarization, by the sum over all pairs."""
+    K, T = kernel(task.X), ideal_kernel(task)
+    if seen_from_mean:
+        K = centred(K, task.weights)
+    return float(np.sum(np.outer(task.weights, task.weights) * T * K))
+
+
+def target_alignment(task: Task, kernel: Kernel, *, seen_from_mean: bool = False) -> float:
+    """Return kernel target alignment, by its definition."""
+    K, T = kernel(task.X), ideal_kernel(task)
+    if seen_from_mean:
+        K, T = centred(K, task.weights), centred(T, task.weights)
+    pairs = np.outer(task.weights, task.weights)
+    return float(np.sum(pairs * T * K) / np.sqrt(np.sum(pairs * T * T) * np.sum(pairs * K * K)))
+
+
+def class_distances(task: Task, K: Matrix, problems: str = "one-against-all") -> list[float]:
+    """Return the squared distance between the centres of the two sides, for every two-class problem.
+
+    Examples
+    --------
+    >>> task = Task(np.zeros((2, 1)), np.array([0, 1]), 2, np.ones(2))
+    >>> class_distances(task, np.array([[1.0, 0.25], [0.25, 1.0]]))
+    [1.5]
+    """
+    c = task.n_classes
+    if problems == "pairs" or c == 2:
+        sides = [(task.y == a, task.y == b) for a in range(c) for b in range(a + 1, c)]
+    else:
+        sides = [(task.y == a, task.y != a) for a in range(c)]
+    found = []
+    for one, other in sides:
+        first, second = (np.where(side, task.weights, 0.0) / task.weights[side].sum() for side in (one, other))
+        found.append(float((first - second) @ K @ (first - second)))
+    return found
 
 
 def naive_machine(task: Task, K: Matrix, signs: Vector, C: float, rows: Rows) -> tuple[Vector, float]:
@@ -39,7 +96,7 @@ def naive_machine(task: Task, K: Matrix, signs: Vector, C: float, rows: Rows) ->
     ridge = np.diag(0.5 / bounds) if task.squared else 0.0
     limit = np.full(len(rows), 1e9) if task.squared else bounds
     ends = signs[rows] * limit
-    problem = _Problem(signs[rows], np.minimum(0.0, ends), np.maximum(0.0, ends))
+    problem = SmoothProblem(signs[rows], np.minimum(0.0, ends), np.maximum(0.0, ends))
     gram = K[np.ix_(rows, rows)] + ridge
     found = solve_exactly(problem, gram, tolerance=1e-12)
     assert kkt_violation(problem, found, problem.linear - gram @ found) < 1e-8
@@ -101,7 +158,7 @@ def naive_radius_margin(task: Task, kernel: Kernel, C: float) -> float:
         gram = K[np.ix_(rows, rows)] + np.diag(0.5 / (C * task.weights[rows]))
         norm = float(alpha[rows] @ gram @ alpha[rows])
         diagonal = np.diagonal(gram)
-        ball = _Problem(0.5 * diagonal, np.zeros(len(rows)), np.ones(len(rows)))
+        ball = SmoothProblem(0.5 * diagonal, np.zeros(len(rows)), np.ones(len(rows)))
         beta = solve_exactly(ball, gram, total=1.0, tolerance=1e-12)
         total += norm * float(beta @ diagonal - beta @ gram @ beta)
     return total

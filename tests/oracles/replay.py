@@ -1,4 +1,4 @@
-"""A solve of the core, gone through again step by step with the rules of :mod:`widemargin.testing.smo`.
+"""A solve of the core, gone through again step by step with the rules of :mod:`oracles.smo`.
 
 At every step the state is the one that the core's steps so far have led to; from there the rules say which working set
 comes next, how far to go and which variables leave the active set, and the core must have done just that. So a wrong
@@ -13,8 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.testing.protocols import Matrix, Problem, Vector
-from widemargin.testing.smo import (
+from oracles.smo import (
     Pair,
     Step,
     can_fall,
@@ -27,6 +26,7 @@ from widemargin.testing.smo import (
     take_step,
     two_step_gain,
 )
+from widemargin.testing.protocols import Matrix, Problem, SmoothProblem, Vector
 
 KINDS = ("none", "bounded", "free", "planned")
 #: Steps after which variables at a kink may change sides.
@@ -74,7 +74,7 @@ class Rules:
     Attributes
     ----------
     selection, planning_ahead
-        As in :class:`widemargin.testing.reference.ReferenceSolver`.
+        As in :class:`oracles.reference.ReferenceSolver`.
     shrink_every : int
         Steps between two looks at the active set; 0 for none.
     tolerance : float
@@ -88,16 +88,6 @@ class Rules:
     shrink_every: int = 0
     tolerance: float = 1e-3
     max_iterations: int = 10**7
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The sides taken of the active variables, in the order of the active set."""
-
-    linear: Vector
-    lower: Vector
-    upper: Vector
-    kink: None = None
 
 
 class _State:
@@ -121,19 +111,19 @@ class _State:
         """The active variables in their order."""
         return self.order[: self.active]
 
-    def sided(self) -> tuple[_Part, Vector]:
+    def sided(self) -> tuple[SmoothProblem, Vector]:
         """Return the problem of the sides taken, and its gradient."""
         smooth = self.kink == 0
         shift = np.where(self.above, -self.kink, self.kink)
         lower = np.where(~smooth & self.above, 0.0, self.problem.lower)
         upper = np.where(~smooth & ~self.above, 0.0, self.problem.upper)
-        return _Part(self.problem.linear + shift, lower, upper), self.smooth + shift
+        return SmoothProblem(self.problem.linear + shift, lower, upper), self.smooth + shift
 
-    def part(self) -> tuple[_Part, Matrix, Vector, Vector]:
+    def part(self) -> tuple[SmoothProblem, Matrix, Vector, Vector]:
         """Return the problem, kernel, point and gradient of the active variables."""
         problem, gradient = self.sided()
         at = self.positions
-        view = _Part(problem.linear[at], problem.lower[at], problem.upper[at])
+        view = SmoothProblem(problem.linear[at], problem.lower[at], problem.upper[at])
         if len(self._K_part) != self.active:
             self._K_part = self.K[np.ix_(at, at)]
         return view, self._K_part, self.alpha[at], gradient[at]
@@ -305,7 +295,7 @@ def _check_pair(
     problem, K, alpha, gradient = state.part()
     # Only a planned working set may be in the group that violates less.
     held = state.group[state.positions] != state.leading()
-    within = _Part(problem.linear, np.where(held, alpha, problem.lower), np.where(held, alpha, problem.upper))
+    within = SmoothProblem(problem.linear, np.where(held, alpha, problem.lower), np.where(held, alpha, problem.upper))
 
     def selected(gradient: Vector) -> Pair:
         pair = select(rules.selection, problem, K, alpha, gradient, previous=last, recent=known, within=within)

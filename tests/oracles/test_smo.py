@@ -7,9 +7,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from widemargin.testing import Case, chess_board_case, objective, project, small_cases, smo
-from widemargin.testing.oracles import move_pair
-from widemargin.testing.reference import ReferenceSolver
+from oracles import smo
+from oracles.reference import ReferenceSolver
+from widemargin.testing import Case, chess_board_case, objective, project, small_cases
+from widemargin.testing.oracles import LEAST_CURVATURE, move_pair
 
 CASES = list(small_cases())[:6]
 
@@ -65,8 +66,8 @@ def test_newton_step_is_the_best_feasible_step(case: Case) -> None:
 def test_newton_step_without_curvature() -> None:
     # Copies of one point: the line between them is flat, or rises far beyond any box, the steeper the better.
     K, gradient = np.ones((3, 3)), np.array([1.0, -1.0, -2.0])
-    assert smo.newton_size(K, gradient, (0, 1)) == 2.0 / smo.LEAST_CURVATURE
-    assert smo.newton_size(K, gradient, (1, 0)) == -2.0 / smo.LEAST_CURVATURE
+    assert smo.newton_size(K, gradient, (0, 1)) == 2.0 / LEAST_CURVATURE
+    assert smo.newton_size(K, gradient, (1, 0)) == -2.0 / LEAST_CURVATURE
     assert smo.newton_gain(K, gradient, (0, 2)) > smo.newton_gain(K, gradient, (0, 1)) > 1e12
     assert smo.newton_size(K, np.zeros(2), (0, 1)) == 0.0
     assert smo.newton_gain(K, np.zeros(2), (0, 1)) == 0.0
@@ -123,7 +124,7 @@ def test_planned_step_is_best_before_a_newton_step(case: Case) -> None:
     for _ in range(30):
         i, j, m, n = (int(v) for v in rng.choice(alpha.size, 4, replace=False))
         size = smo.planning_ahead_size(case.gram, gradient, (i, j), (m, n))
-        if size is None or smo.curvature_between(case.gram, (i, j), (i, j)) <= smo.LEAST_CURVATURE:
+        if size is None or smo.curvature_between(case.gram, (i, j), (i, j)) <= LEAST_CURVATURE:
             continue  # there is no best step along a line between copies
         planned += 1
         best = smo.two_step_gain(case.gram, gradient, (i, j), (m, n), size)
