@@ -13,7 +13,7 @@ from widemargin.datasets.tables import Table
 
 def read(*arguments: str, labelled: bool = True) -> Table:
     parser = OneLineParser(prog="widemargin select")
-    add_table_options(parser, "the rows to train on")
+    add_table_options(parser, "the samples to train on")
     add_training_options(parser)
     return training_table(parser.parse_args(arguments), labelled=labelled)
 
@@ -74,7 +74,7 @@ def test_lack_of_memory(capsys: pytest.CaptureFixture[str]) -> None:
         raise MemoryError
 
     assert run_subcommand(argparse.Namespace(run=fail)) == 1
-    assert capsys.readouterr().err == "widemargin: there is not enough memory for this\n"
+    assert capsys.readouterr().err == "widemargin: not enough memory\n"
 
 
 def test_errors_of_the_program_itself_are_not_hidden() -> None:

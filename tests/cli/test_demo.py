@@ -17,7 +17,7 @@ def blocks(printed: str) -> list[dict[str, str]]:
     return [{line[:10].strip(): line[10:] for line in block.splitlines()[1:]} for block in printed.split("\n\n")[:2]]
 
 
-def test_demo_chooses_machines_and_writes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_chooses_models_and_writes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "picture.png"
     assert main(["demo", "--output", str(picture), "--n-jobs", "1"]) == 0
     printed, complaints = capsys.readouterr()
@@ -28,25 +28,25 @@ def test_demo_chooses_machines_and_writes_a_picture(tmp_path: Path, capsys: pyte
     assert "\033" not in printed
 
     board, cancer = blocks(printed)
-    assert list(board)[:6] == ["data", "machine", "score", "ties", "work", "kernel"]
-    assert board["data"] == "1,000 rows, 2 features, 2 classes"
-    assert cancer["data"] == "398 rows, 30 features, 2 classes"
+    assert list(board)[:6] == ["data", "model", "score", "ties", "work", "kernel"]
+    assert board["data"] == "1,000 samples, 2 features, 2 classes"
+    assert cancer["data"] == "398 samples, 30 features, 2 classes"
     for one, least in ((board, 0.85), (cancer, 0.95)):
-        assert one["machine"].startswith("SVC, Gaussian kernel, standardised features: C = ")
-        score = re.fullmatch(r"accuracy (.*), standard error 0\.\d+ over 5 splits", one["score"])
+        assert one["model"].startswith("SVC, Gaussian kernel, standardised features: C = ")
+        score = re.fullmatch(r"accuracy (.*), standard error 0\.\d+ over 5 folds", one["score"])
         assert score is not None
         assert float(score[1]) > least
-        assert re.match(r"\d+ machines asked for, \d+ trained", one["work"])
+        assert re.match(r"\d+ fits: \d+ trained", one["work"])
         computed, alone = (int(text.replace(",", "")) for text in re.findall(r"\d[\d,]*", one["kernel"]))
         assert 0 < computed < alone / 5
         assert one["training"].startswith("converged in ")
         violation, gap = map(float, re.findall(r"\d\.\de[-+]\d\d", one["training"]))
         assert violation <= 1e-3
         assert 0.0 <= gap < 1.0
-    wrong = re.fullmatch(r"(.*)% of 10,000 are predicted wrong; no machine can get below 5\.0%", board["new rows"])
+    wrong = re.fullmatch(r"error (.*)% on 10,000 held-out samples; the best possible is 5\.0%", board["test"])
     assert wrong is not None
     assert 5.0 < float(wrong[1]) < 15.0
-    wrong = re.fullmatch(r"(.*)% of 171 are predicted wrong", cancer["new rows"])
+    wrong = re.fullmatch(r"error (.*)% on 171 held-out samples", cancer["test"])
     assert wrong is not None
     assert float(wrong[1]) < 8.0
 
@@ -62,8 +62,8 @@ def test_demo_without_matplotlib(
     picture = tmp_path / "picture.png"
     assert main(["demo", "--output", str(picture)]) == 1
     printed, complaints = capsys.readouterr()
-    assert all("new rows" in block for block in blocks(printed))
-    assert complaints == "No picture: it needs matplotlib, which pip install 'widemargin[plot]' brings.\n"
+    assert all("test" in block for block in blocks(printed))
+    assert complaints == "No picture was drawn: install matplotlib with pip install 'widemargin[plot]'.\n"
     assert not picture.exists()
 
 
@@ -75,7 +75,7 @@ def test_picture_that_cannot_be_written(
 ) -> None:
     assert main(["demo", "--output", str(tmp_path / name)]) == 1
     printed, complaints = capsys.readouterr()
-    assert "new rows" in printed
+    assert "\ntest " in printed
     assert "written" not in printed
     assert complaints.startswith(f"No picture: {tmp_path / name} could not be written ({reason}")
     assert complaints.count("\n") == 1
@@ -83,7 +83,7 @@ def test_picture_that_cannot_be_written(
 
 def test_seed_changes_the_data(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # drawing takes longest and is not the point here
-    monkeypatch.setattr(demo, "BOARD_ROWS", 200)
+    monkeypatch.setattr(demo, "BOARD_SAMPLES", 200)
     found = []
     for seed in ("1", "1", "2"):
         main(["demo", "--seed", seed])
@@ -113,7 +113,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["demo", "--n-jobs", "0"], "argument --n-jobs: must be a whole number other than 0, got '0'"),
         (["demo", "--n-jobs", "all"], "argument --n-jobs: must be a whole number other than 0, got 'all'"),
         (["generate", "moons", "moons.csv"], "invalid choice: 'moons'"),
-        (["generate", "twonorm", "t.csv", "--rows", "0"], "argument --rows: must be a whole number of at least 1"),
+        (
+            ["generate", "twonorm", "t.csv", "--samples", "0"],
+            "argument --samples: must be a whole number of at least 1",
+        ),
     ],
 )
 def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:

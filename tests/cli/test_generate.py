@@ -19,7 +19,7 @@ README = Path(__file__).parents[2] / "README.md"
 @pytest.mark.parametrize("name", GENERATORS)
 def test_tables_hold_what_the_generator_draws(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table.csv"
-    assert main(["generate", name, str(path), "--rows", "50", "--seed", "3"]) == 0
+    assert main(["generate", name, str(path), "--samples", "50", "--seed", "3"]) == 0
     generator = getattr(datasets, name.replace("-", "_"))
     X, y = generator(50, random_state=3)
     table = datasets.read_table(path, target="label")
@@ -38,7 +38,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_the_commands_that_the_readme_begins_with(tmp_path: Path) -> None:
     commands, *outputs = re.findall(r"^```(?:sh|text)\n(.*?)^```", README.read_text(encoding="utf-8"), re.S | re.M)
-    to_try = [line for line in commands.splitlines() if line.startswith("widemargin")]
+    to_try = [part for part in commands.strip().split(" && ") if part.startswith("widemargin")]
     assert [line.split()[1] for line in to_try] == ["generate", "select"]
     environment = {**os.environ, "PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
@@ -47,7 +47,7 @@ def test_the_commands_that_the_readme_begins_with(tmp_path: Path) -> None:
     promised, printed = ([(line[:10], line[10:]) for line in text.splitlines()] for text in (outputs[0], done.stdout))
     assert [name for name, _ in printed] == [name for name, _ in promised]
     for (name, fact), (_, promise) in zip(printed, promised, strict=True):
-        if name.strip() in ("data", "model"):
+        if name.strip() in ("data", "model", "saved"):
             assert fact == promise
         if name.strip() == "score":
             score, promised_score = (float(text.split()[1].rstrip(",")) for text in (fact, promise))

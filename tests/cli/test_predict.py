@@ -99,7 +99,7 @@ def test_output_file(folder: Path, run_here: Run) -> None:
     path.write_text("older")
     status, output, remarks = run(folder, "iris.wm", "new.csv", "--output", "predictions.csv")
     assert (status, output) == (0, "")
-    assert remarks.endswith("Predictions of 15 rows written to predictions.csv.\n")
+    assert remarks.endswith("Predictions of 15 samples written to predictions.csv.\n")
     assert path.read_text() == to_screen
     assert [name for name in os.listdir(folder) if name.startswith(".")] == []
 
@@ -166,7 +166,11 @@ def test_columns_that_the_model_does_not_know(run_here: Run) -> None:
         ),
         (("iris.wm", "iris.wm"), 1, "iris.wm is a zip archive (a spreadsheet or a model, perhaps); a table in CSV"),
         (("iris.wm", "new.csv", "--output", "no/x.csv"), 1, "no/x.csv: No such file or directory"),
-        (("width.wm", "short.csv", "--scores"), 2, "--scores is for classes, but width.wm predicts numbers."),
+        (
+            ("width.wm", "short.csv", "--scores"),
+            2,
+            "--scores requires a classifier, but width.wm holds a regression model.",
+        ),
         (("iris.wm",), 2, "the following arguments are required: TABLE (see widemargin predict --help)"),
         (("iris.wm", "new.csv", "--format", "xls"), 2, "argument --format: invalid choice: 'xls'"),
         (("iris.wm", "new.csv", "--n-jobs", "0"), 2, "argument --n-jobs: must be a whole number other than 0, got '0'"),

@@ -43,9 +43,9 @@ def test_select_and_predict(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     heads = [line.split()[0] for line in done.stdout.splitlines()]
-    assert heads == ["data", "machine", "score", "ties", "work", "kernel", "model"]
+    assert heads == ["data", "model", "score", "ties", "work", "kernel", "saved"]
     assert "\033" not in done.stdout + done.stderr
-    assert "200 rows, 2 features, 2 classes" in done.stdout
+    assert "200 samples, 2 features, 2 classes" in done.stdout
     saved = open_model(model)
     assert saved.selection is not None
     assert saved.selection["score"] > 0.8
@@ -62,7 +62,7 @@ def test_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2))
     table = write(tmp_path / "train.csv", X, list(10 * np.sin(X[:, 0])))
-    assert main(["select", str(table), "--quiet", "--splits", "3"]) == 0
+    assert main(["select", str(table), "--quiet", "--cv", "3"]) == 0
     printed = capsys.readouterr().out
     assert "SVR" in printed
     assert "epsilon" in printed
@@ -89,7 +89,7 @@ def test_a_journal_is_continued_and_refused_for_other_data(tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--max-time", "1e-9"], "--max-time 1e-09 ended before any candidate was finished; allow more"),
+        (["--max-time", "1e-9"], "--max-time 1e-09 is too short: no candidate was finished; allow more"),
         (["--target", "missing"], "missing"),
     ],
 )
@@ -125,9 +125,9 @@ def test_other_formats(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     table = (write_sparse if is_sparse else write_tabs)(tmp_path / name, X, y)
     found = []
     for path in (commas, table):
-        assert main(["select", str(path), "--quiet", "--splits", "3", "--model", str(model)]) == 0
+        assert main(["select", str(path), "--quiet", "--cv", "3", "--model", str(model)]) == 0
         found.append(capsys.readouterr().out.splitlines())
-    assert found[0][0] == found[1][0] == "data      120 rows, 2 features, 2 classes"
+    assert found[0][0] == found[1][0] == "data      120 samples, 2 features, 2 classes"
     scores = [float(line.split()[2].rstrip(",")) for _, _, line, *_ in found]
     assert scores[0] == pytest.approx(scores[1], abs=0.03 if is_sparse else 1e-12)  # sparse columns are not centred
     assert main(["predict", str(model), str(table)]) == 0
@@ -138,7 +138,7 @@ def test_other_formats(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_time_that_suffices_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, model = write(tmp_path / "train.csv", *board(80)), tmp_path / "model.wm"
-    arguments = ["select", str(table), "--quiet", "--splits", "3", "--model", str(model)]
+    arguments = ["select", str(table), "--quiet", "--cv", "3", "--model", str(model)]
     found = []
     for more in ([], ["--max-time", "600"]):
         assert main([*arguments, *more]) == 0
@@ -162,35 +162,35 @@ def test_time_that_does_not_suffice_for_everything(tmp_path: Path, capsys: pytes
         if status == 0:
             break
         assert status == 1
-        assert said.splitlines()[-1].startswith(f"widemargin: --max-time {seconds:g} ended before any candidate")
+        assert said.splitlines()[-1].startswith(f"widemargin: --max-time {seconds:g} is too short")
         assert printed == ""
         assert not model.exists()
     assert status == 0
     (work,) = [line for line in printed.splitlines() if line.startswith("work")]
-    assert "left undone" in work
+    assert "not finished" in work
     assert float(work.split()[-2]) < seconds + 1.0
     assert open_model(model).selection is not None
 
 
-def finished_candidates(journal: Path, splits: int) -> int:
-    """Count the candidates that a journal holds on all splits."""
+def finished_candidates(journal: Path, folds: int) -> int:
+    """Count the candidates that a journal holds on all folds."""
     lines = journal.read_text(encoding="utf-8").split("\n")[1:-1] if journal.exists() else []
     counts = Counter(json.loads(line)["candidate"] for line in lines)
-    return sum(count == splits for count in counts.values())
+    return sum(count == folds for count in counts.values())
 
 
 def test_an_interruption_ends_with_the_best_until_then(tmp_path: Path) -> None:
     table, journal, model = write_slow(tmp_path / "train.csv"), tmp_path / "study.jsonl", tmp_path / "model.wm"
     command = [COMMAND, "select", str(table), "--journal", str(journal), "--model", str(model), "--n-jobs", "2"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and finished_candidates(journal, splits=5) == 0:
+    while process.poll() is None and finished_candidates(journal, folds=5) == 0:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     printed, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (0, "The target is column 'label', by its name.\n")
-    assert "left undone" in printed
+    assert "not finished" in printed
     assert open_model(model).selection is not None
-    assert 0 < finished_candidates(journal, splits=5) < 72
+    assert 0 < finished_candidates(journal, folds=5) < 72
 
 
 def test_an_interruption_before_anything_is_found(tmp_path: Path) -> None:
@@ -210,11 +210,11 @@ def test_a_best_point_on_the_edge_is_said(
 ) -> None:
     monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
     X, y = datasets.chess_board(200, size=2, random_state=0)
-    arguments = ["select", str(write(tmp_path / "train.csv", X, y.tolist())), "--quiet", "--splits", "3"]
+    arguments = ["select", str(write(tmp_path / "train.csv", X, y.tolist())), "--quiet", "--cv", "3"]
     monkeypatch.setattr(growth, "MOST_ROUNDS", 0)
     assert main(arguments) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("edge")]
-    assert line == "edge      C is the largest that was tried; a better one may lie beyond"
+    assert line == "edge      C is the largest that was tried; a better model may lie beyond"
     monkeypatch.undo()
     assert main(arguments) == 0
     assert "edge" not in capsys.readouterr().out

@@ -105,7 +105,7 @@ def test_places_of_others(folder_of_others: Path) -> None:
     ("option", "value", "wanted"),
     [
         *(("--max-time", value, "a number of seconds above 0") for value in ("0", "-1", "nan", "inf", "long")),
-        *(("--splits", value, "a whole number of at least 2") for value in ("1", "0", "-3", "2.5", "many")),
+        *(("--cv", value, "a whole number of at least 2") for value in ("1", "0", "-3", "2.5", "many")),
         *(("--n-jobs", value, "a whole number other than 0") for value in ("0", "all")),
     ],
 )
@@ -116,33 +116,33 @@ def test_values_that_make_no_sense(option: str, value: str, wanted: str, table: 
     )
 
 
-def test_more_splits_than_rows(table: Path, refused: Refused) -> None:
-    line = refused(table, "--splits", 11)
-    assert line == "widemargin: --splits must be from 2 to 10, the number of rows of class 'blue'; got 11"
+def test_more_folds_than_samples(table: Path, refused: Refused) -> None:
+    line = refused(table, "--cv", 11)
+    assert line == "widemargin: --cv must be from 2 to 10, the number of samples of class 'blue'; got 11"
     write(table, [0.5, 1.5, 2.5])
-    assert refused(table) == "widemargin: --splits must be from 2 to 3, the number of rows of the table; got 5"
+    assert refused(table) == "widemargin: --cv must be from 2 to 3, the number of samples of the table; got 5"
 
 
 def test_too_little_to_split(table: Path, refused: Refused) -> None:
     write(table, ["all"] * 30)
-    assert refused(table) == "widemargin: the target holds one class only; two are needed"
+    assert refused(table) == "widemargin: the target has only one class; two are needed"
     write(table, ["often"] * 30 + ["once"])
-    assert refused(table) == "widemargin: class 'once' has one row only; cross-validation needs two at least"
+    assert refused(table) == "widemargin: class 'once' has only one sample; cross-validation needs at least two"
     write(table, [0.5])
-    assert refused(table) == "widemargin: the table has one row only; cross-validation needs two at least"
+    assert refused(table) == "widemargin: the table has only one sample; cross-validation needs at least two"
 
 
 def test_texts_are_no_numbers(table: Path, refused: Refused) -> None:
     write(table, [1.5, 2, "setosa", 4, "inf"])
-    assert refused(table, "--task", "numbers") == (
-        "widemargin: --task numbers takes numbers, but the target, column 'kind', holds 'setosa' in row 3, the first "
-        "of 2 such"
+    assert refused(table, "--task", "regression") == (
+        "widemargin: --task regression takes numbers, but the target, column 'kind', is 'setosa' in row 3; 2 of 5 "
+        "rows are like this"
     )
 
 
 def test_fractions_are_no_classes(table: Path, refused: Refused) -> None:
     write(table, [1, 0.5, 1, 0.5])
-    assert refused(table, "--task", "classes") == (
-        "widemargin: --task classes takes text or whole numbers, but the target, column 'kind', holds 0.5 in row 2, "
-        "the first of 2 such"
+    assert refused(table, "--task", "classification") == (
+        "widemargin: --task classification takes text or whole numbers, but the target, column 'kind', is 0.5 in "
+        "row 2; 2 of 4 rows are like this"
     )

@@ -1,4 +1,4 @@
-"""What is found wrong before a search begins: files that could not be written, targets that cannot be learnt."""
+"""Checks before a search begins: that files can be written and the target can be learnt."""
 
 import os
 from pathlib import Path
@@ -12,12 +12,12 @@ from widemargin.datasets.delimited import is_number
 
 
 def require_place(option: str, path: Path | None, *others: Path | None) -> None:
-    """Refuse a file that could not be written in the end, or would take the place of another one that is in use.
+    """Refuse a file that cannot be written, or that is already used for something else.
 
     Parameters
     ----------
     option : str
-        What names the file, for the message.
+        The option that names the file, for the message.
     path : Path or None
     *others : Path or None
         Files that it must not be.
@@ -47,12 +47,16 @@ def _may_write(path: Path) -> bool:
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
+#: Values of --task.
+TASKS = CLASSIFICATION, REGRESSION = "classification", "regression"
+
+
 def require_target(table: Table, task: str | None) -> None:
-    """Refuse texts where numbers are asked for, and fractions where classes are."""
+    """Refuse text as the target of a regression, and fractions as class labels."""
     y: Any = table.y
-    if task == "numbers" and y.dtype.kind not in "iuf":
+    if task == REGRESSION and y.dtype.kind not in "iuf":
         wrong, wanted = [not is_number(value) for value in y.tolist()], "numbers"
-    elif task == "classes" and y.dtype.kind == "f":
+    elif task == CLASSIFICATION and y.dtype.kind == "f":
         wrong, wanted = y != np.round(y), "text or whole numbers"
     else:
         return
@@ -61,21 +65,21 @@ def require_target(table: Table, task: str | None) -> None:
     row = int(np.argmax(wrong))
     named = "the target" if table.target is None else f"the target, column {table.target!r},"
     raise CommandError(
-        f"--task {task} takes {wanted}, but {named} holds {y[row].item()!r} in row {row + 1}, the first of "
-        f"{np.count_nonzero(wrong):,} such"
+        f"--task {task} takes {wanted}, but {named} is {y[row].item()!r} in row {row + 1}; "
+        f"{np.count_nonzero(wrong):,} of {len(y):,} rows are like this"
     )
 
 
-def require_splits(y: Any, splits: int, regression: bool) -> None:
-    """Refuse targets that cannot be split, or not so often."""
+def require_folds(y: Any, folds: int, regression: bool) -> None:
+    """Refuse more folds than the smallest class has samples."""
     if regression:
         least, whole = len(y), "the table"
     else:
         classes, counts = np.unique(y, return_counts=True)
         if len(classes) < 2:
-            raise CommandError("the target holds one class only; two are needed")
+            raise CommandError("the target has only one class; two are needed")
         least, whole = int(counts.min()), f"class {classes[counts.argmin()].item()!r}"
     if least < 2:
-        raise CommandError(f"{whole} has one row only; cross-validation needs two at least")
-    if splits > least:
-        raise CommandError(f"--splits must be from 2 to {least}, the number of rows of {whole}; got {splits}")
+        raise CommandError(f"{whole} has only one sample; cross-validation needs at least two")
+    if folds > least:
+        raise CommandError(f"--cv must be from 2 to {least}, the number of samples of {whole}; got {folds}")

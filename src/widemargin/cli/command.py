@@ -1,4 +1,4 @@
-"""The ``widemargin`` command: reads the arguments and hands over to one module per subcommand."""
+"""The ``widemargin`` command: parses the arguments and calls the module of the subcommand."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -13,13 +13,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str or None, default=None
-        The arguments behind the command's name; None takes those of the process.
+        Arguments after the command's name; None takes those of the process.
 
     Returns
     -------
     status : int
-        0 if everything asked for was done, 1 if data or files did not allow it, 130 after Ctrl-C. Arguments that make
-        no sense end the process with 2.
+        0 for success, 1 for data or files that cannot be used, 130 after Ctrl-C. Wrong arguments end the process with
+        status 2.
 
     Examples
     --------
@@ -28,39 +28,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     parser = OneLineParser(
-        prog="widemargin", description="Choose and train support vector machines exactly, and say how exactly."
+        prog="widemargin",
+        description="Choose and train support vector machines, and report how far each model is from the optimum.",
     )
     parser.add_argument("--version", action="version", version=f"widemargin {version('widemargin')}")
     subcommands = parser.add_subparsers(title="subcommands", metavar="subcommand", required=True)
     select.configure(
         subcommands.add_parser(
             "select",
-            help="choose a machine for the rows of a table, and save it",
+            help="choose a model for a table and save it",
             description="Standardises the features, chooses C and the width of a Gaussian kernel by cross-validation,"
-            " and says what was chosen and how sure that is.",
+            " and reports the choice, its score and the standard error.",
         )
     )
     predict.configure(
         subcommands.add_parser(
             "predict",
-            help="predict the rows of a table with a saved model",
-            description="Reads the columns that the model was trained on, in whatever order, and writes a CSV table"
-            " with one prediction a line.",
+            help="predict the samples of a table with a saved model",
+            description="Finds the model's features in the table, in any order, and writes a CSV table with one"
+            " prediction per line.",
         )
     )
     generate.configure(
         subcommands.add_parser(
             "generate",
             help="write a table to try things out on",
-            description="Draws rows of a distribution whose best possible error is known, and writes a CSV table.",
+            description="Draws samples from a distribution with a known Bayes error, and writes them as a CSV table.",
         )
     )
     demo.configure(
         subcommands.add_parser(
             "demo",
-            help="choose two machines, say how good they are, write a picture",
-            description="Chooses a machine for a generated noisy chess board and one for scikit-learn's breast-cancer"
-            " data, says what was chosen and how good that is on rows held out, and writes a picture of both.",
+            help="choose two models on built-in data and draw them",
+            description="Chooses a model for a noisy chess board and one for scikit-learn's breast cancer data, reports"
+            " their error on held-out samples, and draws both.",
         )
     )
     return run_subcommand(parser.parse_args(arguments))

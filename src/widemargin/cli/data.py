@@ -1,4 +1,4 @@
-"""Reading tables for the subcommands: one set of options, one way to say what was decided."""
+"""Reading tables for the subcommands: the options, and notes about what was assumed."""
 
 import argparse
 from pathlib import Path
@@ -19,33 +19,31 @@ def add_table_options(parser: argparse.ArgumentParser, purpose: str) -> None:
         "table", type=Path, metavar="TABLE", help=f"{purpose}: a CSV, TSV or LIBSVM file, or one in .gz"
     )
     parser.add_argument(
-        "--format", choices=FORMATS, help="what the table is (default: by the end of its name, else by its first lines)"
+        "--format", choices=FORMATS, help="format of the table (default: by its name, else by its first lines)"
     )
     parser.add_argument(
         "--delimiter",
         type=character,
         metavar="CHARACTER",
-        help="what stands between fields (default: the one of comma, semicolon and tab that splits the first lines)",
+        help="field delimiter (default: comma, semicolon or tab, whichever splits the first lines)",
     )
     parser.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether its first line holds names (default: as its first two lines look)",
+        help="whether the first line holds column names (default: guessed from the first two lines)",
     )
-    parser.add_argument("--zero-based", action="store_true", help="its features, in LIBSVM format, count from 0, not 1")
+    parser.add_argument("--zero-based", action="store_true", help="LIBSVM features are numbered from 0 instead of 1")
 
 
 def add_training_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what a table to train on leaves open."""
+    """Declare the options of a table to train on."""
     names = ", ".join(TARGET_NAMES[:-1])
     parser.add_argument(
         "--target",
         metavar="NAME",
         help=f"the column to predict (default: one named {names} or {TARGET_NAMES[-1]}, else the last)",
     )
-    parser.add_argument(
-        "--encode", action="store_true", help="turn columns of text into one column of zeros and ones a value"
-    )
+    parser.add_argument("--encode", action="store_true", help="one-hot encode text columns")
     parser.add_argument(
         "--ignore", action="append", default=[], metavar="NAME", help="leave this column out; may be given repeatedly"
     )
@@ -69,8 +67,8 @@ def training_table(arguments: argparse.Namespace, *, labelled: bool = True) -> T
     return table
 
 
-def new_rows(arguments: argparse.Namespace, saved: SavedModel) -> Any:
-    """Read the rows of a table that a model is to predict, with the model's columns in the model's order."""
+def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> Any:
+    """Read the samples of a table that a model is to predict, with the columns in the model's order."""
     features = read_features(
         arguments.table,
         n_features=saved.n_features,
@@ -84,8 +82,8 @@ def new_rows(arguments: argparse.Namespace, saved: SavedModel) -> Any:
     )
     for sentence in features.notes:
         note(sentence)
-    rows: Any = features.X
+    X: Any = features.X
     steps = saved.model.steps if hasattr(saved.model, "steps") else [("", saved.model)]
     sparse_model = sp.issparse(steps[-1][1].support_vectors_)
-    # A scaler that centres its columns takes no sparse rows, and a model of sparse rows was trained without one.
-    return rows.toarray() if sp.issparse(rows) and not sparse_model else rows
+    # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
+    return X.toarray() if sp.issparse(X) and not sparse_model else X

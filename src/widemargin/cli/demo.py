@@ -1,4 +1,4 @@
-"""``widemargin demo``: machines chosen for two problems, what is known of them, and a picture."""
+"""``widemargin demo``: models chosen for two built-in problems, their errors, and a picture."""
 
 import argparse
 import sys
@@ -23,13 +23,13 @@ from widemargin.model_selection.selection import Selection, select
 
 BOARD_SIZE = 4
 BOARD_NOISE = 0.1
-BOARD_ROWS, BOARD_TEST_ROWS = 1000, 10_000
-SPLITS = 5
+BOARD_SAMPLES, BOARD_TEST_SAMPLES = 1000, 10_000
+FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows to choose a machine by, and others to test it on."""
+    """Samples to train on, and others to test on."""
 
     name: str
     what: str
@@ -42,7 +42,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was chosen for a problem, and its share of errors on the test rows."""
+    """The model chosen for a problem, and its error on the test samples."""
 
     problem: Problem
     selection: Selection
@@ -62,13 +62,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=seed, default=0, metavar="N", help="seed of the board and of the split (default: %(default)s)"
     )
     parser.add_argument(
-        "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 takes all cores (default: %(default)s)"
+        "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 uses all cores (default: %(default)s)"
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Choose, say what was chosen, write the picture; 1 if that could not be written."""
+    """Choose the models, report them and draw them; return 1 if the picture could not be written."""
     found, progress = [], progress_bar(quiet=False)
     for problem in (chess_board_problem(arguments.seed), breast_cancer_problem(arguments.seed)):
         print_heading(f"{problem.name}: {problem.what}")
@@ -76,15 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
         print_facts(facts(found[-1]))
         print()
     status = write_picture(arguments.output, *found)
-    print("A machine for a table of your own: widemargin select TABLE --model FILE")
+    print("For a table of your own: widemargin select TABLE --model FILE")
     return status
 
 
 def chess_board_problem(seed: int) -> Problem:
     """Draw a noisy chess board to train on and a larger one to test on."""
     generator = np.random.default_rng(seed)
-    X, y = chess_board(BOARD_ROWS, size=BOARD_SIZE, noise=BOARD_NOISE, random_state=generator)
-    X_test, y_test = chess_board(BOARD_TEST_ROWS, size=BOARD_SIZE, noise=BOARD_NOISE, random_state=generator)
+    X, y = chess_board(BOARD_SAMPLES, size=BOARD_SIZE, noise=BOARD_NOISE, random_state=generator)
+    X_test, y_test = chess_board(BOARD_TEST_SAMPLES, size=BOARD_SIZE, noise=BOARD_NOISE, random_state=generator)
     smallest = bayes_error(chess_board, size=BOARD_SIZE, noise=BOARD_NOISE)
     what = f"{BOARD_SIZE} by {BOARD_SIZE} fields, {BOARD_NOISE:.0%} of the labels random"
     return Problem("Noisy chess board", what, X, y, X_test, y_test, smallest)
@@ -99,27 +99,27 @@ def breast_cancer_problem(seed: int) -> Problem:
 
 
 def choose(problem: Problem, n_jobs: int, progress: str | None) -> Chosen:
-    """Choose a machine, and count its errors on the test rows."""
-    selection = select(problem.X, problem.y, n_splits=SPLITS, n_jobs=n_jobs, progress=progress)
+    """Choose a model, and count its errors on the test samples."""
+    selection = select(problem.X, problem.y, n_splits=FOLDS, n_jobs=n_jobs, progress=progress)
     wrong = selection.model.predict(problem.X_test) != problem.y_test
     return Chosen(problem, selection, float(np.mean(wrong)))
 
 
 def facts(chosen: Chosen) -> Facts:
-    """Say what ``widemargin select`` says, how exactly the machine was trained, and how it does on rows held out."""
-    problem, machine = chosen.problem, chosen.selection.model[-1]
-    (report,) = machine.fit_report_
-    truth = f"{chosen.test_error:.1%} of {len(problem.y_test):,} are predicted wrong"
+    """Report what ``widemargin select`` does, how far the model is from the optimum, and its test error."""
+    problem, model = chosen.problem, chosen.selection.model[-1]
+    (report,) = model.fit_report_
+    truth = f"error {chosen.test_error:.1%} on {len(problem.y_test):,} held-out samples"
     if problem.bayes_error is not None:
-        truth += f"; no machine can get below {problem.bayes_error:.1%}"
+        truth += f"; the best possible is {problem.bayes_error:.1%}"
     return [
-        *described(chosen.selection, problem.X.shape, problem.y, regression=False, splits=SPLITS),
+        *described(chosen.selection, problem.X.shape, problem.y, regression=False, folds=FOLDS),
         (
             "training",
-            f"{report.reason} in {report.iterations:,} steps with {len(machine.support_):,} support vectors; "
+            f"{report.reason} in {report.iterations:,} iterations with {len(model.support_):,} support vectors; "
             f"KKT violation {report.kkt_violation:.1e}, duality gap {report.duality_gap:.1e}",
         ),
-        ("new rows", truth),
+        ("test", truth),
     ]
 
 
@@ -138,7 +138,7 @@ def board_panel(chosen: Chosen) -> DecisionSurface:
 
 
 def cancer_panel(chosen: Chosen) -> DecisionValues:
-    """Return the test rows by decision value, spread out along the leading principal component.
+    """Return the test samples by decision value, spread out along the leading principal component.
 
     With 30 features a boundary drawn in two of them would mislead; along the decision value it is exact.
     """
@@ -147,7 +147,7 @@ def cancer_panel(chosen: Chosen) -> DecisionValues:
     scaler = model[:-1]
     leading = PCA(n_components=1).fit(scaler.transform(problem.X))
     return DecisionValues(
-        title=f"{problem.name}, {len(problem.y_test)} rows held out\ntest error {chosen.test_error:.1%}",
+        title=f"{problem.name}, {len(problem.y_test)} held-out samples\ntest error {chosen.test_error:.1%}",
         values=np.asarray(model.decision_function(problem.X_test)),
         spread=leading.transform(scaler.transform(problem.X_test))[:, 0],
         spread_name="leading principal component of the 30 features",
@@ -159,7 +159,7 @@ def cancer_panel(chosen: Chosen) -> DecisionValues:
 def write_picture(path: Path, board: Chosen, cancer: Chosen) -> int:
     """Write the picture and say where it went, or in one sentence why it could not be written."""
     if find_spec("matplotlib") is None:
-        print("No picture: it needs matplotlib, which pip install 'widemargin[plot]' brings.", file=sys.stderr)
+        print("No picture was drawn: install matplotlib with pip install 'widemargin[plot]'.", file=sys.stderr)
         return 1
     from widemargin.inspection.pictures import save_picture
 

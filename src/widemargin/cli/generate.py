@@ -1,4 +1,4 @@
-"""``widemargin generate``: a table to try things out on, of which the best possible error is known."""
+"""``widemargin generate``: a table to try things on, with a known Bayes error."""
 
 import argparse
 import csv
@@ -28,18 +28,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", choices=GENERATORS, metavar="NAME", help=f"one of {', '.join(GENERATORS)}")
     parser.add_argument("table", type=Path, metavar="TABLE", help="the CSV file to write")
     parser.add_argument(
-        "--rows", type=whole_number, default=1000, metavar="N", help="how many rows to draw (default: %(default)s)"
+        "--samples", type=whole_number, default=1000, metavar="N", help="samples to draw (default: %(default)s)"
     )
     parser.add_argument(
-        "--seed", type=seed, default=0, metavar="N", help="of the random numbers (default: %(default)s)"
+        "--seed", type=seed, default=0, metavar="N", help="seed of the random numbers (default: %(default)s)"
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw the rows, and write them with a header and the label last."""
+    """Draw the samples and write them, with a header and the label in the last column."""
     generator = GENERATORS[arguments.name]
-    X, y = generator(arguments.rows, random_state=arguments.seed)
+    X, y = generator(arguments.samples, random_state=arguments.seed)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(f"x{column}" for column in range(1, X.shape[1] + 1)), "label"])
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     with replaced_file(arguments.table) as file:
         file.write(text.getvalue().encode("ascii"))
     note(
-        f"{arguments.rows:,} rows written to {arguments.table}; on others of this kind any machine is wrong at least "
-        f"{datasets.bayes_error(generator):.1%} of the time."
+        f"{arguments.samples:,} samples written to {arguments.table}; the best possible error on new ones is "
+        f"{datasets.bayes_error(generator):.1%}."
     )
     return 0

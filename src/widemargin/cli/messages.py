@@ -1,4 +1,4 @@
-"""What the command says when something is worth a remark, or goes wrong: one line on standard error, and a status."""
+"""Notes and errors of the command: one line on standard error, and an exit status."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ FAILED, MISUSED, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
 
 class CommandError(Exception):
-    """A reason, in one sentence, why a subcommand cannot do what it was asked to; `status` becomes the exit status."""
+    """Why a subcommand failed, in one sentence; `status` becomes the exit status."""
 
     def __init__(self, sentence: str, status: int = FAILED) -> None:
         super().__init__(sentence)
@@ -25,30 +25,30 @@ class CommandError(Exception):
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """A parser that complains in one line."""
+    """A parser that reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the complaint, and where to read more, and leave."""
+        """Print the error and where to read more, then exit."""
         self.exit(MISUSED, f"{self.prog}: {_one_line(message)} (see {self.prog} --help)\n")
 
 
 def note(sentence: str) -> None:
-    """Print a remark, aside from what is printed as a result."""
+    """Print a note on standard error."""
     print(_one_line(sentence), file=sys.stderr)
 
 
 def progress_bar(quiet: bool) -> str | None:
-    """Choose how a search shows its progress: by a bar where standard error is a terminal, unless it is to be quiet."""
+    """Show a progress bar where standard error is a terminal, unless `quiet`."""
     if quiet or not sys.stderr.isatty():
         return None
     if find_spec("rich") is None:
-        note("No progress is shown: that takes rich, which pip install 'widemargin[progress]' brings.")
+        note("No progress bar: install rich with pip install 'widemargin[progress]'.")
         return None
     return "rich"
 
 
 def run_subcommand(chosen: argparse.Namespace) -> int:
-    """Run what was chosen and return the exit status; errors that a user can mend become one line."""
+    """Run the subcommand and return its exit status; errors that a user can fix become one line."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -71,7 +71,7 @@ def run_subcommand(chosen: argparse.Namespace) -> int:
         except NotEnoughMemoryError as problem:
             return _ended(str(problem), FAILED)
         except MemoryError:
-            return _ended("there is not enough memory for this", FAILED)
+            return _ended("not enough memory", FAILED)
 
 
 def _ended(sentence: str, status: int) -> int:

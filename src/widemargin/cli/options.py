@@ -1,9 +1,9 @@
-"""Values that several subcommands take: how they are read, and what is said of bad ones."""
+"""Option values shared by several subcommands: how they are read and refused."""
 
 import argparse
 from math import isfinite
 
-#: scikit-learn's splits take seeds of 32 bits.
+#: scikit-learn takes seeds of 32 bits.
 LARGEST_SEED = 2**32 - 1
 
 
@@ -15,21 +15,21 @@ def n_jobs(text: str) -> int:
 
 
 def whole_number(text: str) -> int:
-    """Read a number of things, one at least."""
+    """Read a whole number of at least 1."""
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
     return int(text)
 
 
-def split_count(text: str) -> int:
-    """Read into how many parts to split."""
+def fold_count(text: str) -> int:
+    """Read a number of folds."""
     if not text.isdecimal() or int(text) < 2:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 2, got {text!r}")
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """Read how long something may take."""
+    """Read a number of seconds."""
     try:
         number = float(text)
     except ValueError:

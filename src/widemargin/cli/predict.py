@@ -1,4 +1,4 @@
-"""``widemargin predict``: what a saved model says about the rows of a table."""
+"""``widemargin predict``: predictions of a saved model for the samples of a table."""
 
 import argparse
 import csv
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.cli.data import add_table_options, new_rows
+from widemargin.cli.data import add_table_options, new_samples
 from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import n_jobs
 from widemargin.persistence.atomic_file import replaced_file
@@ -20,40 +20,40 @@ from widemargin.persistence.model_file import SavedModel, open_model
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file, as widemargin writes it")
-    add_table_options(parser, "the rows to predict")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file, as written by widemargin select")
+    add_table_options(parser, "the samples to predict")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write the predictions to this file (default: standard output)"
     )
     parser.add_argument(
-        "--scores", action="store_true", help="write the decision values too: the larger, the more of that class"
+        "--scores", action="store_true", help="add decision values: the larger, the more likely the class"
     )
     parser.add_argument(
-        "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 takes all cores (default: %(default)s)"
+        "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 uses all cores (default: %(default)s)"
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Predict, and write a line for each row."""
+    """Predict, and write one line per sample."""
     saved = open_model(arguments.model)
-    machine = _machine(saved)
-    if arguments.scores and not hasattr(machine, "decision_function"):
-        raise CommandError(f"--scores is for classes, but {arguments.model} predicts numbers.", MISUSED)
-    machine.n_jobs = arguments.n_jobs
-    X = new_rows(arguments, saved)
+    estimator = _estimator(saved)
+    if arguments.scores and not hasattr(estimator, "decision_function"):
+        raise CommandError(f"--scores requires a classifier, but {arguments.model} holds a regression model.", MISUSED)
+    estimator.n_jobs = arguments.n_jobs
+    X = new_samples(arguments, saved)
     content = predictions(saved, X, scores=arguments.scores).encode("utf-8")
     if arguments.output is None:
         sys.stdout.buffer.write(content)
         return 0
     with replaced_file(arguments.output) as file:
         file.write(content)
-    note(f"Predictions of {X.shape[0]} rows written to {arguments.output}.")
+    note(f"Predictions of {X.shape[0]:,} samples written to {arguments.output}.")
     return 0
 
 
 def predictions(saved: SavedModel, X: Any, *, scores: bool) -> str:
-    """Predict the rows of `X`; return a table in CSV format."""
+    """Predict the samples of `X`; return a table in CSV format."""
     try:
         with warnings.catch_warnings():
             # The columns were put into the model's order by their names.
@@ -63,16 +63,16 @@ def predictions(saved: SavedModel, X: Any, *, scores: bool) -> str:
                 values = np.asarray(saved.model.decision_function(X))
                 columns += np.atleast_2d(values.T).tolist()
     except ValueError as problem:
-        raise CommandError(f"the model cannot predict these rows: {problem}") from None
+        raise CommandError(f"the model cannot predict these samples: {problem}") from None
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["prediction", *(score_names(_machine(saved)) if scores else [])])
+    writer.writerow(["prediction", *(score_names(_estimator(saved)) if scores else [])])
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
 
 
-def score_names(machine: Any) -> list[str]:
-    """Name the columns of decision values: the class that large ones speak for, or the pair that is told apart.
+def score_names(estimator: Any) -> list[str]:
+    """Name the columns of decision values: by the class that they grow with, or by the pair of classes.
 
     Examples
     --------
@@ -80,16 +80,16 @@ def score_names(machine: Any) -> list[str]:
     >>> score_names(SVC().fit([[0.0], [1.0]], ["no", "yes"]))
     ['score_yes']
     """
-    classes = getattr(machine, "classes_", None)
+    classes = getattr(estimator, "classes_", None)
     if classes is None:
         return ["score"]
     labels = classes.tolist()
     if len(labels) == 2:
         return [f"score_{labels[1]}"]
-    if machine.decision_function_shape == "ovo":
+    if estimator.decision_function_shape == "ovo":
         return [f"score_{first}_over_{second}" for first, second in combinations(labels, 2)]
     return [f"score_{label}" for label in labels]
 
 
-def _machine(saved: SavedModel) -> Any:
+def _estimator(saved: SavedModel) -> Any:
     return saved.model.steps[-1][1] if hasattr(saved.model, "steps") else saved.model
