@@ -65,6 +65,7 @@ def resolve_gamma(gamma: float | str, X: object, sample_weight: ArrayLike | None
         return 1.0 / float(points.shape[1])
     weights = np.ones(len(points)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     shares = np.repeat(weights[:, None] / (weights.sum() * points.shape[1]), points.shape[1], axis=1)
+    points = points - points.ravel()[:1]  # equal numbers have variance 0, whatever their mean is rounded to
     mean = float((shares * points).sum())
     variance = float((shares * (points - mean) ** 2).sum())
     return 1.0 / (float(points.shape[1]) * variance) if variance > 0.0 else 1.0
