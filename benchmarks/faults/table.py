@@ -447,7 +447,7 @@ PACKAGE = (
     Fault(
         "interruption-hidden-from-the-folds",
         "src/widemargin/machines/held_out.py",
-        "            signal.request()\n            raise",
+        "            stop.request()\n            raise",
         "            raise",
         ("tests/estimators/test_svc_probabilities.py",),
     ),

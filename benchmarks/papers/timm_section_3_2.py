@@ -31,6 +31,7 @@ from benchmarks.papers import grid_pictures
 from benchmarks.papers.data import as_stored
 from benchmarks.peers.table import render
 from widemargin.kernels import row_source
+from widemargin.machines.dual import StopRule
 from widemargin.machines.max_min_over import RECOMPUTE_EVERY, CountingState, count_to_gap
 from widemargin.plans import CostMatrix, GridGraph, Plan, Work, best_tree, heuristic_plan, measure_costs
 from widemargin.plans import operations as counted
@@ -90,7 +91,7 @@ class Machines:
         if width != origin:
             state.move_to(self.rows[width], self.gammas[width])
         bounds = np.full(self.n, self.graph.values[1][place])
-        outcome = count_to_gap(state, bounds, gap=GAP_STOP, max_seconds=MOST_SECONDS).outcome
+        outcome = count_to_gap(state, bounds, stop=StopRule(GAP_STOP, max_seconds=MOST_SECONDS)).outcome
         took = time.perf_counter() - began
         self.seconds += took
         self.ended_early += outcome.reason != "converged"

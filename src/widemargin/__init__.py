@@ -11,7 +11,6 @@ True
 
 from importlib.metadata import version as _version
 
-from widemargin._runtime import release_memory
 from widemargin.estimators import SVC, SVDD, SVR, LeaveOneOutScore, NuSVC, NuSVR, OneClassSVM, RejectionScore
 from widemargin.model_selection import (
     GridSearchCV,
@@ -21,6 +20,7 @@ from widemargin.model_selection import (
     select,
 )
 from widemargin.persistence import ModelFileError, load_model, save_model
+from widemargin.runtime import release_memory
 
 __version__ = _version("widemargin")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widemargin import _core, testing
-from widemargin.kernels import KernelParameters, SharedKernel, Until, kernel_matrix
+from widemargin.kernels import KernelParameters, SharedKernel, kernel_matrix
+from widemargin.runtime import Stop, StopRequest
 
 FAMILIES = {
     "linear": KernelParameters("linear"),
@@ -300,23 +300,23 @@ def test_bytes_needed_cover_what_is_held() -> None:
 
 
 def test_a_kernel_whose_time_is_up():
-    over = Until(time.perf_counter() - 1.0)
+    over = Stop(max_seconds=-1.0)
     with pytest.raises(TimeoutError, match="stopped"):
-        SharedKernel(data("dense"), until=over)
-    soon = SharedKernel(data("dense"), until=Until(time.perf_counter() + 60.0))
-    soon._until = over
+        SharedKernel(data("dense"), stop=over)
+    soon = SharedKernel(data("dense"), stop=Stop(max_seconds=60.0))
+    soon._stop = over
     with pytest.raises(TimeoutError, match="stopped"):
         soon.matrix(KernelParameters("rbf", 1.0))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_a_kernel_that_nobody_wants_any_more(n_threads):
-    signal = _core.StopSignal()
-    shared = SharedKernel(data("dense"), n_threads=n_threads, until=Until(signal=signal))
+    signal = StopRequest()
+    shared = SharedKernel(data("dense"), n_threads=n_threads, stop=Stop(signal=signal))
     kept = shared.matrix(KernelParameters("rbf", 1.0))
     signal.request()
     with pytest.raises(_core.StoppedError):
         shared.matrix(KernelParameters("rbf", 2.0))
     np.testing.assert_array_equal(shared.matrix(KernelParameters("rbf", 1.0)), kept)
     with pytest.raises(_core.StoppedError):
-        SharedKernel(data("dense"), n_threads=n_threads, until=Until(signal=signal))
+        SharedKernel(data("dense"), n_threads=n_threads, stop=Stop(signal=signal))

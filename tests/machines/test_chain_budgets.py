@@ -5,16 +5,17 @@ from __future__ import annotations
 import _thread
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from chain_cases import Kernel, classification, kernel_of, points
 
-from widemargin import _core
 from widemargin.kernels import row_source
 from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, walk_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule
+from widemargin.runtime import StopRequest
 
 #: Seconds within which a chain has to end once it is told to, on a busy machine.
 PROMPTLY = 0.5
@@ -63,11 +64,11 @@ def check_prefix(K: Kernel, chain: Chain, found: list[LinkSolution], reason: str
 
 def test_another_thread_ends_a_chain() -> None:
     K, chain = endless()
-    signal = _core.StopSignal()
+    signal = StopRequest()
     assert not signal.requested
     began = time.perf_counter()
     threading.Timer(0.3, signal.request).start()
-    found = solve_chain(K, chain, stop=STOP, signal=signal)
+    found = solve_chain(K, chain, stop=replace(STOP, signal=signal))
     assert time.perf_counter() - began < 0.3 + PROMPTLY
     assert signal.requested
     assert len(found) > 1
@@ -86,12 +87,12 @@ def test_the_clock_ends_a_chain() -> None:
 @pytest.mark.parametrize("how", ["signal", "clock"])
 def test_a_single_link_is_cut_short(how: str) -> None:
     K, chain = stubborn()
-    signal = _core.StopSignal()
+    signal = StopRequest()
     began = time.perf_counter()
     if how == "signal":
         threading.Timer(0.2, signal.request).start()
     seconds = 0.2 if how == "clock" else None
-    (one,) = solve_chain(K, chain, stop=StopRule(1e-13, max_seconds=seconds), signal=signal)
+    (one,) = solve_chain(K, chain, stop=StopRule(1e-13, max_seconds=seconds, signal=signal))
     assert time.perf_counter() - began < 0.2 + PROMPTLY
     assert one.solution.outcome.reason == ("interrupted" if how == "signal" else "time budget")
     assert not one.repeated
@@ -99,10 +100,10 @@ def test_a_single_link_is_cut_short(how: str) -> None:
 
 def test_a_signal_that_was_given_before_is_heard_at_once() -> None:
     K, chain = endless()
-    signal = _core.StopSignal()
+    signal = StopRequest()
     signal.request()
     began = time.perf_counter()
-    found = solve_chain(K, chain, stop=STOP, signal=signal)
+    found = solve_chain(K, chain, stop=replace(STOP, signal=signal))
     assert time.perf_counter() - began < PROMPTLY
     assert len(found) <= 1
 
@@ -116,10 +117,10 @@ def test_no_time_at_all() -> None:
 
 def test_one_signal_ends_several_threads() -> None:
     K, chain = endless()
-    signal = _core.StopSignal()
+    signal = StopRequest()
     results: list[list[LinkSolution]] = []
     threads = [
-        threading.Thread(target=lambda: results.append(solve_chain(K, chain, stop=STOP, signal=signal)))
+        threading.Thread(target=lambda: results.append(solve_chain(K, chain, stop=replace(STOP, signal=signal))))
         for _ in range(3)
     ]
     for thread in threads:
@@ -135,9 +136,9 @@ def test_one_signal_ends_several_threads() -> None:
 
 def test_a_walk_ends_as_a_chain_does() -> None:
     K, chain = endless()
-    signal = _core.StopSignal()
+    signal = StopRequest()
     threading.Timer(0.3, signal.request).start()
-    check_prefix(K, chain, list(walk_chain(K, chain, stop=STOP, signal=signal)), "interrupted")
+    check_prefix(K, chain, list(walk_chain(K, chain, stop=replace(STOP, signal=signal))), "interrupted")
     began = time.perf_counter()
     found = list(walk_chain(K, chain, stop=StopRule(STOP.tolerance, max_seconds=0.3)))
     assert 0.25 < time.perf_counter() - began < 0.3 + PROMPTLY
@@ -158,7 +159,7 @@ def test_a_keyboard_interrupt_is_raised() -> None:
 def test_the_interpreter_runs_on_meanwhile() -> None:
     K, chain = endless()
     ticks: list[float] = []
-    signal = _core.StopSignal()
+    signal = StopRequest()
 
     def tick() -> None:
         for _ in range(20):
@@ -168,7 +169,7 @@ def test_the_interpreter_runs_on_meanwhile() -> None:
 
     thread = threading.Thread(target=tick)
     thread.start()
-    solve_chain(K, chain, stop=STOP, signal=signal)
+    solve_chain(K, chain, stop=replace(STOP, signal=signal))
     thread.join()
     assert max(np.diff(ticks)) < PROMPTLY
 
@@ -189,7 +190,7 @@ def test_over_rows_another_thread_ends_a_chain(ridge: float | None) -> None:
     X, y = rng.normal(size=(n, 3)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
     prices = np.full(n, 1e9 if ridge is None else np.inf)
     link = Link(box(y, prices), None if ridge is None else np.full(n, ridge))
-    signal = _core.StopSignal()
+    signal = StopRequest()
     told: list[float] = []
 
     def tell() -> None:
@@ -198,7 +199,7 @@ def test_over_rows_another_thread_ends_a_chain(ridge: float | None) -> None:
 
     threading.Timer(0.2, tell).start()
     chain, rows = Chain((link, link)), row_source(X, gamma=0.05)
-    found = list(walk_chain_on_rows(rows, chain, stop=StopRule(1e-13), options=SolverOptions(), signal=signal))
+    found = list(walk_chain_on_rows(rows, chain, stop=StopRule(1e-13, signal=signal), options=SolverOptions()))
     assert time.perf_counter() - told[0] < PROMPTLY
     assert [one.solution.outcome.reason for one in found] == ["interrupted"]
 

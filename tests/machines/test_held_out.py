@@ -144,4 +144,4 @@ def test_an_error_in_a_thread_is_raised():
         raise RuntimeError(f"fold {fold}")
 
     with pytest.raises(RuntimeError, match="fold"):
-        held_out._in_threads(failing, [0, 1, 2], 2, held_out._core.StopSignal())
+        held_out._in_threads(failing, [0, 1, 2], 2, StopRule())

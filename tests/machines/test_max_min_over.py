@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from oracles.geometric import feasibility_gap, one_class_max_min_over
-from widemargin import _core
 from widemargin.kernels import derived_rows, row_source
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import DualProblem, StopRule, solve
 from widemargin.machines.max_min_over import CountingState, count_chain, count_to_gap
+from widemargin.runtime import StopRequest
 from widemargin.testing.oracles import kernel_matrix
 
 GAMMA = 0.8
@@ -32,7 +32,7 @@ def test_counts_are_those_of_the_naive_algorithm(weighted):
     bounds = np.random.default_rng(1).uniform(5, 50, len(X)) if weighted else np.full(len(X), 20.0)
     naive = one_class_max_min_over(kernel_matrix(X, kernel="rbf", gamma=GAMMA), bounds, 1e-3)
     state = state_of(X)
-    machine = count_to_gap(state, bounds, gap=1e-3, recompute_every=1)
+    machine = count_to_gap(state, bounds, stop=StopRule(1e-3), recompute_every=1)
     np.testing.assert_array_equal(state.counts, naive.counts)
     assert machine.outcome.iterations == naive.iterations
     assert machine.gap == pytest.approx(naive.gap, rel=1e-3)
@@ -41,7 +41,7 @@ def test_counts_are_those_of_the_naive_algorithm(weighted):
 @pytest.mark.parametrize("cache_rows", [2, 10, 1000])
 def test_the_gap_falls_below_a_millionth(cache_rows):
     X, bounds = points(), np.full(60, 100.0)
-    machine = count_to_gap(state_of(X, cache_bytes=cache_rows * 60 * 4), bounds, gap=1e-6)
+    machine = count_to_gap(state_of(X, cache_bytes=cache_rows * 60 * 4), bounds, stop=StopRule(1e-6))
     assert machine.outcome.reason == "converged"
     K = kernel_matrix(X, kernel="rbf", gamma=GAMMA)
     assert feasibility_gap(K, bounds, machine.coefficients) <= 1.1e-6
@@ -51,7 +51,7 @@ def test_the_gap_falls_below_a_millionth(cache_rows):
 
 def test_the_machine_is_that_of_the_quadratic_program():
     X, C, n = points(), 100.0, 60
-    machine = count_to_gap(state_of(X), np.full(n, C), gap=1e-8)
+    machine = count_to_gap(state_of(X), np.full(n, C), stop=StopRule(1e-8))
     rows = derived_rows(
         row_source(X, gamma=GAMMA), base=[*range(n), 0], scale=[1.0] * n + [0.0], ridge=[1.0 / C] * n + [0.0]
     )
@@ -63,11 +63,11 @@ def test_the_machine_is_that_of_the_quadratic_program():
 
 def test_a_neighbour_is_a_good_start_and_changes_nothing():
     X, bounds = points(), np.full(60, 50.0)
-    cold = count_to_gap(state_of(X, 1.0), bounds, gap=1e-5)
+    cold = count_to_gap(state_of(X, 1.0), bounds, stop=StopRule(1e-5))
     state = state_of(X)
-    count_to_gap(state, bounds, gap=1e-5)
+    count_to_gap(state, bounds, stop=StopRule(1e-5))
     state.move_to(row_source(X, gamma=1.0), 1.0)
-    warm = count_to_gap(state, bounds, gap=1e-5)
+    warm = count_to_gap(state, bounds, stop=StopRule(1e-5))
     assert warm.outcome.iterations < cold.outcome.iterations
     assert warm.outcome.kernel_evaluations < cold.outcome.kernel_evaluations
     assert warm.outcome.objective == pytest.approx(cold.outcome.objective, rel=1e-4)
@@ -97,19 +97,19 @@ def test_values_that_had_vanished_are_computed_anew():
 
 def test_budgets_end_with_a_reason_and_the_gap_reached():
     X, bounds = points(), np.full(60, 1000.0)
-    few = count_to_gap(state_of(X), bounds, gap=1e-9, max_iterations=50)
+    few = count_to_gap(state_of(X), bounds, stop=StopRule(1e-9, max_iterations=50))
     assert (few.outcome.reason, few.outcome.iterations) == ("iteration budget", 50)
     assert few.gap == pytest.approx(
         feasibility_gap(kernel_matrix(X, kernel="rbf", gamma=GAMMA), bounds, few.coefficients), rel=1e-3
     )
-    assert count_to_gap(state_of(X), bounds, gap=1e-15, max_seconds=0.05).outcome.reason == "time budget"
+    assert count_to_gap(state_of(X), bounds, stop=StopRule(1e-15, max_seconds=0.05)).outcome.reason == "time budget"
 
 
 def test_another_thread_ends_the_counting():
-    signal = _core.StopSignal()
+    signal = StopRequest()
     threading.Timer(0.1, signal.request).start()
     began, state = time.perf_counter(), state_of(points(300), 0.01)
-    ended = count_to_gap(state, np.full(300, 1e9), gap=1e-15, signal=signal, max_seconds=20.0)
+    ended = count_to_gap(state, np.full(300, 1e9), stop=StopRule(1e-15, signal=signal, max_seconds=20.0))
     assert time.perf_counter() - began < 0.6
     assert ended.outcome.reason == "interrupted"
     assert ended.gap == np.inf
@@ -122,17 +122,19 @@ def test_another_thread_ends_the_counting():
 )
 def test_malformed_bounds_are_refused(bounds, word):
     with np.errstate(divide="ignore"), pytest.raises(ValueError, match=word):
-        count_to_gap(state_of(points()), bounds, gap=1e-3)
+        count_to_gap(state_of(points()), bounds, stop=StopRule(1e-3))
 
 
-@pytest.mark.parametrize("stop", [StopRule(1e-4, max_seconds=0.0), StopRule(1e-4, max_iterations=3)], ids=str)
+@pytest.mark.parametrize(
+    "stop", [StopRule(1e-4, max_seconds=0.0), StopRule(1e-4, max_iterations=3)], ids=["clock", "steps"]
+)
 def test_a_chain_that_ends_before_every_example_has_a_score(stop):
     X, bounds = points(1000), [np.full(1000, 10.0), np.full(1000, 20.0)]
     kernel = ChainKernel(row_source(X, gamma=1e4))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = [one.solution for one in count_chain(kernel, bounds, stop=stop)]
-    timed = stop.max_seconds is not None
+    timed = stop.deadline is not None
     assert [one.outcome.reason for one in found] == (["time budget"] if timed else ["iteration budget"] * 2)
     for one in found:
         assert np.isfinite(one.alpha).all()

@@ -36,7 +36,7 @@ def train(
         labels,
         n_classes,
         np.broadcast_to(C, len(labels)).astype(np.float64),
-        stop=StopRule(tolerance, max_iterations, max_seconds),
+        stop=StopRule(tolerance, max_iterations=max_iterations, max_seconds=max_seconds),
         options=SolverOptions(solver=solver, **options),
         **more,
     )
@@ -128,7 +128,7 @@ def test_missing_hard_margins_are_said_to_be_missing(solver: str, kernel: str) -
         labels,
         2,
         np.full(60, np.inf),
-        stop=StopRule(1e-3, 10**6),
+        stop=StopRule(1e-3, max_iterations=10**6),
         options=SolverOptions(solver=solver),
     )
     assert not machine.hard_margin_found

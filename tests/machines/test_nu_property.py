@@ -53,7 +53,7 @@ def test_the_gap_is_that_of_the_borders(two_sums: bool, iterations: int | None, 
         group if two_sums else None,
     )
     options = SolverOptions(solver="smo", dtype="float64")
-    stop = StopRule(tolerance, iterations)
+    stop = StopRule(tolerance, max_iterations=iterations)
     found = with_borders(problem, solve(problem, row_source(X, gamma=0.4), stop=stop, options=options))
     a, prices = found.alpha, np.array([found.intercept, found.second_intercept])[group]
     slack = weights * np.maximum(0.0, signs * (y - K @ a - prices))

@@ -199,13 +199,15 @@ def test_a_sample_gives_a_good_and_sparse_start(nu: float, monkeypatch: pytest.M
 def test_steps_and_kernel_values_of_the_sample_count() -> None:
     X, rows = _many()
     machine = nu_machine(np.ones(len(X)), 0.2)
-    whole = train(machine, rows, stop=StopRule(1e-3), options=SolverOptions(solver="smo"))[1].outcome
+    whole = train(machine, rows, stop=StopRule(1e-3), options=SolverOptions("smo"))[1].outcome
     for budget in (0, 10, whole.iterations - 10):
-        short = train(machine, rows, stop=StopRule(1e-3, budget), options=SolverOptions(solver="smo"))[1].outcome
+        short = train(machine, rows, stop=StopRule(1e-3, max_iterations=budget), options=SolverOptions("smo"))[
+            1
+        ].outcome
         assert short.reason == "iteration budget"
         assert short.iterations <= budget
         assert short.objective <= whole.objective + 1e-9 * abs(whole.objective)
-    late = train(machine, rows, stop=StopRule(1e-9, None, 1e-4), options=SolverOptions())[1].outcome
+    late = train(machine, rows, stop=StopRule(1e-9, max_seconds=1e-4), options=SolverOptions())[1].outcome
     assert late.reason == "time budget"
 
 

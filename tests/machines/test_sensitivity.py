@@ -7,9 +7,11 @@ import pytest
 
 from widemargin.datasets import chess_board, noisy_chess_board, sparse_coordinates
 from widemargin.kernels import DiagonalGaussian, Gaussian, Polynomial
+from widemargin.machines.dual import StopRule
 from widemargin.machines.free_system import FreeSystem
 from widemargin.machines.leave_one_out import leave_one_out
 from widemargin.machines.sensitivity import PairProblem, Sensitivity, train
+from widemargin.runtime import Stop
 
 N = 60
 HELD = np.arange(0, N, 6)
@@ -221,7 +223,7 @@ def test_leaving_out_is_training_without(number, squared, fit_intercept):
     np.testing.assert_array_equal(found.values, same.values)
     scale = 1e-4 * max(1.0, C)
     for p, without in zip(found.examples, found.machines, strict=True):
-        again = train(single, sensitivity.machine.problem.held_out(np.array([p])), tolerance=1e-8)
+        again = train(single, sensitivity.machine.problem.held_out(np.array([p])), stop=StopRule(1e-8))
         assert found.values[p] == pytest.approx(again.values[p], abs=scale)
         assert without.alpha[p] == 0.0
         np.testing.assert_allclose(without.values, again.values, atol=scale)
@@ -241,7 +243,7 @@ def test_paths_need_no_training():
 def test_leaving_out_ends_when_time_is_up():
     X, y, kernel, _, _ = setting(1)
     with pytest.raises(TimeoutError):
-        leave_one_out(kernel(X), None, trained(X, y, kernel, 5.0, False, True), not_trained, max_seconds=0.0)
+        leave_one_out(kernel(X), None, trained(X, y, kernel, 5.0, False, True), not_trained, stop=Stop(max_seconds=0.0))
 
 
 @pytest.mark.parametrize("C", [1e-3, 5.0])

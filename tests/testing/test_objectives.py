@@ -12,6 +12,7 @@ import pytest
 
 from widemargin.kernels import Kernel
 from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective, Polarization, Task
+from widemargin.runtime import Stop
 from widemargin.testing import ObjectiveContract, points_with_a_closest_pair, small_regression_task, small_tasks
 
 Change = Callable[[Evaluated, Kernel, float, Any], Evaluated]
@@ -149,17 +150,18 @@ def test_poll_is_called_and_heard():
 
         def bind(self, task: Task) -> BoundObjective:
             if self.silent:
-                return super().bind(replace(task, poll=lambda: None))
+                return super().bind(replace(task, stop=Stop()))
 
-            def muffled() -> None:
-                try:
-                    task.poll()
-                except Exception:
-                    task.poll()
+            class Muffled(Stop):
+                def check(self) -> None:
+                    try:
+                        task.stop.check()
+                    except Exception:
+                        task.stop.check()
 
-            return super().bind(replace(task, poll=muffled))
+            return super().bind(replace(task, stop=Muffled()))
 
-    fails(Deaf(True), "poll must be called")
+    fails(Deaf(True), "check must be called")
     fails(Deaf(False), "must come through")
 
 

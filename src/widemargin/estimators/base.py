@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
-from widemargin._runtime import cache_bytes, thread_count
 from widemargin.estimators.prediction import KernelPrediction, SinglePrediction, needs_double, require_examples
 from widemargin.estimators.report import FitReport, warn_of_early_ends
 from widemargin.estimators.scale import (
@@ -36,6 +35,7 @@ from widemargin.estimators.validation import (
 from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
 from widemargin.kernels.rows import LARGEST_DEGREE, FixedKernel, checked_rows, count, source_at_once, take
 from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector, grace_of
+from widemargin.runtime import cache_bytes, thread_count
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from widemargin._runtime import cache_bytes, thread_count
 from widemargin.estimators.novelty import BORDER, NoveltyMachine, Rows, rounding
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
@@ -29,6 +28,7 @@ from widemargin.machines.one_class import (
     train,
     train_squared_slack,
 )
+from widemargin.runtime import cache_bytes, thread_count
 
 SLACKS = ("hinge", "squared")
 
@@ -341,10 +341,7 @@ class OneClassSVM(NoveltyMachine):
         counted = count_to_gap(
             state,
             self._prices(weights[machine.ids]),
-            gap=stop.tolerance,
-            max_iterations=stop.max_iterations,
-            max_seconds=stop.max_seconds,
-            grace_seconds=stop.grace_seconds,
+            stop=stop,
             n_threads=thread_count(self.n_jobs),
         )
         self._keep_machine(X, kernel, machine, counted.coefficients, 1.0, counted.outcome)

@@ -17,10 +17,10 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin import _core
-from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.estimators.validation import require_finite
 from widemargin.kernels import Kernel, KernelParameters, Linear, as_kernel, examples
 from widemargin.kernels.rows import KernelCallable, call_kernel, canonical, count, take
+from widemargin.runtime import single_threaded_blas, thread_count
 
 Matrix = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from widemargin.kernels.polynomial import Linear, Polynomial
 from widemargin.kernels.power import Power
 from widemargin.kernels.rows import KernelParameters, RowSource, derived_rows, examples, row_source
 from widemargin.kernels.scikit_learn import ScikitLearnKernel, as_kernel
-from widemargin.kernels.shared import SharedKernel, Until
+from widemargin.kernels.shared import SharedKernel
 
 __all__ = [
     "Constant",
@@ -34,7 +34,6 @@ __all__ = [
     "ScikitLearnKernel",
     "SharedKernel",
     "Sum",
-    "Until",
     "as_kernel",
     "contract",
     "derived_rows",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._runtime import single_threaded_blas
 from widemargin.kernels.base import Kernel
 from widemargin.kernels.rows import count, take
+from widemargin.runtime import single_threaded_blas
 
 Matrix = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
-from widemargin._runtime import single_threaded_blas
 from widemargin.kernels.base import as_examples
 from widemargin.kernels.spread import moderate
+from widemargin.runtime import single_threaded_blas
 
 Vector = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.kernels.rows import examples, row_source
+from widemargin.runtime import single_threaded_blas, thread_count
 
 
 def kernel_matrix(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from widemargin._runtime import free_memory
+from widemargin.runtime import free_memory
 
 #: Columns of sparse examples below which nobody asks how much memory there is.
 FEW_COLUMNS = 2**20

@@ -6,46 +6,20 @@ matrix is then one pass over it.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import Lock, single_threaded_blas
 from widemargin.kernels.rows import KernelParameters, LinearMap, callable_matrix, count, examples
+from widemargin.runtime import Lock, Stop, single_threaded_blas
 
 Matrix = NDArray[np.float32]
 
 #: Kernel matrices held besides the one they are made from: one in use, one for those who are still at the last.
 KEPT = 2
-
-
-@dataclass(frozen=True)
-class Until:
-    """How long to work on a kernel: until a moment, in the time of :func:`time.perf_counter`, or until asked to stop.
-
-    Examples
-    --------
-    >>> Until().limits()["max_seconds"] > 1e9, Until(time.perf_counter() - 1.0).limits()["max_seconds"]
-    (True, 0.0)
-    """
-
-    moment: float | None = None
-    signal: _core.StopSignal | None = None
-
-    def check(self) -> None:
-        """Raise a TimeoutError if it is time to end."""
-        if self.limits()["max_seconds"] <= 0.0 or (self.signal is not None and self.signal.requested):
-            raise _core.StoppedError("The computation was stopped before it had a result.")
-
-    def limits(self) -> dict[str, Any]:
-        """Say it in the words of the core."""
-        left = 1e10 if self.moment is None else max(0.0, self.moment - time.perf_counter())
-        return {"max_seconds": left, "signal": self.signal}
 
 
 class SharedKernel:
@@ -60,7 +34,7 @@ class SharedKernel:
         What examples go through before.
     n_threads : int, default=1
         For the computation of what is shared, n^2 d / 2 multiplications, and of the matrices.
-    until : Until, optional
+    stop : Stop, optional
         When to give up: both then end with a TimeoutError.
 
     Examples
@@ -79,24 +53,24 @@ class SharedKernel:
         *,
         map: LinearMap | None = None,
         n_threads: int = 1,
-        until: Until | None = None,
+        stop: Stop | None = None,
     ) -> None:
         self.kernel, self.map = kernel, map
-        self._until = until or Until()
+        self._stop = stop or Stop()
         self._n_threads = n_threads
         self._lock = Lock()
         self._kept: OrderedDict[KernelParameters, Matrix] = OrderedDict()
         # Kernel values among what is shared, until somebody asks for them.
         self._unclaimed = count(X) ** 2 if callable(kernel) or kernel == "linear" else 0
         if callable(kernel):
-            self.base: Matrix = callable_matrix(kernel, X, dtype=np.float32, poll=self._until.check)
+            self.base: Matrix = callable_matrix(kernel, X, dtype=np.float32, poll=self._stop.check)
         elif kernel == "precomputed":
             self.base = np.ascontiguousarray(X, dtype=np.float32)
         else:
             function = "squared-distance" if kernel == "rbf" else "linear"
             with single_threaded_blas():
                 source = _core.kernel_source(examples(X if map is None else map(X)), function, 1.0, 0.0, 1)
-                self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads, **self._until.limits()))
+                self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads, **self._stop.limits()))
             if kernel == "rbf":
                 np.fill_diagonal(self.base, 0.0)
 
@@ -149,7 +123,7 @@ class SharedKernel:
                 int(parameters.degree),
                 made,
                 self._n_threads,
-                **self._until.limits(),
+                **self._stop.limits(),
             )
             self._kept[parameters] = made
             return made, made.size

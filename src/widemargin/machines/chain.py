@@ -14,7 +14,6 @@ problems.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import single_threaded_blas
 from widemargin.kernels import RowSource, derived_rows, row_source
 from widemargin.machines.dual import (
     DualProblem,
@@ -37,6 +35,7 @@ from widemargin.machines.dual import (
     limits_of,
     settings_of,
 )
+from widemargin.runtime import single_threaded_blas
 
 Ids = NDArray[np.int32]
 
@@ -94,9 +93,7 @@ class LinkSolution:
     rounding: float = 0.0
 
 
-def solve_chain(
-    kernel: NDArray[np.float32], chain: Chain, *, stop: StopRule, signal: _core.StopSignal | None = None
-) -> list[LinkSolution]:
+def solve_chain(kernel: NDArray[np.float32], chain: Chain, *, stop: StopRule) -> list[LinkSolution]:
     """Solve a chain on a kernel matrix, in the calling thread, without the interpreter's lock.
 
     Parameters
@@ -105,9 +102,7 @@ def solve_chain(
         Symmetric, float32.
     chain : Chain
     stop : StopRule
-        For each link; `max_seconds` for all of them together.
-    signal : StopSignal, optional
-        Another thread may request the end through it.
+        For each link; the deadline is for all of them together.
 
     Returns
     -------
@@ -122,7 +117,7 @@ def solve_chain(
     >>> [one.solution.alpha.round(6).tolist() for one in found], [one.repeated for one in found]
     ([[0.1, -0.1], [1.0, -1.0], [1.0, -1.0]], [False, False, True])
     """
-    return [_solution(one, chain) for one in _advanced(_held(kernel, chain, stop, signal), len(chain.links))]
+    return [_solution(one, chain) for one in _advanced(_held(kernel, chain, stop), len(chain.links))]
 
 
 def walk_chain(
@@ -130,7 +125,6 @@ def walk_chain(
     chain: Chain,
     *,
     stop: StopRule,
-    signal: _core.StopSignal | None = None,
     keeps: bool = True,
 ) -> Iterator[LinkSolution]:
     """Solve a chain as :func:`solve_chain` does, but each link only when it is asked for.
@@ -145,19 +139,19 @@ def walk_chain(
     >>> next(walk).solution.alpha.tolist(), next(walk).solution.alpha.round(6).tolist()
     ([0.1, -0.1], [1.0, -1.0])
     """
-    held = _held(kernel, chain, stop, signal)
+    held = _held(kernel, chain, stop)
     while found := _advanced(held, 1):
         if not keeps:
             held.rest()
         yield _solution(found[0], chain)
 
 
-def _held(kernel: NDArray[np.float32], chain: Chain, stop: StopRule, signal: _core.StopSignal | None) -> _core.Chain:
+def _held(kernel: NDArray[np.float32], chain: Chain, stop: StopRule) -> _core.Chain:
     ids = chain.ids
     if chain.any_sum:
         ids = np.append(np.arange(len(kernel)) if ids is None else ids, RESEMBLES_NOTHING)
         chain = _with_spare(chain)
-    return _core.Chain(kernel, _as_ids(ids), *_links_and_start(chain), **limits_of(stop), signal=signal)
+    return _core.Chain(kernel, _as_ids(ids), *_links_and_start(chain), **limits_of(stop), signal=stop.signal.core)
 
 
 def _as_ids(ids: NDArray[Any] | None) -> Ids | None:
@@ -189,7 +183,6 @@ def walk_chain_on_rows(
     *,
     stop: StopRule,
     options: SolverOptions,
-    signal: _core.StopSignal | None = None,
 ) -> Iterator[LinkSolution]:
     """Solve a chain over kernel rows that are computed as needed, each link when it is asked for; for large kernels.
 
@@ -210,7 +203,7 @@ def walk_chain_on_rows(
     own = _with_spare(chain) if chain.any_sum else chain
     links, start = _links_and_start(own)
     settings = {**settings_of(options, n), **limits_of(stop)}
-    held = _core.RowChain(rows, _as_ids(own.ids), links, start, signal=signal, **settings)
+    held = _core.RowChain(rows, _as_ids(own.ids), links, start, signal=stop.signal.core, **settings)
     while found := _advanced(held, 1):
         one = _solution(found[0], chain)
         finite(one.solution)
@@ -252,8 +245,6 @@ class ChainKernel:
         The same in float32, if it fits into memory.
     options : SolverOptions
         For solving on rows.
-    signal : StopSignal, optional
-        Another thread may request the end through it.
     one_by_one : bool, default=False
         Solve a link of a chain when it is asked for, rather than all of them when the first one is.
     kept_bytes : int
@@ -273,7 +264,6 @@ class ChainKernel:
     rows: RowSource
     matrix: NDArray[np.float32] | None = None
     options: SolverOptions = field(default_factory=SolverOptions)
-    signal: _core.StopSignal | None = None
     one_by_one: bool = False
     kept_bytes: int = KEPT_BYTES
     keeps: bool = True
@@ -303,14 +293,12 @@ class ChainKernel:
 
     def solve(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve a chain as :func:`solve_chain` does, all at once or one by one."""
-        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         first = self._first_for_rows(chain)
         if self.matrix is not None and first > 0:
-            yield from self._on_matrix(replace(chain, links=chain.links[:first]), stop, deadline)
+            yield from self._on_matrix(replace(chain, links=chain.links[:first]), stop)
             chain = replace(chain, links=chain.links[first:], start=None, start_gradient=None)
         if chain.links:
-            left = _left(stop, deadline)
-            yield from walk_chain_on_rows(self.rows, chain, stop=left, options=self.options, signal=self.signal)
+            yield from walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options)
 
     def _first_for_rows(self, chain: Chain) -> int:
         """Find the first link whose ridge is lost in the rounding of float32; those of a chain become ever smaller.
@@ -327,19 +315,19 @@ class ChainKernel:
         ]
         return told.index(False) if False in told else len(told)
 
-    def _on_matrix(self, chain: Chain, stop: StopRule, deadline: float | None) -> Iterator[LinkSolution]:
+    def _on_matrix(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve links on the matrix, and on exact rows those that its digits do not suffice for."""
         assert self.matrix is not None
         found: Iterable[LinkSolution] = (
-            walk_chain(self.matrix, chain, stop=stop, signal=self.signal, keeps=self.keeps)
+            walk_chain(self.matrix, chain, stop=stop, keeps=self.keeps)
             if self.one_by_one
-            else solve_chain(self.matrix, chain, stop=stop, signal=self.signal)
+            else solve_chain(self.matrix, chain, stop=stop)
         )
         for link, one in zip(chain.links, found, strict=False):
             most = MOST_ROUNDING if link.problem.kink is None else MOST_ROUNDING_OF_NUMBERS
             imprecise = one.rounding > most * stop.tolerance and not ended_early(one.solution)
             if imprecise or one.solution.outcome.reason in NEED_EXACT_ROWS:
-                yield self._once_more(replace(chain, links=(link,)), one, _left(stop, deadline))
+                yield self._once_more(replace(chain, links=(link,)), one, stop)
             else:
                 yield one
 
@@ -347,9 +335,9 @@ class ChainKernel:
         """Solve a link on exact rows, from where the matrix has led if that is anywhere."""
         near = one.solution.outcome.reason == "converged" and one.rounding < 1.0
         alone = replace(chain, start=one.solution.alpha if near else None, start_gradient=None)
-        again = next(walk_chain_on_rows(self.rows, alone, stop=stop, options=self.options, signal=self.signal))
+        again = next(walk_chain_on_rows(self.rows, alone, stop=stop, options=self.options))
         before, after = one.solution.outcome, again.solution.outcome
-        both = replace(after, iterations=before.iterations + after.iterations, seconds=before.seconds + after.seconds)
+        both = after.with_work([replace(before, kernel_evaluations=0), after])
         return replace(one, solution=replace(again.solution, outcome=both))
 
     def part(self, ids: Ids) -> ChainKernel:
@@ -361,21 +349,15 @@ class ChainKernel:
         self, links: Sequence[Link], start: Callable[[Link, LinkSolution | None], Vector | None], stop: StopRule
     ) -> Iterator[LinkSolution]:
         """Solve links one by one, each from where `start` says, given the link and the last one's solution."""
-        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         last: LinkSolution | None = None
         for before, link in zip((None, *links), links, strict=False):
             if before is not None and last is not None and same_solution(before, link, last.solution):
                 yield _repeated(last.solution)
                 continue
-            last = next(self.solve(Chain((link,), start=start(link, last)), _left(stop, deadline)))
+            last = next(self.solve(Chain((link,), start=start(link, last)), stop))
             yield last
             if ended_early(last.solution):
                 break
-
-
-def _left(stop: StopRule, deadline: float | None) -> StopRule:
-    """Return the rule with what is left of its time."""
-    return stop if deadline is None else replace(stop, max_seconds=deadline - time.perf_counter())
 
 
 def ended_early(solution: Solution) -> bool:

@@ -13,7 +13,6 @@ more variable, which has nothing in common with any other and no bounds, takes i
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
@@ -22,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import cache_bytes
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.dual import (
     DualProblem,
@@ -34,6 +32,7 @@ from widemargin.machines.dual import (
     Vector,
     solve_all,
 )
+from widemargin.runtime import Stop, cache_bytes
 
 Pair = tuple[int, int]
 
@@ -212,7 +211,7 @@ def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) 
     return ClassPairs(np.split(order, ends[:-1]))
 
 
-def in_turns(problems: Sequence[PairExamples], deadline: float | None) -> Iterator[Sequence[PairExamples]]:
+def in_turns(problems: Sequence[PairExamples], stop: Stop) -> Iterator[Sequence[PairExamples]]:
     """Give out problems, some at a time, until time is up: whoever solves them need not make those that come too late.
 
     The first ones are given out in any case; without a deadline these are all.
@@ -220,12 +219,12 @@ def in_turns(problems: Sequence[PairExamples], deadline: float | None) -> Iterat
     Examples
     --------
     >>> pairs = ClassPairs([np.array([c]) for c in range(40)])
-    >>> [len(some) for some in in_turns(pairs, None)], [len(some) for some in in_turns(pairs, 0.0)]
+    >>> [len(some) for some in in_turns(pairs, Stop())], [len(some) for some in in_turns(pairs, Stop(deadline=0.0))]
     ([780], [256])
     """
-    at_once = len(problems) if deadline is None else PROBLEMS_AT_ONCE
+    at_once = len(problems) if stop.deadline is None else PROBLEMS_AT_ONCE
     for begin in range(0, len(problems), max(1, at_once)):
-        if begin > 0 and deadline is not None and time.perf_counter() >= deadline:
+        if begin > 0 and stop.late:
             break
         yield problems[begin : begin + at_once]
 
@@ -321,27 +320,24 @@ def solve_pairs(
     problems : sequence of PairExamples, optional
         Other problems than the pairs of classes.
     """
-    began = time.perf_counter()
     hard = bool(np.isinf(bounds).any())
     formulation = _Formulation(len(labels), squared and not hard, fit_intercept)
-    # One deadline for all pairs and all their steps.
-    deadline = None if stop.max_seconds is None else began + stop.max_seconds
     pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
     if problems is None and not hard:
         rows, options = share_class_rows(rows, labels, len(pairs), options)
     source, machines = formulation.rows(rows, bounds), list[PairSolution]()
     diagonal = rows.diagonal() if hard else None
-    for some in in_turns(pairs, deadline):
+    for some in in_turns(pairs, stop):
         own_starts = [None if starts is None or p.pair not in starts else starts[p.pair][p.ids] for p in some]
         if diagonal is not None:
             for p, start in zip(some, own_starts, strict=True):
-                if machines and deadline is not None and time.perf_counter() >= deadline:
+                if machines and stop.late:
                     break
                 own = bounds[p.ids]
-                machines.append(_solve_hard(p, own, formulation, diagonal, source, start, stop, options, deadline))
+                machines.append(_solve_hard(p, own, formulation, diagonal, source, start, stop, options))
             continue
         subproblems = [formulation.subproblem(p, bounds[p.ids], s) for p, s in zip(some, own_starts, strict=True)]
-        solutions = solve_all(subproblems, source, stop=remaining(stop, 0, deadline), options=options)
+        solutions = solve_all(subproblems, source, stop=stop, options=options)
         machines += [
             PairSolution(p.pair, p.ids, formulation.of_examples(one)) for p, one in zip(some, solutions, strict=True)
         ]
@@ -353,26 +349,6 @@ def typical(diagonal: Vector) -> float:
     return max(float(np.mean(diagonal)), np.finfo(np.float64).tiny)
 
 
-def remaining(stop: StopRule, iterations: int, deadline: float | None) -> StopRule:
-    """Say what is left of the budgets now, after some iterations."""
-    return replace(
-        stop,
-        max_iterations=None if stop.max_iterations is None else max(0, stop.max_iterations - iterations),
-        max_seconds=None if deadline is None else deadline - time.perf_counter(),
-    )
-
-
-def summed(outcome: Outcome, stages: list[Outcome]) -> Outcome:
-    """Charge an outcome with the effort of all stages that led to it."""
-    return replace(
-        outcome,
-        iterations=sum(one.iterations for one in stages),
-        kernel_evaluations=sum(one.kernel_evaluations for one in stages),
-        kernel_operations=sum(one.kernel_operations for one in stages),
-        seconds=sum(one.seconds for one in stages),
-    )
-
-
 def _solve_hard(
     examples: PairExamples,
     bounds: Vector,
@@ -382,7 +358,6 @@ def _solve_hard(
     start: Vector | None,
     stop: StopRule,
     options: SolverOptions,
-    deadline: float | None,
 ) -> PairSolution:
     """Raise a finite C until no coefficient meets it: from there on every larger C gives the same machine."""
     hard = np.isinf(bounds)
@@ -390,7 +365,7 @@ def _solve_hard(
     for step in np.array(HARD_MARGIN_LADDER) / typical(diagonal[examples.ids]):
         raised = np.where(hard, step, bounds)
         attempt = formulation.subproblem(examples, raised, solutions[-1].alpha if solutions else start)
-        left = remaining(stop, sum(one.outcome.iterations for one in solutions), deadline)
+        left = stop.after(sum(one.outcome.iterations for one in solutions))
         solutions.append(formulation.of_examples(solve_all([attempt], rows, stop=left, options=options)[0]))
         held_back = bool(np.any(hard & (np.abs(solutions[-1].alpha) >= raised)))
         if not held_back or solutions[-1].outcome.reason != "converged":
@@ -399,7 +374,7 @@ def _solve_hard(
     # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
     torso = len(solutions) > 1 and outcomes[-1].reason != "converged"
     kept = solutions[-2] if torso else solutions[-1]
-    outcome = summed(replace(kept.outcome, reason=outcomes[-1].reason), outcomes)
+    outcome = replace(kept.outcome, reason=outcomes[-1].reason).with_work(outcomes)
     found = not (held_back or torso)
     return PairSolution(examples.pair, examples.ids, replace(kept, outcome=outcome), hard_margin_found=found)
 

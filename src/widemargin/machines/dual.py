@@ -16,15 +16,16 @@ import itertools
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import cache_bytes, single_threaded_blas
 from widemargin.kernels import RowSource
+from widemargin.runtime import Stop, Work, cache_bytes, single_threaded_blas
+from widemargin.runtime.stopping import NO_SECONDS
 
 Vector = NDArray[np.float64]
 
@@ -74,17 +75,15 @@ GRACE_SECONDS, GRACE_SHARE = 0.05, 0.1
 
 
 @dataclass(frozen=True)
-class StopRule:
-    """When a solve may end: KKT violation within `tolerance`, or a budget spent (None: no such budget).
+class StopRule(Stop):
+    """When a solve may end: KKT violation within `tolerance`, or a budget spent.
 
-    `max_seconds` below 0 is time that was up so long ago. `grace_seconds` after that, what was reached must have been
-    said; None stands for `GRACE_SECONDS` and `GRACE_SHARE` of the time.
+    `grace_seconds` after the deadline, what was reached must have been said; None stands for `GRACE_SECONDS` and
+    `GRACE_SHARE` of the time that is left when a solve begins.
     """
 
     tolerance: float = 1e-3
-    max_iterations: int | None = None
-    max_seconds: float | None = None
-    grace_seconds: float | None = None
+    grace_seconds: float | None = field(default=None, kw_only=True)
 
 
 def grace_of(max_seconds: float) -> float:
@@ -131,25 +130,20 @@ class SolverOptions:
                 raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a solve ended. Violation, gap and objective come from a gradient recomputed in float64.
+@dataclass(frozen=True)
+class Outcome(Work):
+    """How a solve ended, and the work that it took.
 
-    Where time did not suffice for that, nothing is known of them: violation and gap are infinite, the objective is NaN.
-    `precision` is the type of the kernel values that the tolerance needed: "float32" or "float64". `kernel_operations`
-    counts the kernel values that a geometric solver read, whether they were cached or not, as its paper does; 0 for
-    others.
+    Violation, gap and objective come from a gradient recomputed in float64. Where time did not suffice for that,
+    nothing is known of them: violation and gap are infinite, the objective is NaN. `precision` is the type of the
+    kernel values that the tolerance needed: "float32" or "float64".
     """
 
     reason: str
     kkt_violation: float
     duality_gap: float
     objective: float
-    iterations: int
-    kernel_evaluations: int
-    seconds: float
     precision: str
-    kernel_operations: int = 0
 
     @property
     def known(self) -> bool:
@@ -220,7 +214,8 @@ def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
 
 def limits_of(stop: StopRule) -> dict[str, Any]:
     """Say when a solve may end, in the words of the core."""
-    seconds = 1e10 if stop.max_seconds is None else stop.max_seconds
+    left = stop.seconds_left()
+    seconds = NO_SECONDS if left is None else left
     return {
         "tolerance": stop.tolerance,
         "max_iterations": 2**62 if stop.max_iterations is None else stop.max_iterations,

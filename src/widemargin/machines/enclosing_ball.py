@@ -14,7 +14,6 @@ the objective.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,7 +35,7 @@ from widemargin.machines.dual import (
     solve_all,
 )
 from widemargin.machines.nu_property import with_borders
-from widemargin.machines.one_class import ConstantSumMachine, remaining, settled, solve_sums, train
+from widemargin.machines.one_class import ConstantSumMachine, settled, solve_sums, train
 
 #: Examples from which the spread of all is taken.
 SPREAD_SAMPLE = 500
@@ -175,10 +174,9 @@ def train_ball(
     stop, options
         See :mod:`widemargin.machines.dual`.
     """
-    began = time.perf_counter()
     unit = ball_unit(machine, rows, diagonal, options, stop)
-    stop = remaining(scaled_stop(machine, diagonal, unit, stop, options), 0, time.perf_counter() - began)
-    problem, solution = train(machine, rows, stop=stop, options=options)
+    scaled = scaled_stop(machine, diagonal, unit, stop, options)
+    problem, solution = train(machine, rows, stop=scaled, options=options)
     return read_ball(machine, problem, solution, diagonal, unit), solution, unit
 
 
@@ -246,7 +244,7 @@ def ball_chain(
     start : ndarray of shape (n,), optional
         Coefficients of a centre to start from.
     stop : StopRule
-        Its tolerance is in units of the spread; `max_seconds` is for all balls together.
+        Its tolerance is in units of the spread; the deadline is for all balls together.
 
     Yields
     ------

@@ -9,7 +9,7 @@ from itertools import islice, repeat
 import numpy as np
 
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
-from widemargin.machines.classifier import HARD_MARGIN_LADDER, summed
+from widemargin.machines.classifier import HARD_MARGIN_LADDER
 from widemargin.machines.dual import StopRule, Vector
 
 
@@ -74,6 +74,6 @@ def _kept(tried: Sequence[LinkSolution], held_back: bool) -> LinkSolution:
     # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
     torso = len(tried) > 1 and outcomes[-1].reason != "converged"
     kept = tried[-2] if torso else tried[-1]
-    outcome = summed(replace(kept.solution.outcome, reason=outcomes[-1].reason), outcomes)
+    outcome = replace(kept.solution.outcome, reason=outcomes[-1].reason).with_work(outcomes)
     repeated = all(one.repeated for one in tried)
     return LinkSolution(replace(kept.solution, outcome=outcome), repeated, not (held_back or torso))

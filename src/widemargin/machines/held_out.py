@@ -15,22 +15,21 @@ Kernel values: m^2 and (n - m) n_SV, mostly once; memory for m^2 of them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import single_threaded_blas
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link
-from widemargin.machines.classifier import PairExamples, PairSolution, box, remaining, ridge_of, typical
+from widemargin.machines.classifier import PairExamples, PairSolution, box, ridge_of, typical
 from widemargin.machines.dual import Solution, SolverOptions, StopRule, Vector
 from widemargin.machines.hard_margins import solve_to_the_hard_end
+from widemargin.runtime import Stop, StopRequest, single_threaded_blas
 
 Folds = NDArray[np.intp]
 Places = NDArray[np.intp]
@@ -92,7 +91,7 @@ def held_out_values(
     folds : ndarray of shape (n,)
         The fold of every example.
     stop : StopRule
-        For each machine; `max_seconds` for all of them together.
+        For each machine; the deadline is for all of them together.
     options : SolverOptions
         Kernel matrices that do not fit into its cache are not made; threads work on several folds at a time.
     squared, fit_intercept
@@ -115,17 +114,16 @@ def held_out_values(
     >>> found.values.round(6).tolist()  # those of class 0 come first
     [2.0, 0.5, -0.5, -2.0]
     """
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     diagonal = rows.diagonal() if np.isinf(bounds).any() else np.ones(rows.size)
     found = []
     with single_threaded_blas():
         for one, machine in zip(problems, machines, strict=True):
-            if deadline is not None and time.perf_counter() >= deadline:
+            if stop.late:
                 found.append(HeldOutValues(np.full(len(one.ids), np.nan), ("time budget",)))
                 continue
             unit = 1.0 / typical(diagonal[one.ids])
             own = _Problem(rows, one, bounds[one.ids], folds[one.ids], squared, fit_intercept, unit, options)
-            found.append(own.solve(machine.solution, stop, deadline))
+            found.append(own.solve(machine.solution, stop))
     return found
 
 
@@ -150,7 +148,7 @@ class _Problem:
     unit: float
     options: SolverOptions
 
-    def solve(self, whole: Solution, stop: StopRule, deadline: float | None) -> HeldOutValues:
+    def solve(self, whole: Solution, stop: StopRule) -> HeldOutValues:
         """Train machines without each fold, from the machine trained on all examples."""
         signs = self.examples.signs
         values, reasons = np.full(len(signs), np.nan), dict[int, str]()
@@ -161,7 +159,7 @@ class _Problem:
         while pending:
             _require_finite(pending.values())
             try:
-                found = self._trained(part, rest, pending, stop, deadline)
+                found = self._trained(part, rest, pending, stop)
             except _core.StoppedError:
                 return HeldOutValues(values, (*reasons.values(), "time budget"))
             short, wrong = np.zeros(len(rest)), []
@@ -188,18 +186,18 @@ class _Problem:
         return np.asarray((beyond < limit) | used)
 
     def _trained(
-        self, part: Places, rest: Places, pending: dict[int, _Point], stop: StopRule, deadline: float | None
+        self, part: Places, rest: Places, pending: dict[int, _Point], stop: StopRule
     ) -> dict[int, tuple[Solution, Vector]]:
         """Train machines without some folds; return them with their values, intercept aside, on what took no part."""
-        signal = _core.StopSignal()
-        kernel = self._kernel(part, remaining(stop, 0, deadline), signal)
+        stop = replace(stop, signal=StopRequest())  # a fold that fails ends the others, and nothing else
+        kernel = self._kernel(part, stop)
 
         def train(fold: int) -> Solution:
-            return self._without(fold, part, kernel, pending[fold], remaining(stop, 0, deadline))
+            return self._without(fold, part, kernel, pending[fold], stop)
 
         threads = 1 if kernel.matrix is None else self.options.n_threads
-        solutions = _in_threads(train, list(pending), threads, signal)
-        sums = self._sums(solutions, part, rest, remaining(stop, 0, deadline), signal)
+        solutions = _in_threads(train, list(pending), threads, stop)
+        sums = self._sums(solutions, part, rest, stop)
         return dict(zip(pending, zip(solutions, sums, strict=True), strict=True))
 
     @property
@@ -212,13 +210,13 @@ class _Problem:
         signs = self.examples.signs
         return [int(fold) for fold in np.unique(self.folds) if len(np.unique(signs[self.folds != fold])) == 2]
 
-    def _kernel(self, part: Places, stop: StopRule, signal: _core.StopSignal) -> ChainKernel:
+    def _kernel(self, part: Places, stop: StopRule) -> ChainKernel:
         """Return the kernel of the examples that take part: as a matrix, if it pays and that fits into the cache."""
         ids = self.examples.ids[part]
         rows, matrix = derived_rows(self.rows, base=ids), None
         if not self._small and (self.options.cache_bytes is None or 4 * len(ids) ** 2 <= self.options.cache_bytes):
-            matrix = np.asarray(_core.kernel_among(self.rows, ids, self.options.n_threads, _seconds(stop), signal))
-        return ChainKernel(rows, matrix, self.options, signal)
+            matrix = np.asarray(_core.kernel_among(self.rows, ids, self.options.n_threads, **stop.limits()))
+        return ChainKernel(rows, matrix, self.options)
 
     def _without(self, fold: int, part: Places, kernel: ChainKernel, start: _Point, stop: StopRule) -> Solution:
         """Train a machine without a fold."""
@@ -233,15 +231,15 @@ class _Problem:
         found = solve_to_the_hard_end(kernel, chain, [bounds], lambda raised: Link(box(signs, raised)), self.unit, stop)
         return next(iter(found)).solution
 
-    def _sums(
-        self, solutions: Sequence[Solution], part: Places, rest: Places, stop: StopRule, signal: _core.StopSignal
-    ) -> Vector:
+    def _sums(self, solutions: Sequence[Solution], part: Places, rest: Places, stop: StopRule) -> Vector:
         """Decision values, intercepts aside, of the examples that took no part: a row for each machine."""
         alpha = np.array([one.alpha for one in solutions])
         used = np.flatnonzero(alpha.any(axis=0))
         ids, coefficients = self.examples.ids, np.ascontiguousarray(alpha[:, used])
-        limits = self.options.n_threads, _seconds(stop), signal
-        return np.asarray(_core.combined_rows(self.rows, ids[part[used]], coefficients, ids[rest], *limits))
+        threads = self.options.n_threads
+        return np.asarray(
+            _core.combined_rows(self.rows, ids[part[used]], coefficients, ids[rest], threads, **stop.limits())
+        )
 
 
 def _require_finite(points: Iterable[_Point]) -> None:
@@ -265,13 +263,7 @@ def _joined(one: Solution, sums: Vector, signs: Vector, join: NDArray[np.bool_])
     return _Point(np.append(one.alpha, np.zeros(np.count_nonzero(join))), np.append(one.gradient, (signs - sums)[join]))
 
 
-def _seconds(stop: StopRule) -> float:
-    return 1e10 if stop.max_seconds is None else stop.max_seconds
-
-
-def _in_threads(
-    call: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int, signal: _core.StopSignal
-) -> list[Result]:
+def _in_threads(call: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int, stop: Stop) -> list[Result]:
     """Do tasks in some threads; let all of them end if one fails, or if somebody presses Ctrl-C."""
     if n_threads == 1 or len(tasks) < 2:
         return [call(task) for task in tasks]
@@ -289,5 +281,5 @@ def _in_threads(
         except BaseException:
             for future in futures:
                 future.cancel()
-            signal.request()
+            stop.request()
             raise

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.machines.sensitivity import Machine, PairProblem, Sensitivity
+from widemargin.runtime import Stop
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -55,7 +56,7 @@ def leave_one_out(
     *,
     keep: bool = False,
     n_threads: int = 1,
-    max_seconds: float = np.inf,
+    stop: Stop | None = None,
 ) -> LeftOut:
     """Leave every support vector out of a machine, one at a time.
 
@@ -72,8 +73,8 @@ def leave_one_out(
     keep : bool, default=False
         Whether the machines themselves are wanted: n numbers each.
     n_threads : int, default=1
-    max_seconds : float
-        After so long TimeoutError is raised.
+    stop : Stop, optional
+        When TimeoutError is raised.
     """
     machine, problem = sensitivity.machine, sensitivity.machine.problem
     examples = machine.support
@@ -93,7 +94,7 @@ def leave_one_out(
         examples.astype(np.int32),
         keep,
         n_threads,
-        min(max_seconds, 1e10),
+        **(stop or Stop()).limits(),
     )
     values = machine.values.copy()
     values[examples] = found.values

@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from widemargin import _core
-from widemargin._runtime import cache_bytes
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, ended_early, walk_chain_on_rows
-from widemargin.machines.classifier import remaining
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector, limits_of
+from widemargin.runtime import cache_bytes
 
 #: Steps between two exact recomputations of the scores, and looks at the gap: t_re of [Timm2009].
 RECOMPUTE_EVERY = 1000
@@ -92,15 +91,11 @@ def count_to_gap(
     state: CountingState,
     bounds: Vector,
     *,
-    gap: float,
-    max_iterations: int | None = None,
-    max_seconds: float | None = None,
-    grace_seconds: float | None = None,
+    stop: StopRule,
     recompute_every: int = RECOMPUTE_EVERY,
     n_threads: int = 1,
-    signal: _core.StopSignal | None = None,
 ) -> CountedMachine:
-    """Run OneClassMaxMinOver until the feasibility gap is at most `gap`; `state` keeps the counts for the next run.
+    """Run OneClassMaxMinOver until the feasibility gap is small enough; `state` keeps the counts for the next run.
 
     Parameters
     ----------
@@ -108,16 +103,13 @@ def count_to_gap(
         Kernel rows and counts to start from; changed in place.
     bounds : ndarray
         C of every example, positive and finite.
-    gap : float
-        Feasibility gap to reach.
-    max_iterations, max_seconds, grace_seconds : optional
-        Budgets; see :class:`widemargin.machines.dual.StopRule`.
+    stop : StopRule
+        Its tolerance is the feasibility gap to reach. Where somebody asks for the end through it, what was reached
+        until then is not computed.
     recompute_every : int
         Steps between two exact recomputations of the scores.
     n_threads : int
         Threads for kernel rows.
-    signal : StopSignal, optional
-        Another thread may request the end through it; what was reached until then is not computed.
 
     Examples
     --------
@@ -125,13 +117,13 @@ def count_to_gap(
     >>> from widemargin.kernels import row_source
     >>> X = np.array([[0.0], [0.1], [2.0]])
     >>> state = CountingState.fresh(row_source(X, gamma=1.0), 1.0, 1 << 20)
-    >>> machine = count_to_gap(state, np.full(3, 10.0), gap=1e-6)
+    >>> machine = count_to_gap(state, np.full(3, 10.0), stop=StopRule(1e-6))
     >>> bool(machine.gap <= 1e-6)
     True
     """
     began, evaluated = time.perf_counter(), state.store.evaluations
     ridge = 1.0 / np.ascontiguousarray(bounds, dtype=np.float64)
-    limits = limits_of(StopRule(gap, max_iterations, max_seconds, grace_seconds))
+    limits = limits_of(stop)
     result = _core.max_min_over(
         state.store,
         ridge,
@@ -140,7 +132,7 @@ def count_to_gap(
         recompute_every,
         **limits,
         n_threads=n_threads,
-        signal=signal,
+        signal=stop.signal.core,
     )
     state.counts = np.asarray(result.alpha)
     rho = result.rho if result.rho > 0 else 1.0
@@ -179,7 +171,7 @@ def count_chain(
     start : ndarray, optional
         Counts of every example for the first machine to start from; those of examples that are held out do not count.
     stop : StopRule
-        Its tolerance is the feasibility gap; `max_seconds` is for all machines together.
+        Its tolerance is the feasibility gap; the deadline is for all machines together.
 
     Yields
     ------
@@ -196,7 +188,6 @@ def count_chain(
     >>> [one.solution.outcome.reason for one in found]
     ['converged', 'converged']
     """
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     ids, n = np.flatnonzero(prices[0] > 0).astype(np.int32), len(prices[0])
     rows = kernel.given_rows
     cache = kernel.options.cache_bytes
@@ -205,28 +196,19 @@ def count_chain(
     if start is not None:
         state.counts = start[ids]
     for bounds in prices:
-        left = remaining(stop, 0, deadline)
-        counted = count_to_gap(
-            state,
-            bounds[ids],
-            gap=left.tolerance,
-            max_iterations=left.max_iterations,
-            max_seconds=left.max_seconds,
-            grace_seconds=left.grace_seconds,
-            signal=kernel.signal,
-        )
+        counted = count_to_gap(state, bounds[ids], stop=stop)
         alpha = np.zeros(n)
         alpha[ids] = counted.coefficients
         outcome = counted.outcome if kernel.matrix is None else replace(counted.outcome, kernel_evaluations=0)
         solution = CountedSolution(alpha, np.zeros(n), 0.0, outcome, rho=counted.rho)
         if not ended_early(solution):  # or nobody asks for its scores
-            solution = _with_gradient(solution, rows, kernel.signal)
+            solution = _with_gradient(solution, rows, stop)
         yield LinkSolution(solution)
         if ended_early(solution):
             break
 
 
-def _with_gradient(solution: CountedSolution, rows: RowSource, signal: _core.StopSignal | None) -> CountedSolution:
+def _with_gradient(solution: CountedSolution, rows: RowSource, stop: StopRule) -> CountedSolution:
     """Return a solution with the gradient 1 - Ka of all examples; interrupted, if that was."""
     alpha, n = solution.alpha, len(solution.alpha)
     problem = DualProblem(np.ones(n), np.zeros(n), np.where(alpha > 0, np.inf, 0.0), (float(alpha.sum()), 0.0))
@@ -234,9 +216,8 @@ def _with_gradient(solution: CountedSolution, rows: RowSource, signal: _core.Sto
     (there,) = walk_chain_on_rows(
         rows,
         Chain((Link(problem),), start=alpha),
-        stop=StopRule(max_iterations=0),
+        stop=StopRule(max_iterations=0, signal=stop.signal),
         options=SolverOptions("smo"),
-        signal=signal,
     )
     reason = there.solution.outcome.reason if ended_early(there.solution) else solution.outcome.reason
     return replace(solution, gradient=there.solution.gradient, outcome=replace(solution.outcome, reason=reason))

@@ -11,7 +11,6 @@ support vector has the margin y_n <W, phi'(x_n)> = ||W||^2, and w = W / ||W||^2,
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -26,10 +25,8 @@ from widemargin.machines.classifier import (
     PairSolution,
     in_turns,
     pairs_of_classes,
-    remaining,
     ridge_of,
     share_class_rows,
-    summed,
     typical,
 )
 from widemargin.machines.dual import (
@@ -131,14 +128,13 @@ def solve_minimum_norm_pairs(
     problems : sequence of PairExamples, optional
         Other problems than the pairs of classes.
     """
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
     hard = bool(np.isinf(bounds).any())
     if not hard and problems is None:
         rows, options = share_class_rows(rows, labels, len(pairs), options)
     diagonal, ridge = rows.diagonal(), ridge_of(bounds)
     lengths, machines = diagonal + ridge, list[PairSolution]()
-    for some in in_turns(pairs, deadline):
+    for some in in_turns(pairs, stop):
         weights = [
             starting_weights(
                 p.signs,
@@ -149,13 +145,12 @@ def solve_minimum_norm_pairs(
         ]
         if hard:
             for p, start in zip(some, weights, strict=True):
-                if machines and deadline is not None and time.perf_counter() >= deadline:
+                if machines and stop.late:
                     break
                 unit = typical(diagonal[p.ids])
-                machines.append(_solve_hard(p, rows, ridge[p.ids], unit, start, stop, options, deadline))
+                machines.append(_solve_hard(p, rows, ridge[p.ids], unit, start, stop, options))
             continue
-        left = remaining(stop, 0, deadline)
-        solutions = _nearest_points(some, rows, [ridge[p.ids] for p in some], weights, left, options)
+        solutions = _nearest_points(some, rows, [ridge[p.ids] for p in some], weights, stop, options)
         machines += [
             PairSolution(p.pair, p.ids, machine_of(one, p.signs, ridge[p.ids]))
             for p, one in zip(some, solutions, strict=True)
@@ -195,27 +190,25 @@ def _solve_hard(
     start: Vector,
     stop: StopRule,
     options: SolverOptions,
-    deadline: float | None,
 ) -> PairSolution:
     """Look for a hull that leaves the origin out, in attempts of more and more steps; else settle for a soft margin."""
     # Margins far below the kernel's values drown in the rounding of float32.
     options = replace(options, dtype="float64")
-    whole = remaining(stop, 0, deadline)
     # Half of the budgets is kept for the soft machine.
-    limit = None if stop.max_iterations is None else stop.max_iterations // 2
-    half_time = None if whole.max_seconds is None else time.perf_counter() + 0.5 * whole.max_seconds
+    seconds = stop.seconds_left()
+    half = stop.within(None if seconds is None else 0.5 * seconds)
+    half = half.after(0 if stop.max_iterations is None else stop.max_iterations - stop.max_iterations // 2)
     outcomes: list[Outcome] = []
     steps, gradient = FIRST_STEPS, None
     while True:
-        done = sum(one.iterations for one in outcomes)
-        left = remaining(replace(stop, max_iterations=limit), done, half_time)
+        left = half.after(sum(one.iterations for one in outcomes))
         budget = steps if left.max_iterations is None else min(steps, left.max_iterations)
         attempt = replace(left, max_iterations=budget)
         (nearest,) = _nearest_points([examples], rows, [ridge], [start], attempt, options, gradient)
         outcomes.append(nearest.outcome)
         if nearest.outcome.reason == "converged" and squared_norm(nearest) > SMALLEST_SQUARED_NORM * scale:
             machine = machine_of(nearest, examples.signs, ridge)
-            machine = replace(machine, outcome=summed(machine.outcome, outcomes))
+            machine = replace(machine, outcome=machine.outcome.with_work(outcomes))
             return PairSolution(examples.pair, examples.ids, machine)
         spent = left.max_iterations is not None and budget == left.max_iterations
         gone = squared_norm(nearest) <= SMALLEST_SQUARED_NORM * scale
@@ -224,9 +217,9 @@ def _solve_hard(
         start, gradient, steps = nearest.alpha, nearest.gradient, 10 * steps
     reason = "converged" if gone else nearest.outcome.reason
     soft = np.full(len(ridge), 0.5 * scale / HARD_MARGIN_LADDER[0])
-    left = remaining(stop, sum(one.iterations for one in outcomes), deadline)
+    left = stop.after(sum(one.iterations for one in outcomes))
     (kept,) = _nearest_points([examples], rows, [soft], [nearest.alpha], left, options)
     machine = machine_of(kept, examples.signs, soft)
     ended = reason if kept.outcome.reason == "converged" else kept.outcome.reason
-    outcome = summed(replace(machine.outcome, reason=ended), [*outcomes, kept.outcome])
+    outcome = replace(machine.outcome, reason=ended).with_work([*outcomes, kept.outcome])
     return PairSolution(examples.pair, examples.ids, replace(machine, outcome=outcome), hard_margin_found=False)

@@ -15,7 +15,6 @@ so that the tolerance means what it means for every other classifier: a violatio
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,10 +31,8 @@ from widemargin.machines.classifier import (
     box,
     in_turns,
     pairs_of_classes,
-    remaining,
     share_class_rows,
     starting_points,
-    summed,
     typical,
 )
 from widemargin.machines.dual import (
@@ -191,7 +188,7 @@ class _Search:
         found = self.rho > (self.smallest_rho if known else self.negligible_rho)
         rho, last = self.rho if found else self.largest_rho, self.last
         outcome = replace(
-            summed(last.outcome, self.outcomes),
+            last.outcome.with_work(self.outcomes),
             reason=last.outcome.reason if self.settled else "stalled",
             kkt_violation=last.outcome.kkt_violation / rho,
             duality_gap=last.outcome.duality_gap / rho / rho,
@@ -293,7 +290,6 @@ def solve_nu_pairs(
         such a machine is divided by the largest rho that weights and kernel admit, and its `hard_margin_found` is
         unset.
     """
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     pairs = pairs_of_classes(labels, n_classes, weights)
     rows, options = share_class_rows(rows, labels, len(pairs), options)
     diagonal, machines = rows.diagonal(), list[PairSolution]()
@@ -301,13 +297,13 @@ def solve_nu_pairs(
     def solve(subproblems: list[Subproblem], left: StopRule) -> list[Solution]:
         return solve_all(subproblems, rows, stop=left, options=options)
 
-    for some in in_turns(pairs, deadline):
+    for some in in_turns(pairs, stop):
         searches = []
         for pair in some:
             last = None if starts is None or pair.pair not in starts else starts[pair.pair][pair.ids]
             unit = typical(diagonal[pair.ids])
             searches.append(_search(pair, weights[pair.ids], nu, unit, stop.tolerance, last))
-        machines += _settled(searches, solve, remaining(stop, 0, deadline))
+        machines += _settled(searches, solve, stop)
     return machines
 
 
@@ -326,7 +322,7 @@ def solve_nu_chain(
     fractions : sequence of float
         Feasible values of nu.
     stop : StopRule
-        See :func:`solve_nu_pairs`; `max_seconds` is for all of them together.
+        See :func:`solve_nu_pairs`; the deadline is for all of them together.
 
     Yields
     ------
@@ -342,7 +338,6 @@ def solve_nu_chain(
     >>> [one.solution.alpha.round(3).tolist() for one in found]
     [[0.0, 0.5, -0.5, 0.0], [0.0, 0.5, -0.5, 0.0]]
     """
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     unit = typical(kernel.diagonal()[examples.ids[weights > 0]])
     whole = np.array_equal(examples.ids, np.arange(kernel.rows.size))
     part: ChainKernel | None = None
@@ -351,7 +346,7 @@ def solve_nu_chain(
         if part is None:
             part = kernel if whole else kernel.part(examples.ids)
         search = _search(examples, weights, nu, unit, stop.tolerance, last)
-        (found,) = _settled([search], partial(_solve_on, part), remaining(stop, 0, deadline))
+        (found,) = _settled([search], partial(_solve_on, part), stop)
         last = search.last.alpha * search.power
         if not kernel.keeps:
             part = None
@@ -388,11 +383,10 @@ def _settled(
     searches: list[_Search], solve: Callable[[list[Subproblem], StopRule], list[Solution]], stop: StopRule
 ) -> list[PairSolution]:
     """Solve at one scale after the other until each pair has found its own."""
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
 
     def advance(some: list[_Search], tolerance: float) -> None:
         spent = max((sum(one.iterations for one in search.outcomes) for search in some), default=0)
-        left = replace(remaining(stop, spent, deadline), tolerance=tolerance)
+        left = replace(stop.after(spent), tolerance=tolerance)
         for search, solution in zip(some, solve([search.subproblem() for search in some], left), strict=True):
             search.take(solution)
 

@@ -7,7 +7,6 @@ the same examples, and share their kernel values.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
@@ -15,18 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import cache_bytes, single_threaded_blas
 from widemargin.kernels import RowSource
 from widemargin.machines.classifier import (
     OTHERS,
     PairExamples,
     PairSolution,
     Votes,
-    remaining,
     share_class_rows,
     sorted_by_class,
 )
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
+from widemargin.runtime import cache_bytes, single_threaded_blas
 
 #: Trains the machines of some problems.
 Solves = Callable[[RowSource, Sequence[PairExamples], StopRule, SolverOptions], list[PairSolution]]
@@ -76,10 +74,9 @@ def solve_against_all(
     problems : sequence of PairExamples
         Of :func:`classes_against_all`.
     stop : StopRule
-        `max_seconds` for all of them together.
+        The deadline is for all of them together.
     options : SolverOptions
     """
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     if not rows.of_examples:
         shared, options = share_class_rows(rows, np.zeros(rows.size, dtype=np.intp), len(problems), options)
         return solve(shared, problems, stop, options)
@@ -88,10 +85,10 @@ def solve_against_all(
     allowed = options.cache_bytes or cache_bytes("auto", rows.size, options.dtype)
     matrix = None
     if 2 * expected > rows.size and 4 * rows.size**2 <= allowed and options.dtype == "float32":
-        matrix = _float32_matrix(rows, options.n_threads, remaining(stop, 0, deadline))
+        matrix = _float32_matrix(rows, options.n_threads, stop)
     if matrix is not None:
         rows, options = _core.matrix_backed_source(rows, matrix), replace(options, cache_bytes=allowed // 2)
-    others = solve(rows, problems[1:], remaining(stop, 0, deadline), options)
+    others = solve(rows, problems[1:], stop, options)
     # The first of them pays for the matrix, every entry of which counts.
     return [*found, *(_charged(one, matrix.size if one is others[0] and matrix is not None else 0) for one in others)]
 
@@ -100,8 +97,7 @@ def _float32_matrix(rows: RowSource, n_threads: int, stop: StopRule) -> NDArray[
     """Compute the kernel matrix, if time suffices for it."""
     try:
         with single_threaded_blas():
-            limit = 1e10 if stop.max_seconds is None else stop.max_seconds
-            return np.asarray(_core.kernel_matrix_float32(rows, None, n_threads, limit))
+            return np.asarray(_core.kernel_matrix_float32(rows, None, n_threads, **stop.limits()))
     except _core.StoppedError:
         return None  # as the machines will say themselves
 

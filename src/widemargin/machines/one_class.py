@@ -19,7 +19,6 @@ solvers of the minimum norm problem solve it.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -207,13 +206,14 @@ def train(
     """
     source, ids = machine.source(rows)
     problem = machine.problem()
-    began = time.perf_counter()
     coarse = None if options.solver in GEOMETRIC_SOLVERS else _coarse(machine, source, ids, stop, options)
     known, keen = (np.zeros(len(ids)), _spread(len(ids))) if coarse is None else (coarse.alpha, coarse.gradient)
     start = settled(known, keen, problem.upper, problem.total[0])
-    left = stop if coarse is None else remaining(stop, coarse.outcome.iterations, time.perf_counter() - began)
+    left = stop if coarse is None else stop.after(coarse.outcome.iterations)
     solution = solve_all([Subproblem(ids, problem, start)], source, stop=left, options=options)[0]
-    return problem, solution if coarse is None else replace(solution, outcome=_after(coarse.outcome, solution.outcome))
+    if coarse is not None:
+        solution = replace(solution, outcome=solution.outcome.with_work([coarse.outcome, solution.outcome]))
+    return problem, solution
 
 
 def _spread(n: int) -> Vector:
@@ -242,26 +242,6 @@ def _coarse(
     return solve_all([Subproblem(ids, problem, start)], source, stop=rough, options=options)[0]
 
 
-def remaining(stop: StopRule, iterations: int, seconds: float) -> StopRule:
-    """Say what is left of the budgets after some iterations and seconds."""
-    return replace(
-        stop,
-        max_iterations=None if stop.max_iterations is None else max(0, stop.max_iterations - iterations),
-        max_seconds=None if stop.max_seconds is None else stop.max_seconds - seconds,
-    )
-
-
-def _after(first: Outcome, last: Outcome) -> Outcome:
-    """Count what was done on the way to the last outcome."""
-    return replace(
-        last,
-        iterations=first.iterations + last.iterations,
-        kernel_evaluations=first.kernel_evaluations + last.kernel_evaluations,
-        kernel_operations=first.kernel_operations + last.kernel_operations,
-        seconds=first.seconds + last.seconds,
-    )
-
-
 def train_squared_slack(
     machine: ConstantSumMachine, rows: RowSource, *, stop: StopRule, options: SolverOptions
 ) -> tuple[DualProblem, Solution]:
@@ -274,7 +254,6 @@ def train_squared_slack(
     """
     if options.solver in GEOMETRIC_SOLVERS:
         return train(machine, rows, stop=stop, options=options)
-    began = time.perf_counter()
     source, ids = machine.source(rows)
     most = float(source.diagonal()[ids].min())
     problem, solution = train(machine, rows, stop=replace(stop, tolerance=stop.tolerance * most), options=options)
@@ -282,10 +261,10 @@ def train_squared_slack(
         tolerance = stop.tolerance * squared_norm(solution)
         if solution.outcome.reason != "converged" or solution.outcome.kkt_violation <= tolerance:
             break
-        left = remaining(stop, solution.outcome.iterations, time.perf_counter() - began)
+        left = stop.after(solution.outcome.iterations)
         further = Subproblem(ids, problem, solution.alpha, solution.gradient)
         found = solve_all([further], source, stop=replace(left, tolerance=tolerance), options=options)[0]
-        solution = replace(found, outcome=_after(solution.outcome, found.outcome))
+        solution = replace(found, outcome=found.outcome.with_work([solution.outcome, found.outcome]))
     return problem, solution
 
 
@@ -357,7 +336,7 @@ def solve_sums(
     start : ndarray, optional
         For the first of them.
     stop : StopRule
-        For each of them; `max_seconds` for all together.
+        For each of them; the deadline is for all together.
 
     Examples
     --------

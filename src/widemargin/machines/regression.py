@@ -19,7 +19,6 @@ y_n a_n - epsilon |a_n|. The kink says the same with half the variables, and so 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.chain import ChainKernel, Link, LinkSolution
-from widemargin.machines.classifier import HARD_MARGIN_LADDER, remaining, rescaled, ridge_of, summed, typical
+from widemargin.machines.classifier import HARD_MARGIN_LADDER, rescaled, ridge_of, typical
 from widemargin.machines.dual import (
     DualProblem,
     Outcome,
@@ -236,7 +235,7 @@ def solve_nu_tube_chain(
     fractions : sequence of float
         nu of each machine.
     stop : StopRule
-        For each of them; `max_seconds` for all together.
+        For each of them; the deadline is for all together.
 
     Yields
     ------
@@ -352,13 +351,12 @@ def _solve_hard(
     start: Vector | None,
 ) -> tuple[Solution, bool]:
     """Raise a finite C until no variable meets it: from there on every larger C gives the same function."""
-    deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
     hard, unit = np.isinf(prices), hard_unit(targets, epsilon, rows.diagonal()[used])
     solutions: list[Solution] = []
     for factor in HARD_MARGIN_LADDER:
         raised = np.where(hard, factor * unit, prices)
         attempt = Subproblem(used, tube(targets, epsilon, raised), solutions[-1].alpha if solutions else start)
-        left = remaining(stop, sum(one.outcome.iterations for one in solutions), deadline)
+        left = stop.after(sum(one.outcome.iterations for one in solutions))
         solutions += solve_all([attempt], rows, stop=left, options=options)
         held_back = bool(np.any(hard & (np.abs(solutions[-1].alpha) >= raised)))
         if not held_back or solutions[-1].outcome.reason != "converged":
@@ -367,5 +365,5 @@ def _solve_hard(
     # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
     torso = len(solutions) > 1 and outcomes[-1].reason != "converged"
     kept = solutions[-2] if torso else solutions[-1]
-    outcome = summed(replace(kept.outcome, reason=outcomes[-1].reason), outcomes)
+    outcome = replace(kept.outcome, reason=outcomes[-1].reason).with_work(outcomes)
     return replace(kept, outcome=outcome), not (held_back or torso)

@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin._runtime import single_threaded_blas
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import box, ridge_of
 from widemargin.machines.dual import Outcome, StopRule
 from widemargin.machines.free_system import DEPENDENT, WELL_CONDITIONED, FreeSystem
 from widemargin.machines.kernel_part import Evaluate, KernelPart
+from widemargin.runtime import single_threaded_blas
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -111,10 +111,8 @@ def train(
     K: Single,
     problem: PairProblem,
     *,
-    tolerance: float = 1e-6,
+    stop: StopRule | None = None,
     start: Vector | None = None,
-    max_iterations: int | None = None,
-    max_seconds: float | None = None,
 ) -> Machine:
     """Train on a kernel matrix of all examples, those that are held out included.
 
@@ -123,12 +121,10 @@ def train(
     K : ndarray of shape (n, n)
         float32.
     problem : PairProblem
-    tolerance : float
-        Largest violation of the optimality conditions.
+    stop : StopRule, optional
+        To a tolerance of 1e-6 by default.
     start : ndarray of shape (n,), optional
         Signed coefficients to begin with; any, they are brought into the box.
-    max_iterations : int, optional
-    max_seconds : float, optional
 
     Examples
     --------
@@ -145,8 +141,7 @@ def train(
     labels = np.where(taking_part, problem.signs, 0.0)
     link = Link(box(labels, limits), ridge)
     chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
-    stop = StopRule(tolerance, max_iterations, max_seconds)
-    found = solve_chain(K, chain, stop=stop)[0].solution
+    found = solve_chain(K, chain, stop=stop or StopRule(1e-6))[0].solution
     values = labels - found.gradient + found.intercept
     if ridge is not None:
         values = values - np.where(taking_part, ridge * found.alpha, 0.0)

@@ -1,6 +1,6 @@
 """Objectives: what makes parameters of a machine good ones, and how that changes with them."""
 
-from widemargin.objectives.base import BoundObjective, CutShortError, Effort, Evaluated, Objective, Task
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
 from widemargin.objectives.bootstrap import Bootstrap
 from widemargin.objectives.class_distance import ClassDistance
 from widemargin.objectives.cross_validation import CrossValidation
@@ -19,7 +19,6 @@ __all__ = [
     "BoundObjective",
     "ClassDistance",
     "CrossValidation",
-    "CutShortError",
     "Effort",
     "Evaluated",
     "HoldOut",

@@ -7,9 +7,7 @@ nothing of kernels but their values, and hands back how much each of these matte
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -19,23 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import Kernel
+from widemargin.runtime import Stop
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Ids = NDArray[np.intp]
-
-
-class CutShortError(Exception):
-    """An evaluation could not be finished: time is up, or somebody asked to stop."""
-
-
-def _never() -> None:
-    """Let a computation go on."""
-
-
-def _endless() -> float:
-    """Say that there is no deadline."""
-    return math.inf
 
 
 @dataclass(frozen=True)
@@ -62,10 +48,9 @@ class Task:
     max_iterations : int
         Steps after which a machine is left as it is, and the evaluation says so.
     n_threads : int
-    poll : callable
-        Called now and then; raises :class:`CutShortError` when time is up, or when somebody asks to stop.
-    seconds_left : callable
-        Says how long machines may be trained; their training ends by itself then.
+    stop : Stop
+        When evaluations are to end: they call its ``check`` now and then and let pass what that raises, and machines
+        are trained within its limits.
     """
 
     X: Any
@@ -78,8 +63,7 @@ class Task:
     tolerance: float = 1e-6
     max_iterations: int = 1_000_000
     n_threads: int = 1
-    poll: Callable[[], None] = _never
-    seconds_left: Callable[[], float] = _endless
+    stop: Stop = field(default_factory=Stop)
 
     @property
     def n_examples(self) -> int:

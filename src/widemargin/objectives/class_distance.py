@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from widemargin._runtime import single_threaded_blas
 from widemargin.kernels import Kernel
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
 from widemargin.objectives.distance_tiles import DistanceTiles, scaled_distances
 from widemargin.objectives.polarization import TargetSum, one_target_only
+from widemargin.runtime import single_threaded_blas
 
 PROBLEMS = ("one-against-all", "pairs")
 

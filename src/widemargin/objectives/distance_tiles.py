@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin._runtime import Lock, free_memory
 from widemargin.kernels import Kernel
 from widemargin.objectives.base import Ids, Matrix, Task, Vector
+from widemargin.runtime import Lock, free_memory
 
 #: Rows and columns of a tile: with its powers it stays within the cache that a core has to itself.
 EDGE = 256
@@ -143,7 +143,7 @@ class DistanceTiles:
         for tile in self._tiles:
             if not {tile.a, tile.b} <= wanted:
                 continue
-            self._task.poll()
+            self._task.stop.check()
             distances = known.of(tile, room)
             values = scratch[: distances.size]
             np.multiply(distances, -scale.p * scale.unit, out=values)

@@ -9,26 +9,22 @@ import numpy as np
 from widemargin.kernels import Kernel
 from widemargin.machines.leave_one_out import LeftOut, leave_one_out
 from widemargin.machines.sensitivity import Machine, Sensitivity
-from widemargin.objectives.base import BoundObjective, CutShortError, Effort, Evaluated, Objective, Task
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
 from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, pair_problem, train_one
 
 
 def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: bool = False) -> LeftOut:
     """Leave each support vector of a machine out; what cannot be found along its path is trained."""
-    task.poll()
-    try:
-        return leave_one_out(
-            values.exact_for(sensitivity),
-            values.single,
-            sensitivity,
-            lambda problem, start: train_one(values, task, problem, start),
-            keep=keep,
-            n_threads=task.n_threads,
-            max_seconds=max(0.0, task.seconds_left()),
-        )
-    except TimeoutError as cut:
-        task.poll()
-        raise CutShortError("Leaving one out ended early (time budget).") from cut
+    task.stop.check()
+    return leave_one_out(
+        values.exact_for(sensitivity),
+        values.single,
+        sensitivity,
+        lambda problem, start: train_one(values, task, problem, start),
+        keep=keep,
+        n_threads=task.n_threads,
+        stop=task.stop,
+    )
 
 
 def machine_of(values: TaskKernel, task: Task, pair: tuple[int, int], C: float, start: Any) -> Machine:

@@ -17,7 +17,8 @@ from widemargin.machines.dual import DualProblem, Outcome, StopRule
 from widemargin.machines.kernel_part import Evaluate, KernelPart
 from widemargin.machines.regression import tube
 from widemargin.machines.sensitivity import Adjoint, Machine, PairProblem, Sensitivity, train
-from widemargin.objectives.base import CutShortError, Effort, Ids, Matrix, Task, Vector
+from widemargin.objectives.base import Effort, Ids, Matrix, Task, Vector
+from widemargin.runtime import StoppedError
 
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -53,7 +54,7 @@ class TaskKernel:
     @cached_property
     def double(self) -> Matrix:
         """Values in float64."""
-        self._task.poll()
+        self._task.stop.check()
         self.computed += self._task.n_examples**2
         return self.kernel.values(self._task.X, self._task.X)
 
@@ -63,7 +64,7 @@ class TaskKernel:
         core = self.kernel.core_kernel
         if "double" in self.__dict__ or core is None or self._task.n_examples <= FEW:
             return np.ascontiguousarray(self.double, dtype=np.float32)
-        self._task.poll()
+        self._task.stop.check()
         self.computed += self._task.n_examples**2
         mapped = self.kernel.mapped(self._task.X)
         return kernel_matrix(
@@ -95,7 +96,7 @@ class TaskKernel:
         """Values in float64 between some examples and others."""
         if "double" in self.__dict__:
             return self.double[np.ix_(rows, columns)]
-        self._task.poll()
+        self._task.stop.check()
         self.computed += len(rows) * len(columns)
         return self.kernel.values(self._task.X[rows], self._task.X[columns])
 
@@ -151,32 +152,24 @@ def train_pairs(
 
 
 def train_one(kernel: TaskKernel, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
-    """Train one machine of a task; raise :class:`CutShortError` if there was no time to finish it."""
-    task.poll()
-    stop = stop_rule(task)
-    machine = train(
-        kernel.single,
-        problem,
-        tolerance=stop.tolerance,
-        start=start,
-        max_iterations=stop.max_iterations,
-        max_seconds=stop.max_seconds,
-    )
+    """Train one machine of a task; raise StoppedError if there was no time to finish it."""
+    task.stop.check()
+    machine = train(kernel.single, problem, stop=stop_rule(task), start=start)
     note_end(kernel, task, machine.outcome)
     return machine
 
 
 def stop_rule(task: Task, unit: float = 1.0) -> StopRule:
     """Say when training may end: tolerance, in some unit, and what is left of the budgets."""
-    left = task.seconds_left()
-    return StopRule(unit * task.tolerance, task.max_iterations, None if np.isinf(left) else max(0.0, left))
+    own, limit = task.stop, task.max_iterations
+    return StopRule(unit * task.tolerance, max_iterations=limit, deadline=own.deadline, signal=own.signal)
 
 
 def train_tube(
     kernel: TaskKernel, task: Task, C: float, train_rows: Mask, start: Vector | None = None
 ) -> RegressionMachine:
     """Train a machine for regression; other rows are held out, with the box [0, 0]."""
-    task.poll()
+    task.stop.check()
     bounds = np.where(train_rows, kernel.price(C) * task.weights, 0.0)
     limits = np.where(bounds > 0, np.inf, 0.0) if task.squared else bounds
     # Targets of held-out rows stay out of the problem: rounding must not bring them into their values.
@@ -193,11 +186,11 @@ def train_tube(
 
 
 def note_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
-    """Count a machine that was left early; raise :class:`CutShortError` if that was for lack of time."""
+    """Count a machine that was left early; raise StoppedError if that was for lack of time."""
     kernel.unfinished += outcome.reason != "converged"
     if outcome.reason in ("time budget", "interrupted"):
-        task.poll()
-        raise CutShortError(f"Training ended early ({outcome.reason}).")
+        task.stop.check()
+        raise StoppedError(f"Training ended early ({outcome.reason}).")
 
 
 def predicted_classes(task: Task, values: Matrix) -> NDArray[np.intp]:

@@ -111,5 +111,5 @@ class TargetSum(BoundObjective):
             value += (1.0 if rows == columns else 2.0) * float(np.vdot(W, K))
             return [W] if gradient else []
 
-        found = contract(kernel, weigh, self._task.X, poll=self._task.poll)
+        found = contract(kernel, weigh, self._task.X, poll=self._task.stop.check)
         return Evaluated(value, found[0] if gradient else None, effort=Effort(kernel_evaluations=evaluations))

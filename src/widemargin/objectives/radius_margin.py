@@ -125,7 +125,7 @@ class _Bound(BoundObjective):
         taking_part = problem.bounds > 0
         box = DualProblem(0.5 * diagonal, np.zeros(len(a)), taking_part.astype(np.float64), total=(1.0, 0.0))
         chain = Chain((Link(box, ridge if problem.squared else None),), start=None if start is None else start[1])
-        task.poll()
+        task.stop.check()
         stop = stop_rule(task, float(diagonal[taking_part].mean()))
         ball = solve_chain(values.single, chain, stop=stop)[0].solution
         note_end(values, task, ball.outcome)

@@ -237,7 +237,7 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
     for p, without in zip(found.examples, found.machines, strict=True):
         if of_left[p] == 0.0:
             continue
-        task.poll()
+        task.stop.check()
         of_values = np.zeros(len(margins))
         of_values[p] = problem.signs[p] * of_left[p]
         one = Sensitivity(K, without, values.single, exact=True).adjoint(of_values)

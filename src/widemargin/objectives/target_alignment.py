@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from widemargin._runtime import single_threaded_blas
 from widemargin.kernels import Kernel, contract
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
 from widemargin.objectives.polarization import one_target_only, target_vectors
+from widemargin.runtime import single_threaded_blas
 
 
 class TargetAlignment(Objective):
@@ -118,7 +118,7 @@ class _Bound(BoundObjective):
             evaluations += K.size
             return []
 
-        contract(kernel, weigh, self._task.X, poll=self._task.poll)
+        contract(kernel, weigh, self._task.X, poll=self._task.stop.check)
         if self._centred:
             mean = float(share @ means)
             squares -= w.sum() ** 2 * (2.0 * float(share @ np.square(means)) - mean**2)
@@ -140,4 +140,4 @@ class _Bound(BoundObjective):
             W -= scaled
             return [W]
 
-        return np.asarray(contract(kernel, weigh, self._task.X, poll=self._task.poll)[0])
+        return np.asarray(contract(kernel, weigh, self._task.X, poll=self._task.stop.check)[0])

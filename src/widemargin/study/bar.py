@@ -13,7 +13,8 @@ from rich.progress import Progress as Bar
 from rich.table import Column
 from rich.text import Text
 
-from widemargin.study.progress import FINISHED, Clock, Pace, duration, score_text, time_left
+from widemargin.runtime import FINISHED
+from widemargin.study.progress import Clock, Pace, duration, score_text, time_left
 
 #: Columns that the words beside the bar may take; the bar is shorter where it would leave them less.
 ROOM_FOR_WORDS = 60

@@ -8,7 +8,6 @@ and the last of them says where the next ones start: nothing depends on which of
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -21,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import Kernel
-from widemargin.objectives import BoundObjective, CutShortError, Effort, Evaluated, Objective
+from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective
+from widemargin.runtime import FAILED, INTERRUPTED, TIME_IS_UP, Stop, StoppedError
 from widemargin.strategies import Ask
-from widemargin.study.progress import FAILED, INTERRUPTED, TIME_IS_UP
 
 Vector = NDArray[np.float64]
 
@@ -48,46 +47,11 @@ class Finding(NamedTuple):
     seconds: float
 
 
-class Stop:
-    """When a search has to end, asked for by everybody who computes for it.
-
-    Parameters
-    ----------
-    deadline : float or None
-        In the time of :func:`time.perf_counter`.
-
-    Attributes
-    ----------
-    reason : str or None
-        Why the search ends; None while it goes on.
-    """
-
-    def __init__(self, deadline: float | None = None) -> None:
-        self.deadline = deadline
-        self.reason: str | None = None
-
-    def request(self, reason: str) -> None:
-        """Let the search end; the first reason counts."""
-        if self.reason is None:
-            self.reason = reason
-
-    def poll(self) -> None:
-        """Raise CutShortError if the search has to end."""
-        if self.deadline is not None and time.perf_counter() >= self.deadline:
-            self.request(TIME_IS_UP)
-        if self.reason is not None:
-            raise CutShortError(self.reason)
-
-    def seconds_left(self) -> float:
-        """Seconds until the deadline."""
-        return math.inf if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
-
-
 def why_ended(error: BaseException) -> str:
     """Say how a search ends with an error: machines that run out of time say so before anybody has asked them to."""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    return TIME_IS_UP if isinstance(error, CutShortError) else FAILED
+    return TIME_IS_UP if isinstance(error, StoppedError) else FAILED
 
 
 @dataclass(frozen=True)
@@ -178,7 +142,7 @@ class PointEvaluator:
 
         Raises
         ------
-        CutShortError
+        StoppedError
             If the search has to end; what is finished has been handed over then.
         """
         if first // ANCHOR != (first + len(asks) - 1) // ANCHOR or first % ANCHOR == 0:
@@ -243,7 +207,7 @@ class PointEvaluator:
         return self._bound[n_threads]
 
     def _one(self, bound: BoundObjective, number: int, ask: Ask, state: Any, wanted: Wanted) -> tuple[Finding, Any]:
-        self._stop.poll()
+        self._stop.check()
         kernel, C = self._at(ask.point)
         generator = None if self._objective.deterministic else np.random.default_rng([self._seed, number])
         began = time.perf_counter()

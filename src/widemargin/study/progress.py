@@ -11,14 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-#: How a search may end: with everything evaluated, or for a reason that is shown.
-FINISHED, TIME_IS_UP, INTERRUPTED, STOPPED, FAILED = (
-    "finished",
-    "time is up",
-    "interrupted",
-    "stopped by a callback",
-    "failed",
-)
+from widemargin.runtime import FINISHED
 
 Clock = Callable[[], float]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from widemargin.objectives import CutShortError
+from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, STOPPED, Stop, StoppedError
 from widemargin.strategies import Ask, StrategyRun, Told
 from widemargin.study.finding_log import FindingLog
-from widemargin.study.point_evaluation import Finding, PointEvaluator, Stop, Vector, why_ended
-from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, STOPPED, Progress, SilentProgress
+from widemargin.study.point_evaluation import Finding, PointEvaluator, Vector, why_ended
+from widemargin.study.progress import Progress, SilentProgress
 from widemargin.study.trace import Trace
 
 #: Seconds between two calls of a display.
@@ -82,14 +82,14 @@ class StrategySearch:
                 found = self._evaluated([self._own(ask) for ask in asks], shown)
                 self.strategy.tell([self._as_told(one) for one in found])
                 self.n_told += len(found)
-                if self.stop.reason is not None:
-                    raise CutShortError(self.stop.reason)
+                self.stop.check()
             self.ended, self.cut_short = self.strategy.reason or FINISHED, False
-        except CutShortError as error:
+        except StoppedError as error:
             self.stop.request(why_ended(error))
             self.ended = str(self.stop.reason)
         except KeyboardInterrupt:
-            self.stop.reason = self.ended = INTERRUPTED
+            self.stop.request(INTERRUPTED)
+            self.ended = INTERRUPTED
         finally:
             shown.finish(self.ended if self.cut_short else FINISHED)
 
@@ -171,7 +171,7 @@ class StrategySearch:
         if found is None:
             try:
                 found = self.evaluator.value_at(self.n_told, point)
-            except (CutShortError, KeyboardInterrupt) as error:
+            except (StoppedError, KeyboardInterrupt) as error:
                 self.stop.request(why_ended(error))
                 self.ended, self.cut_short = str(self.stop.reason), True
                 return float("nan")

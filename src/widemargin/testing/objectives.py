@@ -10,7 +10,8 @@ from typing import Any, cast
 import numpy as np
 
 from widemargin.kernels import DiagonalGaussian, Gaussian, Kernel, jaakkola_gamma
-from widemargin.objectives import CutShortError, Evaluated, Objective, Task
+from widemargin.objectives import Evaluated, Objective, Task
+from widemargin.runtime import Stop, StoppedError
 from widemargin.testing.protocols import Matrix, Vector
 from widemargin.testing.tasks import small_tasks
 
@@ -18,20 +19,28 @@ from widemargin.testing.tasks import small_tasks
 Oracle = Callable[[Task, Kernel, float, np.random.Generator | None], float]
 
 
-class _InterruptedError(CutShortError):
-    """What the contract lets `poll` raise."""
+class _InterruptedError(StoppedError):
+    """What the contract lets ``stop.check`` raise."""
 
 
 @dataclass
 class _Poll:
-    """Counts how often it is called; raises at the call that it is told to."""
+    """How often somebody looked whether to end, and the look at which that is so."""
 
     last: int = -1
     calls: int = 0
 
-    def __call__(self) -> None:
-        self.calls += 1
-        if self.calls == self.last:
+
+@dataclass(frozen=True)
+class _CountedStop(Stop):
+    """Counts how often it is looked at; raises at the look that it is told to."""
+
+    poll: _Poll
+
+    def check(self) -> None:
+        """Count."""
+        self.poll.calls += 1
+        if self.poll.calls == self.poll.last:
             raise _InterruptedError
 
 
@@ -233,15 +242,15 @@ class ObjectiveContract:
             self._require_close(warm, cold, self.state_error, "from a warm start")
 
     def ends_when_asked_to(self) -> None:
-        """`poll` is called; what it raises comes through at once, and leaves the objective usable."""
+        """``stop.check`` is called; what it raises comes through at once, and leaves the objective usable."""
         what = self.objective.name
         for task, kernel, C in self._points(1):
             poll = _Poll()
-            bound = self.objective.bind(replace(task, poll=poll))
+            bound = self.objective.bind(replace(task, stop=_CountedStop(poll)))
             poll.calls = 0
             before = bound.evaluate(kernel, C, generator=np.random.default_rng(0))
             total = poll.calls
-            assert total > 0, f"{what}: poll must be called while a value is computed."
+            assert total > 0, f"{what}: stop.check must be called while a value is computed."
             for last in sorted({1, (1 + total) // 2, total}):
                 poll.calls, poll.last = 0, last
                 try:
@@ -249,8 +258,9 @@ class ObjectiveContract:
                 except _InterruptedError:
                     pass
                 else:
-                    raise AssertionError(f"{what}: what poll raises must come through.")
-                assert poll.calls == last, f"{what}: poll was called {poll.calls - last} times after it had raised."
+                    raise AssertionError(f"{what}: what stop.check raises must come through.")
+                more = poll.calls - last
+                assert more == 0, f"{what}: stop.check was called {more} times after it had raised."
             poll.last = -1
             after = bound.evaluate(kernel, C, generator=np.random.default_rng(0))
             assert _same_bits(before, after), f"{what}: an interruption must leave no trace."

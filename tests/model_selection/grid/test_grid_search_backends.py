@@ -30,7 +30,8 @@ from widemargin import SVC, GridSearchCV
 from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.model_selection.grid.workers import pool, units
 from widemargin.model_selection.grid.workers.reports import Reports
-from widemargin.model_selection.grid.workers.units import Deadline, MissingSearchError, Searches, portable
+from widemargin.model_selection.grid.workers.units import MissingSearchError, Searches, portable
+from widemargin.runtime import Stop
 
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -361,9 +362,9 @@ def test_an_interruption_gives_the_best_so_far(backend: str, on: Callable[[str],
 
 
 def test_deadlines_travel() -> None:
-    left = pickle.loads(pickle.dumps(Deadline(time.perf_counter() + 5.0))).left()
+    left = pickle.loads(pickle.dumps(Stop(max_seconds=5.0))).seconds_left()
     assert left == pytest.approx(5.0, abs=0.5)
-    assert pickle.loads(pickle.dumps(Deadline(None))).left() is None
+    assert pickle.loads(pickle.dumps(Stop())).seconds_left() is None
 
 
 def test_processes_let_go_of_searches_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
     machine = search.machines[candidate]
     for number in range(len(search.data.splits)):
         try:
-            stretch = search.stretch(Unit(number, (candidate,)), start, None, None)
+            stretch = search.stretch(Unit(number, (candidate,)), start, None, search.stop)
         except ValueError:
             continue  # of a split that does not suit the machine; scores have told
         if stretch is None:

@@ -13,14 +13,14 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin._runtime import Lock
-from widemargin.kernels import KernelParameters, Until, as_kernel, is_kernel_object
+from widemargin.kernels import KernelParameters, as_kernel, is_kernel_object
 from widemargin.kernels.rows import count
 from widemargin.machines.chain import KEPT_BYTES
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.prepared_examples import PreparedExamples, Share, kernel_of
 from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, machine_of
 from widemargin.model_selection.grid.splits import Rows, SplitMachines
+from widemargin.runtime import Lock, Stop
 
 
 def kept_bytes(share: Share) -> int:
@@ -60,20 +60,18 @@ class SearchExamples:
     ----------
     data : SearchData
     candidates : Candidates
-    until : Until
+    stop : Stop
         When to give up on what is computed for all units.
 
     Attributes
     ----------
-    until
-        May be changed.
     all_splits_at_once : bool
         Whether the examples of all splits are kept at the same time, those of a pipeline in particular, which differ.
     """
 
-    def __init__(self, data: SearchData, candidates: Candidates, until: Until) -> None:
+    def __init__(self, data: SearchData, candidates: Candidates, stop: Stop) -> None:
         self.data = data
-        self.until = until
+        self._stop = stop
         self._family = candidates.family
         self._pipeline = isinstance(data.estimator, Pipeline)
         first = [line[0] for line in candidates.lines]
@@ -131,7 +129,7 @@ class SearchExamples:
             if name not in self._shared:
                 _make_room(self._shared, self._kept)
                 self._shared[name] = PreparedExamples(
-                    X, machine, kernel, self.data.weights, self._allowed, self.data.share.threads, self.until, fitted
+                    X, machine, kernel, self.data.weights, self._allowed, self.data.share.threads, self._stop, fitted
                 )
             self._shared.move_to_end(name)
             return self._shared[name], kernel

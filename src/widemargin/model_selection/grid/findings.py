@@ -9,8 +9,8 @@ from statistics import fmean
 from types import TracebackType
 from typing import Any, Self
 
-from widemargin._runtime import Lock
 from widemargin.model_selection.grid.setup import Evaluation, Found
+from widemargin.runtime import Lock
 from widemargin.study import JournalWriter, Progress, Records, SilentProgress
 from widemargin.study.records import COUNT, NUMBER, TRUTH, Kind, a_number_below, what_is_wrong
 

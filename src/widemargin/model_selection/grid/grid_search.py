@@ -37,10 +37,9 @@ from widemargin.model_selection.grid.setup import (
     why_plain,
 )
 from widemargin.model_selection.grid.shared_search import SharedSearch
-from widemargin.model_selection.grid.workers.units import Deadline
 from widemargin.plans import CostMatrix, Plan, Work
+from widemargin.runtime import INTERRUPTED, STOPPED, Stop
 from widemargin.study import EvaluationTasks, Journal, Records, SearchTasks, progress_for, with_callbacks
-from widemargin.study.progress import INTERRUPTED, STOPPED
 
 
 class PlainSearchWarning(UserWarning):
@@ -198,7 +197,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         data, fit_params, refit_metric = self._search_data(X, y, params)
         require_suitable_plan(self.plan, machine_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.splits)
-        for remark in self._search_and_refit(SharedSearch(data), X, y, params, fit_params, refit_metric, began):
+        for remark in self._search_and_refit(
+            SharedSearch(data, self._stop(began)), X, y, params, fit_params, refit_metric, began
+        ):
             warnings.warn(remark, stacklevel=2)
         return self
 
@@ -227,7 +228,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         --------
         >>> from sklearn.datasets import load_iris
         >>> from widemargin import SVC, GridSearchCV
-        >>> from widemargin.plans import minimum_arborescence
+        >>> from widemargin.runtime import INTERRUPTED, STOPPED, Stop
+        from widemargin.plans import minimum_arborescence
         >>> X, y = load_iris(return_X_y=True)
         >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5)
         >>> tree = minimum_arborescence(search.measure_costs(X, y))
@@ -242,8 +244,10 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         X, y = indexable(X, y)
         data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
-        deadline = None if self.max_time is None else began + float(self.max_time)
-        return measure_search(data, cost, Deadline(deadline), shown)
+        return measure_search(data, cost, self._stop(began), shown)
+
+    def _stop(self, began: float) -> Stop:
+        return Stop(deadline=None if self.max_time is None else began + float(self.max_time))
 
     def _check_options(self) -> None:
         self._validate_params()
@@ -339,7 +343,6 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 search,
                 self.n_jobs,
                 self.pre_dispatch,
-                None if self.max_time is None else began + float(self.max_time),
                 journal,
                 shown,
                 listener(tasks, search.data, weights),

@@ -7,14 +7,13 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from widemargin import _core
-from widemargin._runtime import cache_bytes, free_memory
 from widemargin.estimators.scale import fits_float32, require_moderate_diagonal, resolve_kernel
-from widemargin.kernels import KernelParameters, RowSource, SharedKernel, Until, as_kernel, is_kernel_object
+from widemargin.kernels import KernelParameters, RowSource, SharedKernel, as_kernel, is_kernel_object
 from widemargin.kernels.rows import count, take
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import SolverOptions, Vector
 from widemargin.model_selection.grid.splits import SplitMachines, family_of
+from widemargin.runtime import Stop, cache_bytes, free_memory
 
 #: A kernel may take this share of the free memory unless `memory` says otherwise.
 SHARE_OF_MEMORY = 0.5
@@ -56,7 +55,7 @@ class PreparedExamples:
         Bytes that the kernels may take.
     n_threads : int
         To compute them with.
-    until : Until
+    stop : Stop
         When to give up on that.
     pipeline : Pipeline, optional
         The fitted steps that the examples have gone through.
@@ -70,7 +69,7 @@ class PreparedExamples:
         weights: Vector,
         allowed: float,
         n_threads: int,
-        until: Until,
+        stop: Stop,
         pipeline: Any = None,
     ) -> None:
         self.X, self.pipeline = X, pipeline
@@ -80,7 +79,7 @@ class PreparedExamples:
         self._source = _family(machine).kernel_examples(kernel, X, weights)
         self.shared: SharedKernel | None = None
         if self.bytes_needed(X, machine) <= allowed and fits_float32(rows):
-            self.shared = SharedKernel(self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, until=until)
+            self.shared = SharedKernel(self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, stop=stop)
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))
 
@@ -97,7 +96,7 @@ class PreparedExamples:
             return machine
         return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], machine)])
 
-    def chain_kernel(self, kernel: KernelParameters, signal: _core.StopSignal) -> tuple[ChainKernel, int]:
+    def chain_kernel(self, kernel: KernelParameters) -> tuple[ChainKernel, int]:
         """Return a kernel to solve chains on, and how many of its values had to be computed for that."""
         matrix, computed = (None, 0) if self.shared is None else self.shared.counted_matrix(kernel)
         options = SolverOptions(cache_bytes=self._cache)
@@ -105,7 +104,7 @@ class PreparedExamples:
         if rows is None or known != kernel:
             rows = kernel.rows_of(self._source)
             self._last = kernel, rows
-        return ChainKernel(rows, matrix, options, signal), computed
+        return ChainKernel(rows, matrix, options), computed
 
 
 def kernel_of(machine: Any, X: Any, split: SplitMachines) -> KernelParameters:

@@ -16,8 +16,8 @@ from widemargin.model_selection.grid.paths.turns import Turns
 from widemargin.model_selection.grid.setup import Evaluation, Found, SearchData
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.pool import Workers
+from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, STOPPED, TIME_IS_UP
 from widemargin.study import EvaluationTasks, Progress, Records, fingerprint
-from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, STOPPED, TIME_IS_UP
 
 
 @dataclass
@@ -31,8 +31,6 @@ class SearchRun:
         Threads, unless ``joblib.parallel_config`` chooses another backend.
     pre_dispatch : int or str
         As joblib takes it.
-    deadline : float or None
-        When to end, in the time of :func:`time.perf_counter`.
     journal : Journal, JournalPart or None
         Evaluations that it holds are not repeated; finished ones are added, each as soon as there is one.
     progress : Progress
@@ -49,7 +47,6 @@ class SearchRun:
     search: SharedSearch
     n_jobs: int | None
     pre_dispatch: int | str
-    deadline: float | None
     journal: Records | None
     progress: Progress
     told: Callable[[Evaluation], bool] | None = None
@@ -59,7 +56,7 @@ class SearchRun:
         """Run what the journal does not hold; return all evaluations that are finished when it ends."""
         n_candidates, n_splits = len(self.search.data.candidates), len(self.search.data.splits)
         standing = Standing(n_candidates, n_splits)
-        findings = Findings(standing, self.journal, self.progress, self.told, self.search.stop)
+        findings = Findings(standing, self.journal, self.progress, self.told, self.search.stop.request)
         self.progress.start(n_candidates * n_splits)
         try:
             findings.know([*self.search.failed(), *evaluations(self.journal, n_candidates, n_splits)])
@@ -83,7 +80,7 @@ class SearchRun:
             return
         finished = findings.take if findings.awaited else None
         with Workers(self.search, self.n_jobs, self.pre_dispatch, finished) as workers:
-            turns = Turns(units, self.deadline, workers.count)
+            turns = Turns(units, self.search.stop, workers.count)
             while some := turns.next_round():
                 with closing(workers.evaluate(some, turns.limit)) as results:
                     for done in results:

@@ -18,7 +18,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from widemargin._runtime import thread_count
 from widemargin.estimators.one_class_scores import OneClassScore
 from widemargin.estimators.scale import leaves_gamma_unused
 from widemargin.estimators.validation import check_weights
@@ -26,6 +25,7 @@ from widemargin.machines.dual import Vector
 from widemargin.model_selection.grid.prepared_examples import Share
 from widemargin.model_selection.grid.splits import Rows, family_of
 from widemargin.plans import Plan
+from widemargin.runtime import thread_count
 
 
 @dataclass(frozen=True)

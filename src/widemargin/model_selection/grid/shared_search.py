@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
-from widemargin.kernels import KernelParameters, Until
+from widemargin.kernels import KernelParameters
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import LinkSolution, ended_early
@@ -27,6 +27,7 @@ from widemargin.model_selection.grid.paths.starts import Beginning, Start, Stret
 from widemargin.model_selection.grid.prepared_examples import PreparedExamples
 from widemargin.model_selection.grid.setup import Evaluation, SearchData, Unit, machine_of
 from widemargin.model_selection.grid.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
+from widemargin.runtime import Stop
 
 
 class Setting(NamedTuple):
@@ -57,29 +58,26 @@ class SharedSearch:
     Parameters
     ----------
     data : SearchData
+    stop : Stop, optional
+        When all units are to end, and what is computed for them together.
     """
 
-    def __init__(self, data: SearchData) -> None:
-        self.data = data
-        self._signal = _core.StopSignal()
+    def __init__(self, data: SearchData, stop: Stop | None = None) -> None:
+        self.data, self.stop = data, stop or Stop()
         self._only_predicts = data.scoring.only_predicts()
         self._only_counts = data.scoring.is_accuracy and not data.scoring.params and not data.return_train_score
         family = family_of(machine_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
-        self._examples = SearchExamples(data, self.candidates, Until(signal=self._signal))
+        self._examples = SearchExamples(data, self.candidates, self.stop)
         self.machines, self.failures = self.candidates.machines, self.candidates.failures
         self._walk = walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
 
-    def end_at(self, moment: float | None) -> None:
-        """Let what is computed for all units, whatever the share of each, end at a moment, if it is not done then."""
-        self._examples.until = Until(moment, self._signal)
-
     def renew(self) -> None:
         """Let go of what was computed, and forget that somebody asked to stop."""
-        self._signal = _core.StopSignal()
-        self._examples = SearchExamples(self.data, self.candidates, Until(signal=self._signal))
+        self.stop = Stop()
+        self._examples = SearchExamples(self.data, self.candidates, self.stop)
 
     def split(self, number: int) -> SplitMachines:
         """Return the machines of a split."""
@@ -96,7 +94,7 @@ class SharedSearch:
         return [Unit(split, chain) for split in splits for chain in self._chains]
 
     def evaluate(
-        self, unit: Unit, max_seconds: float | None = None, finished: Callable[[Evaluation], None] | None = None
+        self, unit: Unit, stop: Stop, finished: Callable[[Evaluation], None] | None = None
     ) -> list[Evaluation]:
         """Train and score the candidates of a unit; fewer of them if time runs out.
 
@@ -107,11 +105,9 @@ class SharedSearch:
             f"to evaluate {self.data.candidates[unit.candidates[0]]} on split {unit.split}",
             "lower memory (megabytes for kernels) or n_jobs, or search with fewer rows",
         ):
-            return self._evaluate(unit, max_seconds, finished)
+            return self._evaluate(unit, stop, finished)
 
-    def _evaluate(
-        self, unit: Unit, max_seconds: float | None, finished: Callable[[Evaluation], None] | None
-    ) -> list[Evaluation]:
+    def _evaluate(self, unit: Unit, stop: Stop, finished: Callable[[Evaluation], None] | None) -> list[Evaluation]:
         began = time.perf_counter()
         evaluations: list[Evaluation] = []
 
@@ -130,8 +126,8 @@ class SharedSearch:
             return evaluations
         add(refused)
         left = list(able.candidates)
-        with closing(self._trained(able, unit.candidates, began, max_seconds, finished is not None)) as trained:
-            while left and not self._signal.requested:
+        with closing(self._trained(able, unit.candidates, began, stop, finished is not None)) as trained:
+            while left and not stop.signal.requested:
                 try:
                     one = next(trained, None)
                 except _core.StoppedError:
@@ -147,34 +143,24 @@ class SharedSearch:
         return evaluations
 
     def _trained(
-        self, unit: Unit, chain: tuple[int, ...], began: float, max_seconds: float | None, one_by_one: bool
+        self, unit: Unit, chain: tuple[int, ...], began: float, stop: Stop, one_by_one: bool
     ) -> Generator[Trained, None, None]:
         """Train the candidates of a unit, which are some of a chain's."""
         if not unit.candidates:
             return
-        begun = self._begun(Unit(unit.split, chain), _left(began, max_seconds))
+        begun = self._begun(Unit(unit.split, chain), stop)
         setting = self._setting(unit)  # not before: what others start from may need the examples of another split
         known = [links for stretch in begun.stretches for links in stretch.links]
         found: Iterator[list[LinkSolution]] = iter(())
         rest = tuple(candidate for candidate in unit.candidates if candidate not in begun.candidates)
         if rest:
-            left = _left(began, max_seconds)
-            found = self._train(Unit(unit.split, rest), setting, begun.start, begun.joint, left, one_by_one)
+            found = self._train(Unit(unit.split, rest), setting, begun.start, begun.joint, stop, one_by_one)
             known.extend(islice(found, int(not known) if one_by_one else None))
         solved = sum(link.solution.outcome.seconds for links in known for link in links)
         # What all machines needed together (their kernel) is charged to each alike.
         each = max(0.0, time.perf_counter() - began - solved) / len(unit.candidates)
         for links in concatenated(known, found):
             yield Trained(links, setting, each)
-
-    def stop(self) -> None:
-        """Let the units that are under way end as soon as they can."""
-        self._signal.request()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether somebody asked to stop."""
-        return self._signal.requested
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Evaluation]]:
         """Tell the candidates that a split suits from those that it does not."""
@@ -189,22 +175,21 @@ class SharedSearch:
                 refused.append(self.missing(candidate, unit.split, traceback.format_exc()))
         return Unit(unit.split, tuple(able)), refused
 
-    def _begun(self, unit: Unit, max_seconds: float | None) -> Beginning:
+    def _begun(self, unit: Unit, stop: Stop) -> Beginning:
         """Begin a chain with what others start from, at the place where the plan lets it start."""
         if self._walk is None:
             return Beginning()
-        began = time.perf_counter()
 
         def train(split: int, candidates: tuple[int, ...], start: Start | None, joint: int | None) -> Stretch | None:
             try:
                 own, refused = self._trainable(Unit(split, candidates))
-                return None if refused else self.stretch(own, start, joint, _left(began, max_seconds))
+                return None if refused else self.stretch(own, start, joint, stop)
             except Exception:  # of which the units that these candidates belong to will tell
                 return None
 
         return self._walk.begin(unit.split, unit.candidates, train)
 
-    def stretch(self, unit: Unit, start: Start | None, joint: int | None, max_seconds: float | None) -> Stretch | None:
+    def stretch(self, unit: Unit, start: Start | None, joint: int | None, stop: Stop) -> Stretch | None:
         """Train candidates of a chain from a start, or on from the solution of `joint`, if that is what the start is.
 
         Returns
@@ -213,7 +198,7 @@ class SharedSearch:
             None if time ran out.
         """
         setting = self._setting(unit)
-        found = list(self._train(unit, setting, start, joint, max_seconds))
+        found = list(self._train(unit, setting, start, joint, stop))
         if len(found) < len(unit.candidates) or any(ended_early(link.solution) for link in found[-1]):
             return None
         assert isinstance(setting.split, StartableMachines)
@@ -223,7 +208,7 @@ class SharedSearch:
     def make_kernel(self, unit: Unit) -> None:
         """Compute the kernel of a unit, so that what is trained on it next does not pay for it."""
         _, prepared, kernel = self._setting(unit)
-        prepared.chain_kernel(kernel, self._signal)
+        prepared.chain_kernel(kernel)
 
     def _setting(self, unit: Unit) -> Setting:
         first = unit.candidates[0]
@@ -236,24 +221,25 @@ class SharedSearch:
         setting: Setting,
         start: Start | None,
         joint: int | None,
-        max_seconds: float | None,
+        stop: Stop,
         one_by_one: bool = False,
     ) -> Iterator[list[LinkSolution]]:
         """Train the candidates of a unit, each from the one before, as :meth:`stretch` does."""
-        began = time.perf_counter()
         split, prepared, kernel = setting
         known = () if joint is None else (joint,)
         machines = [self.machines[c] for c in (*known, *unit.candidates)]
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
-        matrix, computed = prepared.chain_kernel(kernel, self._signal)
+        matrix, computed = prepared.chain_kernel(kernel)
         if one_by_one:
             matrix = replace(matrix, one_by_one=True, kept_bytes=kept_bytes(self.data.share))
-        stop = StopRule(limit.tolerance, limit.max_iterations, _left(began, max_seconds))
+        rule = StopRule(
+            limit.tolerance, max_iterations=limit.max_iterations, deadline=stop.deadline, signal=stop.signal
+        )
         if start is None:
-            found = split.solve(machines, prepared.X, matrix, stop)
+            found = split.solve(machines, prepared.X, matrix, rule)
         else:
             assert isinstance(split, StartableMachines)
-            found = split.solve_from(machines, prepared.X, matrix, stop, start)
+            found = split.solve_from(machines, prepared.X, matrix, rule, start)
         # The first pays for the kernel values that had to be computed for all.
         found = _charged(found, 0, computed, 0.0)
         return _without_first(found) if known else found
@@ -344,8 +330,3 @@ def _without_first(found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSol
     iterations = sum(one.iterations for one in outcomes)
     kernel_evaluations = sum(one.kernel_evaluations for one in outcomes)
     yield from _charged(found, iterations, kernel_evaluations, sum(one.seconds for one in outcomes))
-
-
-def _left(began: float, max_seconds: float | None) -> float | None:
-    """Return what is left of some seconds."""
-    return None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - began))

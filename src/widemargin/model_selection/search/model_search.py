@@ -28,9 +28,9 @@ from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, pri
 from widemargin.model_selection.search.study import ModelStudy
 from widemargin.model_selection.search.task import require_machine, require_suitable, subject_of
 from widemargin.objectives import Objective
+from widemargin.runtime import Stop
 from widemargin.strategies import Strategy
 from widemargin.study import SearchTasks, progress_for, with_callbacks
-from widemargin.study.point_evaluation import Stop
 from widemargin.study.trace import Trace
 
 
@@ -219,8 +219,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         given = fit_parameters(self.estimator, routed.estimator.fit)
         if given.others:
             raise ValueError(f"ModelSearch knows no fit parameters but weights; got {', '.join(given.others)}.")
-        stop = Stop()
-        subject = subject_of(self.estimator, X, y, given, objective, stop)
+        subject = subject_of(self.estimator, X, y, given, objective)
         require_suitable(objective, subject)
         C = float(subject.machine.C)
         low, high = C_RANGE
@@ -259,7 +258,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             max_time=None if self.max_time is None else float(self.max_time),
             max_evaluations=None if self.max_evaluations is None else int(self.max_evaluations),
             began=began,
-            stop=stop,
+            stop=Stop(deadline=None if self.max_time is None else began + float(self.max_time)),
         )
         return study, routed.estimator.fit
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 
-from widemargin._runtime import single_threaded_blas
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.model_selection.grid.calibration import out_of_fold
@@ -28,6 +26,7 @@ from widemargin.model_selection.grid.splits import Rows
 from widemargin.model_selection.growth import PERFECT, best_of, grown
 from widemargin.objectives import CrossValidation, Effort, Objective, Task
 from widemargin.plans.ranges import c_values
+from widemargin.runtime import Stop, single_threaded_blas
 from widemargin.study import EvaluationTasks, Records
 
 #: Factor between neighbouring values of C, at most.
@@ -129,7 +128,7 @@ def price_path(
     *,
     bounds: tuple[float, float] | None,
     unit: float,
-    deadline: float | None,
+    stop: Stop,
     part: Callable[[int], Records | None],
     **how: Any,
 ) -> PricePath:
@@ -146,8 +145,8 @@ def price_path(
         one lies on, as :func:`widemargin.select` does.
     unit : float
         What these values are multiplied by.
-    deadline : float or None
-        When to end, in the time of :func:`time.perf_counter`.
+    stop : Stop
+        When to end.
     part : callable (int) -> Records or None
         Where the evaluations of the path, and of each time that it goes on, are kept.
     **how
@@ -161,7 +160,7 @@ def price_path(
     name, own = f"{prefix_of(estimator)}C", _sharing(estimator)
 
     def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
-        left = None if deadline is None else deadline - time.perf_counter()
+        left = stop.seconds_left()
         if left is not None and left <= 0:
             raise TimeoutError
         search = PathSearch(own, {name: list(grid[name])}, refit=False, max_time=left, **how)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin._runtime import single_threaded_blas, thread_count
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.kernels import Kernel
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
@@ -20,12 +19,12 @@ from widemargin.model_selection.grid.setup import prefix_of
 from widemargin.model_selection.search.path import FixedSplits, PricePath, held_out_values, price_path
 from widemargin.model_selection.search.space import PRICE, ParameterSpace, Range
 from widemargin.model_selection.search.task import Subject
-from widemargin.objectives import CutShortError, Objective
+from widemargin.objectives import Objective
+from widemargin.runtime import INTERRUPTED, STOPPED, TIME_IS_UP, Stop, StoppedError, single_threaded_blas, thread_count
 from widemargin.strategies import Ask, Strategy, StrategyRun, Told
 from widemargin.study import Journal, JournalPart, Progress, fingerprint
 from widemargin.study.finding_log import FINDING_SCHEMA, FindingLog
-from widemargin.study.point_evaluation import PointEvaluator, Stop, Wanted
-from widemargin.study.progress import INTERRUPTED, STOPPED, TIME_IS_UP
+from widemargin.study.point_evaluation import PointEvaluator, Wanted
 from widemargin.study.records import COUNT, what_is_wrong
 from widemargin.study.strategy_search import StrategySearch
 from widemargin.study.trace import PATH, SEARCH, Trace
@@ -135,12 +134,12 @@ class ModelStudy:
         told : callable or None
             Gets the number of every evaluation of the objective; returns whether the search is to stop.
         """
-        limit = self.max_time
-        deadline = None if limit is None else self.began + limit
-        self.stop.deadline = deadline if limit is None or self.prices is None else self.began + SHARE_OF_TIME * limit
+        stop = self.stop
+        if self.max_time is not None and self.prices is not None:
+            stop = replace(stop, deadline=self.began + SHARE_OF_TIME * self.max_time)
         with self._opened(journal) as kept, single_threaded_blas():
             with FindingLog(_part(kept, SEARCH), len(self.space.axes)) as log:
-                search = self._searched(log, self._settled_seed(kept), progress, told)
+                search = self._searched(log, self._settled_seed(kept), progress, told, stop)
                 point = self._point(search)
                 value = search.value_at(point)
             kernel, C = self.space.chosen(point)
@@ -149,7 +148,7 @@ class ModelStudy:
                 remarks.append(self._flat_at_the_start(search.trace[0]))
             path = None
             if self.prices is not None:
-                path = self._path(kernel, kept, deadline, path_progress, remarks)
+                path = self._path(kernel, kept, path_progress, remarks)
                 C = C if path is None else path.C
         edges = self.space.edges(point)
         if path is not None:
@@ -159,7 +158,7 @@ class ModelStudy:
         return Chosen(kernel, C, value, search.trace, search.ended, path, search.notes, edges, remarks)
 
     def _searched(
-        self, log: FindingLog, seed: int, progress: Progress, told: Callable[[int], bool] | None
+        self, log: FindingLog, seed: int, progress: Progress, told: Callable[[int], bool] | None, stop: Stop
     ) -> StrategySearch:
         """Run the strategy."""
         objective, space = self.objective, self.space
@@ -172,12 +171,12 @@ class ModelStudy:
         wanted = Wanted(self.strategy.needs_gradient, self.strategy.needs_higher, space.places, space.searches_c)
         evaluator = PointEvaluator(
             objective,
-            lambda n_threads: objective.bind(replace(self.subject.task, n_threads=n_threads)),
+            lambda n_threads: objective.bind(replace(self.subject.task, n_threads=n_threads, stop=stop)),
             space.at,
             wanted if space.axes else Wanted(),
             seed=seed,
             n_threads=thread_count(self.n_jobs),
-            stop=self.stop,
+            stop=stop,
         )
         with evaluator:
             search = StrategySearch(
@@ -185,7 +184,7 @@ class ModelStudy:
                 evaluator,
                 log,
                 trace,
-                self.stop,
+                stop,
                 progress,
                 objective.greater_is_better,
                 self.max_evaluations,
@@ -201,7 +200,7 @@ class ModelStudy:
             return self.strategy.begin(
                 self.space.box(), seed=seed, n_parts=evaluator.n_parts, max_evaluations=self.max_evaluations
             )
-        except CutShortError:
+        except StoppedError:
             raise self._no_time() from None
 
     def _flat_at_the_start(self, began: Mapping[str, Any]) -> ConvergenceWarning:
@@ -235,9 +234,7 @@ class ModelStudy:
     def _no_time(self) -> TimeoutError:
         return TimeoutError(f"max_time={self.max_time!r} ended before any evaluation was finished; allow more.")
 
-    def _path(
-        self, kernel: Kernel, kept: Journal | None, deadline: float | None, progress: Any, remarks: list[Warning]
-    ) -> PricePath | None:
+    def _path(self, kernel: Kernel, kept: Journal | None, progress: Any, remarks: list[Warning]) -> PricePath | None:
         """Choose C for a kernel, unless somebody asked to stop, or time is up."""
         if self.stop.reason not in (INTERRUPTED, STOPPED):
             label = {"stage": PATH, "kernel": fingerprint(kernel)[:16]}
@@ -249,7 +246,7 @@ class ModelStudy:
                     self.params,
                     bounds=self.prices if self.prices_given else None,
                     unit=self.subject.c_unit,
-                    deadline=deadline,
+                    stop=self.stop,
                     part=lambda number: None if kept is None else JournalPart(kept, {**label, "round": number}),
                     cv=self.splits,
                     scoring=self.scoring,

@@ -18,7 +18,6 @@ from widemargin.kernels.rows import count
 from widemargin.model_selection.grid.setup import FitParameters, machine_of
 from widemargin.model_selection.grid.splits import family_of
 from widemargin.objectives import Objective, Task
-from widemargin.study.point_evaluation import Stop
 
 #: Largest violation of the optimality conditions that derivatives and comparisons of neighbours put up with.
 TOLERANCE = 1e-6
@@ -80,7 +79,7 @@ def require_machine(estimator: Any) -> None:
     kernel_of(machine)
 
 
-def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective, stop: Stop) -> Subject:
+def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective) -> Subject:
     """Check examples, targets and weights as a fit does; put the machine's kernel where the search begins.
 
     Parameters
@@ -90,8 +89,6 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         As they were given.
     given : FitParameters
     objective : Objective
-    stop : Stop
-        Ends what is computed for the task.
     """
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
         X = _behind_steps(clone(estimator)[:-1], X, y, given.of_steps, objective)
@@ -119,14 +116,12 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         epsilon=0.0 if is_classifier else float(machine.epsilon),
         tolerance=min(float(machine.tol), TOLERANCE * unit),
         **_steps(machine.max_iter),
-        poll=stop.poll,
-        seconds_left=stop.seconds_left,
     )
     # Numbers s times as large have the same machine, times s, for a C s times as large, unless slack is squared.
     return Subject(machine, task, kernel, 1.0 if task.squared else unit)
 
 
-def _steps(max_iter: int | str) -> dict[str, int]:
+def _steps(max_iter: int | str) -> dict[str, Any]:
     """Say how many steps a machine may take, where that is not left to the objective; -1 sets no limit."""
     if max_iter == "auto":
         return {}

@@ -10,22 +10,20 @@ from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin._runtime import single_threaded_blas
 from widemargin.machines.dual import Solution
 from widemargin.model_selection.grid.paths.plans import require_starts
 from widemargin.model_selection.grid.paths.starts import Start
 from widemargin.model_selection.grid.setup import SearchData, Unit, machine_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
-from widemargin.model_selection.grid.workers.units import Deadline
 from widemargin.plans import CostMatrix, GridGraph, Work, measure_costs, operations, seconds
+from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP, Stop, single_threaded_blas
 from widemargin.study import Progress
-from widemargin.study.progress import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP
 
 #: Costs that have a name.
 COSTS: dict[str, Callable[[Work], float]] = {"operations": operations, "seconds": seconds}
 
 
-def measure_search(data: SearchData, cost: Any, deadline: Deadline, progress: Progress) -> CostMatrix:
+def measure_search(data: SearchData, cost: Any, stop: Stop, progress: Progress) -> CostMatrix:
     """Train every candidate of a search from nothing and from each of its neighbours, and count what that takes.
 
     Parameters
@@ -33,7 +31,7 @@ def measure_search(data: SearchData, cost: Any, deadline: Deadline, progress: Pr
     data : SearchData
         Its first split is trained on.
     cost : {"operations", "seconds"} or callable (Work) -> float
-    deadline : Deadline
+    stop : Stop
     progress : Progress
         Told of every machine.
 
@@ -47,7 +45,7 @@ def measure_search(data: SearchData, cost: Any, deadline: Deadline, progress: Pr
         raise ValueError(f"cost must be {names} or a function of a widemargin.plans.Work; got {cost!r}.")
     require_starts("measure_costs", machine_of(data.estimator))
     graph = GridGraph.from_candidates(data.candidates)
-    measurement = _Measurement(data, deadline, progress, len(graph) + len(graph.edges()))
+    measurement = _Measurement(data, stop, progress, len(graph) + len(graph.edges()))
     counted = COSTS[cost] if isinstance(cost, str) else cost
     reason = FAILED
     try:
@@ -83,10 +81,9 @@ class _Solved(NamedTuple):
 class _Measurement:
     """Machines of the first split, trained one after the other; `str` says how many of them are done."""
 
-    def __init__(self, data: SearchData, deadline: Deadline, progress: Progress, machines: int) -> None:
-        self._search = SharedSearch(replace(data, plan="cold", raises=True))
-        self._search.end_at(deadline.moment)
-        self._deadline, self._progress = deadline, progress
+    def __init__(self, data: SearchData, stop: Stop, progress: Progress, machines: int) -> None:
+        self._search = SharedSearch(replace(data, plan="cold", raises=True), stop)
+        self._progress = progress
         self.machines, self.done, self.ended_early = machines, 0, 0
         self._seconds = 0.0
         #: Those that share a kernel side by side.
@@ -101,8 +98,7 @@ class _Measurement:
         follows = start is not None and self._search.candidates.may_follow(start.node, node)
         unit = Unit(0, (start.node, node) if start is not None and follows else (node,))
         self._search.make_kernel(unit)
-        left = self._deadline.left()
-        stretch = self._search.stretch(unit, None if start is None else start.start, None, left)
+        stretch = self._search.stretch(unit, None if start is None else start.start, None, self._search.stop)
         if stretch is None:
             raise TimeoutError
         own = [link.solution for link in stretch.links[-1]]

@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._runtime import Lock
 from widemargin.machines.chain import LinkSolution
 from widemargin.machines.dual import Vector
 from widemargin.plans import Chain
+from widemargin.runtime import Lock
 
 #: A machine: the numbers of its split and of its candidate.
 Place = tuple[int, int]

@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from widemargin.model_selection.grid.setup import Unit
-from widemargin.model_selection.grid.workers.units import Deadline
+from widemargin.runtime import Stop
+
+
+class TimeShare(NamedTuple):
+    """The time that a unit gets: a part of what is left when it begins, and some seconds in any case.
+
+    Examples
+    --------
+    >>> TimeShare(0.25, 2.0).of(100.0), TimeShare(0.25, 2.0).of(4.0), TimeShare(0.25, 2.0).of(1.0)
+    (25.0, 2.0, 1.0)
+    """
+
+    fraction: float = 1.0
+    least: float = 0.0
+
+    def of(self, left: float) -> float:
+        """Return the seconds for a unit that begins when so many are left."""
+        return min(left, max(self.fraction * left, self.least))
+
 
 #: A unit that was cut short runs again once it would get so many times what it had: it begins with its first machine.
 WORTHWHILE = 1.5
@@ -22,25 +41,24 @@ class Turns:
     Parameters
     ----------
     units : sequence of Unit
-    moment : float or None
-        When to end, in the time of :func:`time.perf_counter`.
+    stop : Stop
+        When to end.
     workers : int
         Units that are evaluated at the same time.
 
     Examples
     --------
-    >>> import time
     >>> units = [Unit(split, chain) for chain in ((0, 1), (2, 3)) for split in (0, 1)]
-    >>> turns = Turns(units, time.perf_counter() + 100.0, 1)
-    >>> [round(turns.limit(unit).share()) for unit in turns.next_round()]
+    >>> turns = Turns(units, Stop(max_seconds=100.0), 1)
+    >>> [round(turns.limit(unit).of(100.0)) for unit in turns.next_round()]
     [25, 25, 25, 25]
     >>> turns.done(units[0], 25.0, complete=False)
-    >>> turns.limit(units[1]) is None, round(turns.limit(units[2]).share())
+    >>> turns.limit(units[1]) is None, round(turns.limit(units[2]).of(100.0))
     (True, 25)
     """
 
-    def __init__(self, units: Sequence[Unit], moment: float | None, workers: int) -> None:
-        self._moment, self._workers = moment, workers
+    def __init__(self, units: Sequence[Unit], stop: Stop, workers: int) -> None:
+        self._stop, self._workers = stop, workers
         self._had = dict.fromkeys(units, 0.0)  # seconds that units had, of those that are left
         self._cut_short: set[tuple[int, ...]] = set()
         self._rounds = self._begun = 0
@@ -52,7 +70,7 @@ class Turns:
         units = list(self._had)
         if self._rounds == 1:
             return units
-        left = Deadline(self._moment).left()
+        left = self._stop.seconds_left()
         if left is None or left <= 0.0:
             return []
         self._in_any_case, self._begun = self._begun == 0, 0
@@ -62,13 +80,12 @@ class Turns:
         # All splits of a chain, those first that promise to be cheap.
         return sorted(units, key=lambda unit: (chains[unit.candidates], unit.candidates, unit.split))
 
-    def limit(self, unit: Unit) -> Deadline | None:
+    def limit(self, unit: Unit) -> TimeShare | None:
         """Return the time that a unit gets whose turn it is; None if it is to wait for the next round."""
         had, fraction = self._had[unit], min(1.0, self._workers / len(self._had))
-        limit = Deadline(self._moment, fraction, 2.0 * had if self._in_any_case else 0.0)
-        share = limit.share()
-        if share is not None:
-            waits = unit.candidates in self._cut_short if self._rounds == 1 else share < WORTHWHILE * had
+        limit, left = TimeShare(fraction, 2.0 * had if self._in_any_case else 0.0), self._stop.seconds_left()
+        if left is not None:
+            waits = unit.candidates in self._cut_short if self._rounds == 1 else limit.of(left) < WORTHWHILE * had
             if waits and not self._in_any_case:
                 return None
         self._begun += 1

@@ -88,7 +88,7 @@ class SplitMachines(ABC):
         kernel : ChainKernel
             Of these machines, over all examples.
         stop : StopRule
-            For each machine; `max_seconds` for all of them together.
+            For each machine; the deadline is for all of them together.
 
         Yields
         ------

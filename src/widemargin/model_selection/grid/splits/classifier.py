@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +27,6 @@ from widemargin.machines.classifier import (
     box,
     classes_present,
     pairs_of_classes,
-    remaining,
     typical,
 )
 from widemargin.machines.dual import Solution, StopRule, Vector
@@ -44,6 +42,7 @@ from widemargin.model_selection.grid.splits.base import (
     ridge,
     twin_of,
 )
+from widemargin.runtime import Stop
 
 #: Chains of problems that a split keeps for the next kernel, and numbers that the bounds of one may consist of.
 KEPT_CHAINS, KEPT_NUMBERS = 4, 2**17
@@ -267,8 +266,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
         self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
     ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all two-class problems from a given start."""
-        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
-        pairs, problems = self.scheme(machines[0]).problems, self._problems_of(machines, deadline)
+        pairs, problems = self.scheme(machines[0]).problems, self._problems_of(machines, stop)
         if len(problems) < len(pairs):
             return
         hard = any(len(own.links) < len(machines) for own in problems)
@@ -276,7 +274,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
         kernel = self._side_by_side(kernel, pairs)
 
         def chain_of(pair: PairExamples, own: PairProblems) -> Iterator[LinkSolution]:
-            if deadline is not None and time.perf_counter() >= deadline:
+            if stop.late:
                 return  # what others have is of no use without it
             ids, signs = self._examples(pair)
             given = None if start is None else start.coefficients(self._names(pair))
@@ -292,7 +290,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
                 own.bounds,
                 partial(_hinge_link, signs),
                 1.0 if diagonal is None else 1.0 / typical(diagonal[pair.ids]),
-                remaining(stop, 0, deadline),
+                stop,
             )
 
         for machine, *links in zip(machines, *map(chain_of, pairs, problems), strict=False):
@@ -300,7 +298,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
                 self._warn_of_missing_margins(machine, links)
             yield links
 
-    def _problems_of(self, machines: Sequence[SVC], deadline: float | None = None) -> list[PairProblems]:
+    def _problems_of(self, machines: Sequence[SVC], stop: Stop) -> list[PairProblems]:
         """Return the problems of each pair; small ones are kept, as those of other kernels are the same.
 
         Where there are many, time may not suffice for all of them.
@@ -313,7 +311,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
         soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
         problems: list[PairProblems] = []
         for pair in self.scheme(machines[0]).problems:
-            if deadline is not None and problems and time.perf_counter() >= deadline:
+            if problems and stop.late:
                 return problems
             own, (_, signs) = [self._bounds_of_pair(pair, prices) for prices in bounds], self._examples(pair)
             links = tuple(_link(machine, signs, prices) for machine, prices in zip(soft, own, strict=False))
@@ -344,16 +342,15 @@ class NuClassifierSplit(PairwiseSplit):
         self, machines: Sequence[NuSVC], X: Any, kernel: ChainKernel, stop: StopRule
     ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all pairs."""
-        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         weights, fractions = self._bounds(machines[0]), [float(machine.nu) for machine in machines]
         kernel = self._side_by_side(kernel, self.pairs)
 
         def chain_of(pair: PairExamples) -> Iterator[LinkSolution]:
-            if deadline is not None and time.perf_counter() >= deadline:
+            if stop.late:
                 return  # what others have is of no use without it
             ids, signs = self._examples(pair)
             examples, own = PairExamples(pair.pair, ids, signs), self._bounds_of_pair(pair, weights)
-            for one in solve_nu_chain(kernel, examples, own, fractions, stop=remaining(stop, 0, deadline)):
+            for one in solve_nu_chain(kernel, examples, own, fractions, stop=stop):
                 yield LinkSolution(one.solution, hard_margin_found=one.hard_margin_found)
 
         for machine, *links in zip(machines, *map(chain_of, self.pairs), strict=False):

@@ -6,7 +6,6 @@ examples, the intercept minus the threshold, so that their difference is the dec
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +20,6 @@ from widemargin.estimators.novelty import NoveltyMachine, parts_to_hold_out
 from widemargin.estimators.validation import check_weights, total_weight
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
-from widemargin.machines.classifier import remaining, summed
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.one_class import rejecting_threshold
 from widemargin.model_selection.grid.paths.starts import Start
@@ -56,7 +54,6 @@ class NoveltySplit(StartableMachines):
             for one in self._chain(machines, kernel, self.weights, begin, stop):
                 yield [one]
             return
-        deadline = None if stop.max_seconds is None else time.perf_counter() + stop.max_seconds
         rows = self.train[np.sort(np.unique(self.train, return_index=True)[1])]
         rows = rows[self.weights[rows] > 0]
         folds = parts_to_hold_out(take(X, rows), pairwise=machines[0].kernel == "precomputed")
@@ -68,7 +65,7 @@ class NoveltySplit(StartableMachines):
         def trained_on(weights: Vector) -> Iterator[LinkSolution]:
             # Scores are compared per unit of the sum of coefficients, and so is what a violation means.
             share = self._unit(machines[0], weights) / self._unit(machines[0], self.weights)
-            left = remaining(replace(stop, tolerance=share * stop.tolerance), 0, deadline)
+            left = replace(stop, tolerance=share * stop.tolerance)
             yield from self._chain(machines, kernel, weights, first.solution.alpha, left)
 
         for machine, *found in zip(machines, chain([first], whole), *map(trained_on, others), strict=False):
@@ -99,7 +96,7 @@ class NoveltySplit(StartableMachines):
         solution = replace(
             found[0].solution,
             intercept=-threshold * self._unit(machine, self.weights),
-            outcome=summed(replace(outcomes[0], reason=reason), outcomes),
+            outcome=replace(outcomes[0], reason=reason).with_work(outcomes),
         )
         return LinkSolution(solution, all(one.repeated for one in found))
 

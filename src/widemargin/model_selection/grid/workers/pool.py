@@ -25,19 +25,19 @@ from joblib.parallel import get_active_backend
 from sklearn import get_config
 from sklearn.base import clone
 
-from widemargin._runtime import single_threaded_blas, thread_count
+from widemargin.model_selection.grid.paths.turns import TimeShare
 from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.reports import Address, Reports
 from widemargin.model_selection.grid.workers.units import (
     HERE,
-    Deadline,
     Done,
     Finished,
     evaluate,
     evaluate_sent,
     packed,
 )
+from widemargin.runtime import single_threaded_blas, thread_count
 
 #: Times in a row that workers may be lost before anything is finished.
 ATTEMPTS = 3
@@ -101,7 +101,7 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.search.stop()
+        self.search.stop.request()
         self._opened.close()
         self._under_way.wait()  # a thread must not outlive the interpreter in compiled code
 
@@ -110,7 +110,7 @@ class Workers:
         """How many there are."""
         return max(1, int(effective_n_jobs(self._n_jobs)))
 
-    def evaluate(self, units: Sequence[Unit], limit: Callable[[Unit], Deadline | None]) -> Generator[Done, None, None]:
+    def evaluate(self, units: Sequence[Unit], limit: Callable[[Unit], TimeShare | None]) -> Generator[Done, None, None]:
         """Evaluate units, in any order; those that were on a worker that died are evaluated again.
 
         `limit` gives the time of a unit when its turn has come, or None to leave it out. Close this generator to end
@@ -155,7 +155,7 @@ class Workers:
         self._parallel = self._pool.enter_context(parallel)
         self._broken = False
 
-    def _results(self, units: Sequence[Unit], limit: Callable[[Unit], Deadline | None]) -> Generator[Done, None, None]:
+    def _results(self, units: Sequence[Unit], limit: Callable[[Unit], TimeShare | None]) -> Generator[Done, None, None]:
         turns = ((unit, own) for unit in units if (own := limit(unit)) is not None)
         if self._in_threads:
             calls = (delayed(self._evaluate)(unit, own) for unit, own in turns)
@@ -194,9 +194,9 @@ class Workers:
             size = max(workers, int(size * min(ratio, 8.0)))
             yield from done
 
-    def _evaluate(self, unit: Unit, deadline: Deadline) -> Done:
+    def _evaluate(self, unit: Unit, share: TimeShare) -> Done:
         with self._under_way:
-            return evaluate(self.search, unit, deadline, self._config, self._finished)
+            return evaluate(self.search, unit, share, self._config, self._finished)
 
     def _listening(self, opened: ExitStack) -> Address | None:
         """Listen to worker processes, if anybody wants to hear of single evaluations."""
@@ -214,7 +214,7 @@ class Workers:
         share = replace(data.share, processes=effective_n_jobs(self._n_jobs), threads=1)
         data = replace(data, estimator=clone(data.estimator), share=share)
         try:
-            content = packed(data, self._config, address)
+            content = packed(data, self.search.stop, self._config, address)
         except Exception as error:
             raise TypeError(
                 f"This search cannot go to the processes of {type(self._active).__name__}, since a part of it cannot "

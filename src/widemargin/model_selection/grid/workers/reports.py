@@ -18,8 +18,8 @@ from multiprocessing.connection import Client, Connection, Listener, wait
 from types import TracebackType
 from typing import Self
 
-from widemargin._runtime import Lock
 from widemargin.model_selection.grid.setup import Evaluation
+from widemargin.runtime import Lock
 from widemargin.study.lines import as_line, from_line
 
 #: Workers that may knock at the same time.

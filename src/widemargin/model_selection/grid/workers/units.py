@@ -17,55 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
-from widemargin._runtime import Lock, single_threaded_blas
+from widemargin.model_selection.grid.paths.turns import TimeShare
 from widemargin.model_selection.grid.setup import Evaluation, SearchData, Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.reports import Address, Reporter
+from widemargin.runtime import Lock, Stop, single_threaded_blas
 
 #: Seconds after which a process lets go of a search that nobody asks for; a unit that comes late builds it again.
 KEEP_SECONDS = 20.0
-
-
-class Deadline:
-    """A moment to end at, if any. Processes do not share their clocks, so that it travels as a time of day.
-
-    Parameters
-    ----------
-    moment : float or None
-        In the time of :func:`time.perf_counter`.
-    fraction : float, default=1.0
-        Part of the time left that a unit may take, counted from when it begins; once it has finished something.
-    least : float, default=0.0
-        Seconds that it may take in any case.
-
-    Examples
-    --------
-    >>> Deadline(None).left() is None, Deadline(time.perf_counter() - 1.0).left() < 0
-    (True, True)
-    >>> round(Deadline(time.perf_counter() + 9.0, 1 / 3).share())
-    3
-    """
-
-    def __init__(self, moment: float | None, fraction: float = 1.0, least: float = 0.0) -> None:
-        self.moment = moment
-        self._fraction, self._least = fraction, least
-
-    def left(self) -> float | None:
-        """Seconds until then."""
-        return None if self.moment is None else self.moment - time.perf_counter()
-
-    def share(self) -> float | None:
-        """Seconds that a unit may take that begins now."""
-        left = self.left()
-        return None if left is None else min(left, max(self._fraction * left, self._least))
-
-    def __reduce__(self) -> tuple[Callable[..., Deadline], tuple[float | None, float, float]]:
-        left = self.left()
-        return _deadline, (None if left is None else time.time() + left, self._fraction, self._least)
-
-
-def _deadline(time_of_day: float | None, *shares: float) -> Deadline:
-    return Deadline(None if time_of_day is None else time_of_day - time.time() + time.perf_counter(), *shares)
 
 
 @dataclass(frozen=True)
@@ -83,32 +42,28 @@ Finished = Callable[[Evaluation], None]
 
 
 def evaluate(
-    search: SharedSearch, unit: Unit, deadline: Deadline, config: Mapping[str, Any], finished: Finished | None
+    search: SharedSearch, unit: Unit, share: TimeShare, config: Mapping[str, Any], finished: Finished | None
 ) -> Done:
     """Evaluate a unit under scikit-learn's configuration of the thread that runs the search."""
     began = time.perf_counter()
-    left = deadline.left()
-    if left is not None and left <= 0:
+    if search.stop.late:
         return Done(unit, [], 0.0)
     try:
         with nullcontext() if get_config() == config else config_context(**config):
-            evaluations = _in_time(search, unit, deadline, finished)
+            evaluations = _in_time(search, unit, share, finished)
     except Exception as error:
         return Done(unit, [], time.perf_counter() - began, error)
     return Done(unit, evaluations, time.perf_counter() - began)
 
 
-def _in_time(search: SharedSearch, unit: Unit, deadline: Deadline, finished: Finished | None) -> list[Evaluation]:
+def _in_time(search: SharedSearch, unit: Unit, share: TimeShare, finished: Finished | None) -> list[Evaluation]:
     """Evaluate as many candidates of a unit as its share of time suffices for; one at least, if the deadline admits."""
-    search.end_at(deadline.moment)
-    share = deadline.share()
-    found = search.evaluate(unit, share, finished)
-    while share is not None and not found and not search.stopping:
-        left = deadline.left()
-        if left is None or left <= 0.0:
-            break
-        share *= 2.0
-        found = search.evaluate(unit, min(share, left), finished)
+    left = search.stop.seconds_left()
+    seconds = None if left is None else share.of(left)
+    found = search.evaluate(unit, search.stop.within(seconds), finished)
+    while seconds is not None and not found and search.stop.reason is None:
+        seconds *= 2.0
+        found = search.evaluate(unit, search.stop.within(seconds), finished)
     return found
 
 
@@ -116,11 +71,11 @@ class MissingSearchError(LookupError):
     """A unit has come to a process that did not receive its search."""
 
 
-def evaluate_sent(token: str, content: Any, unit: Unit, deadline: Deadline) -> Done:
+def evaluate_sent(token: str, content: Any, unit: Unit, share: TimeShare) -> Done:
     """Evaluate a unit of a search that may have come from another process."""
     try:
         with HERE.lent(token, content) as held:
-            done = evaluate(held.search, unit, deadline, held.config, held.finished)
+            done = evaluate(held.search, unit, share, held.config, held.finished)
     except MissingSearchError:
         raise
     except Exception as error:  # what was sent cannot be read here
@@ -180,7 +135,7 @@ class Searches:
         with self._lock:
             held = self._held.get(token)
             if held is not None and not held.own:
-                held.search.stop()
+                held.search.stop.request()
                 del self._held[token]
 
     @contextmanager
@@ -231,9 +186,9 @@ class Searches:
                 del self._held[token]
 
 
-def packed(data: SearchData, config: Mapping[str, Any], address: Address | None) -> NDArray[np.uint8]:
+def packed(data: SearchData, stop: Stop, config: Mapping[str, Any], address: Address | None) -> NDArray[np.uint8]:
     """Return a search as what another process can build it from; `address` is where it is to tell of evaluations."""
-    return np.frombuffer(cloudpickle.dumps((data, config, address)), dtype=np.uint8)
+    return np.frombuffer(cloudpickle.dumps((data, stop, config, address)), dtype=np.uint8)
 
 
 def _unpacked(content: Any) -> Held:
@@ -241,9 +196,9 @@ def _unpacked(content: Any) -> Held:
         import ray
 
         content = ray.get(content)
-    data, config, address = pickle.loads(content.data)
+    data, stop, config, address = pickle.loads(content.data)
     assert isinstance(data, SearchData)
-    return Held(SharedSearch(data), config, None if address is None else Reporter.to(address))
+    return Held(SharedSearch(data, stop), config, None if address is None else Reporter.to(address))
 
 
 #: The searches of this process.

@@ -17,7 +17,7 @@ PROGRAM = """
     import numpy as np
     from threadpoolctl import threadpool_info
     from widemargin import _core, SVC, GridSearchCV, release_memory
-    from widemargin._runtime import Lock, _limit, single_threaded_blas
+    from widemargin.runtime.threads import Lock, _limit, single_threaded_blas
 
     warnings.simplefilter("ignore")
     random = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""What the compiled core needs from the running system: SciPy's BLAS, threads, free memory."""
+"""Threads: how many are meant, SciPy's BLAS kept to one each, and locks that survive a fork."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import joblib
-import numpy as np
 import scipy.linalg.cython_blas as cython_blas
 import scipy.linalg.cython_lapack as cython_lapack
 from joblib.parallel import get_active_backend
@@ -152,34 +151,3 @@ def thread_count(n_jobs: int | None) -> int:
             f"n_jobs must be at most {MOST_THREADS}, more threads than any machine runs at once; got more."
         )
     return int(n_jobs) if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + int(n_jobs))
-
-
-def free_memory() -> int:
-    """Bytes of memory that can be taken without swapping."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES")) // 2
-
-
-def cache_bytes(cache_size: float | str, rows: int, dtype: str) -> int:
-    """Bytes of kernel cache: megabytes if a number, else what the problem needs, at most a quarter of free memory."""
-    if cache_size != "auto":
-        return int(float(cache_size) * 2**20)
-    whole = rows * (rows + 16) * np.dtype(dtype).itemsize
-    return min(whole, free_memory() // 4)
-
-
-def release_memory() -> None:
-    """Give back the memory that is kept for the next fit (up to 256 MB, at most a 64th of the machine's).
-
-    Examples
-    --------
-    >>> import widemargin
-    >>> widemargin.release_memory()
-    """
-    _core.release_memory()

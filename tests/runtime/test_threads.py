@@ -11,7 +11,7 @@ import pytest
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info
 
-from widemargin._runtime import single_threaded_blas, thread_count
+from widemargin.runtime import single_threaded_blas, thread_count
 
 
 def test_numbers_mean_what_joblib_means_by_them() -> None:

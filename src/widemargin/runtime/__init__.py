@@ -1,0 +1,36 @@
+"""What the running system gives and limits: threads, memory, when to stop, and an account of the work that was done.
+
+Imports nothing but the compiled core; everything else may import from here.
+"""
+
+from widemargin.runtime.memory import cache_bytes, free_memory, release_memory
+from widemargin.runtime.stopping import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    STOPPED,
+    TIME_IS_UP,
+    Stop,
+    StoppedError,
+    StopRequest,
+)
+from widemargin.runtime.threads import Lock, single_threaded_blas, thread_count
+from widemargin.runtime.work import Work
+
+__all__ = [
+    "FAILED",
+    "FINISHED",
+    "INTERRUPTED",
+    "STOPPED",
+    "TIME_IS_UP",
+    "Lock",
+    "Stop",
+    "StopRequest",
+    "StoppedError",
+    "Work",
+    "cache_bytes",
+    "free_memory",
+    "release_memory",
+    "single_threaded_blas",
+    "thread_count",
+]

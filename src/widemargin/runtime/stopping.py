@@ -1,0 +1,149 @@
+"""When work ends before it is finished: a moment, a number of iterations or evaluations, somebody's request.
+
+One value says all of it and is handed down, from a search to the solver of a single problem; what hands it on may
+narrow it. The request is shared by all who hold it, compiled code among them, and so is its reason.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field, replace
+from typing import Any, Self
+
+from widemargin import _core
+
+#: How a search may end: with everything evaluated, or for a reason that is shown.
+FINISHED, TIME_IS_UP, INTERRUPTED, STOPPED, FAILED = (
+    "finished",
+    "time is up",
+    "interrupted",
+    "stopped by a callback",
+    "failed",
+)
+
+#: Raised where work cannot be finished: time is up, or somebody asked to stop.
+StoppedError = _core.StoppedError
+
+#: What stands for no limit in the core.
+NO_SECONDS = 1e10
+
+
+class StopRequest:
+    """The wish that work ends as soon as it can; threads and compiled code look at it now and then.
+
+    Examples
+    --------
+    >>> request = StopRequest()
+    >>> request.request(INTERRUPTED)
+    >>> request.request(STOPPED)
+    >>> request.requested, request.reason
+    (True, 'interrupted')
+    """
+
+    __slots__ = ("core", "reason")
+
+    def __init__(self) -> None:
+        self.core = _core.StopSignal()
+        self.reason: str | None = None
+
+    @property
+    def requested(self) -> bool:
+        """Whether somebody did."""
+        return self.reason is not None
+
+    def request(self, reason: str = STOPPED) -> None:
+        """Let the work end; the first reason counts."""
+        if self.reason is None:
+            self.reason = reason
+        self.core.request()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """When to end.
+
+    Parameters
+    ----------
+    deadline : float, optional
+        A moment, in the time of :func:`time.perf_counter`.
+    max_seconds : float, optional
+        The same, counted from now; below 0 is time that was up so long ago.
+    max_iterations, max_evaluations : int, optional
+        Steps of a solver, and evaluations of a search.
+    signal : StopRequest
+        Whoever holds it may ask for the end.
+
+    Examples
+    --------
+    >>> stop = Stop(max_seconds=60.0, max_iterations=100)
+    >>> part = stop.within(1.0).after(30)
+    >>> part.seconds_left() <= 1.0, part.max_iterations, part.reason
+    (True, 70, None)
+    >>> stop.request(INTERRUPTED)
+    >>> part.reason
+    'interrupted'
+    """
+
+    deadline: float | None = None
+    max_seconds: InitVar[float | None] = None
+    max_iterations: int | None = None
+    max_evaluations: int | None = None
+    signal: StopRequest = field(default_factory=StopRequest, compare=False, repr=False)
+
+    def __post_init__(self, max_seconds: float | None) -> None:
+        if max_seconds is not None:
+            object.__setattr__(self, "deadline", time.perf_counter() + max_seconds)
+
+    @property
+    def reason(self) -> str | None:
+        """Why work has to end; None while it may go on."""
+        late = self.deadline is not None and time.perf_counter() >= self.deadline
+        return self.signal.reason or (TIME_IS_UP if late else None)
+
+    @property
+    def late(self) -> bool:
+        """Whether time is up."""
+        return self.deadline is not None and time.perf_counter() >= self.deadline
+
+    def seconds_left(self) -> float | None:
+        """Seconds until the deadline, below 0 after it; None if there is none."""
+        return None if self.deadline is None else self.deadline - time.perf_counter()
+
+    def limits(self) -> dict[str, Any]:
+        """Say it in the words of the core, for what is no solver."""
+        left = self.seconds_left()
+        return {"max_seconds": NO_SECONDS if left is None else left, "signal": self.signal.core}
+
+    def request(self, reason: str = STOPPED) -> None:
+        """Let the work of all who hold this end; the first reason counts."""
+        self.signal.request(reason)
+
+    def check(self) -> None:
+        """Raise StoppedError if it is time to end."""
+        reason = self.reason
+        if reason is not None:
+            raise StoppedError(f"The computation was stopped before it had a result ({reason}).")
+
+    def within(self, seconds: float | None) -> Self:
+        """Return what holds for a part of the work that may take so long."""
+        if seconds is None:
+            return self
+        moment = time.perf_counter() + seconds
+        return replace(self, deadline=moment if self.deadline is None else min(moment, self.deadline))
+
+    def after(self, iterations: int) -> Self:
+        """Return what is left after some iterations."""
+        if self.max_iterations is None or iterations == 0:
+            return self
+        return replace(self, max_iterations=max(0, self.max_iterations - iterations))
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[Any, ...]]:
+        # Processes share neither clocks nor requests: a moment travels as a time of day.
+        own = {name: value for name, value in vars(self).items() if name not in ("deadline", "signal")}
+        left = self.seconds_left()
+        return _arrived, (type(self), own, None if left is None else time.time() + left)
+
+
+def _arrived(kind: type[Any], own: dict[str, Any], time_of_day: float | None) -> Any:
+    return kind(**own, max_seconds=None if time_of_day is None else time_of_day - time.time())
