@@ -206,8 +206,8 @@ def test_machines_are_told_of_one_by_one_where_somebody_listens() -> None:
     at_once, one_by_one = SharedSearch(data_of_search), SharedSearch(data_of_search)
     for unit in at_once.units():
         told: list[Any] = []
-        expected = at_once.evaluate(unit)
-        assert one_by_one.evaluate(unit, None, told.append) == told
+        expected = at_once.evaluate(unit, at_once.stop)
+        assert one_by_one.evaluate(unit, one_by_one.stop, told.append) == told
         for one, other in zip(told, expected, strict=True):
             assert (one.candidate, one.split, one.test_scores) == (other.candidate, other.split, other.test_scores)
             assert (one.iterations, one.repeated) == (other.iterations, other.repeated)

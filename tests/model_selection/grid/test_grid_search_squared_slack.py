@@ -205,7 +205,7 @@ def test_counting_whose_time_is_up_at_once_is_unfinished_not_failed(
         if calls[-1] > 0.0 or len(calls) <= 6:
             return count_to_gap(state, *arguments, **options)
         # As if the clock had been looked at after three steps.
-        found = count_to_gap(state, *arguments, **{**options, "max_iterations": 3})
+        found = count_to_gap(state, *arguments, stop=replace(options["stop"], max_iterations=3))
         return replace(found, outcome=replace(found.outcome, reason="time budget"))
 
     journal = tmp_path / "study.jsonl"
