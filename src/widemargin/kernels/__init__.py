@@ -1,17 +1,15 @@
 """Kernels, kernel matrices and the row sources that solvers draw from."""
 
-from widemargin.kernels.algebra import Constant, Product, Scaled, Sum
+from widemargin.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from widemargin.kernels.base import CoreKernel, Kernel, is_kernel_object
 from widemargin.kernels.contraction import contract
 from widemargin.kernels.gaussian import DiagonalGaussian, Gaussian
 from widemargin.kernels.general_gaussian import GeneralGaussian
 from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.mahalanobis import Mahalanobis
-from widemargin.kernels.matrix import kernel_matrix
 from widemargin.kernels.normalized import Normalized, normalized
 from widemargin.kernels.polynomial import Linear, Polynomial
-from widemargin.kernels.power import Power
-from widemargin.kernels.rows import KernelParameters, RowSource, derived_rows, examples, row_source
+from widemargin.kernels.rows import KernelParameters, RowSource, derived_rows, examples, kernel_matrix, row_source
 from widemargin.kernels.scikit_learn import ScikitLearnKernel, as_kernel
 from widemargin.kernels.shared import SharedKernel
 

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products and multiples.
+"""Kernels made of kernels: sums, products, multiples and powers.
 
 Sums and products of kernels are kernels again, and their derivatives follow from the product rule:
 <W, d(K1 + K2)> = <W, dK1> + <W, dK2>, and <W, d(K1 * K2)> = <W * K2, dK1> + <W * K1, dK2>.
@@ -7,21 +7,122 @@ Sums and products of kernels are kernels again, and their derivatives follow fro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
-from typing import Any, ClassVar
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from widemargin.kernels.base import Kernel
-from widemargin.kernels.checks import WIDE, Bounds, require_positive
-from widemargin.kernels.composite import Composite, bare, operand_written
+from widemargin.kernels.parameters import WIDE, Bounds, require_positive, same, value_written
 from widemargin.kernels.rows import count
-from widemargin.kernels.written import same, value_written
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+
+class Composite(Kernel):
+    """A kernel that holds others; `theta` holds its own parameters first, then theirs."""
+
+    #: Parameters that are kernels.
+    _inner: ClassVar[tuple[str, ...]]
+
+    def _kernels(self) -> list[Kernel]:
+        """Kernels inside, those of scikit-learn in the form of ours."""
+        return [_as_kernel(getattr(self, name)) for name in self._inner]
+
+    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
+        """Return this kernel with numbers for what was left to the data in any kernel inside."""
+        found = cast(Self, clone(self))
+        for name, kernel in zip(self._inner, self._kernels(), strict=True):
+            setattr(found, name, bare(kernel.fitted(X, gamma=gamma, weights=weights)))
+        found._require_numbers()
+        return found
+
+    @property
+    def n_dims(self) -> int:
+        """How many numbers `theta` holds."""
+        return self._n_logarithms() + sum(kernel.n_dims for kernel in self._kernels())
+
+    @property
+    def theta(self) -> Vector:
+        """Free parameters on an unconstrained scale."""
+        return np.concatenate([self._logarithms(), *(kernel.theta for kernel in self._kernels())])
+
+    @theta.setter
+    def theta(self, theta: Vector) -> None:
+        given = self._checked_theta(theta)
+        begin = self._n_logarithms()
+        self._take_logarithms(given[:begin])
+        for name, kernel in zip(self._inner, self._kernels(), strict=True):
+            end = begin + kernel.n_dims
+            # Kernels that share a part of another, as clones with other numbers do, must not change it.
+            setattr(self, name, bare(kernel.clone_with_theta(given[begin:end])))
+            begin = end
+
+    @property
+    def bounds(self) -> Matrix:
+        """Range of `theta` to search in, shape (n_dims, 2)."""
+        return np.vstack([self._own_bounds(), *(kernel.bounds for kernel in self._kernels())])
+
+    @property
+    def hyperparameters(self) -> list[Any]:
+        """Searchable parameters as scikit-learn describes them, in the order of `theta`."""
+        found = super().hyperparameters
+        for name, kernel in zip(self._inner, self._kernels(), strict=True):
+            found += [Hyperparameter(f"{name}__{one.name}", *one[1:]) for one in kernel.hyperparameters]
+        return found
+
+    @property
+    def requires_vector_input(self) -> bool:
+        """Whether some kernel inside takes vectors only."""
+        return any(kernel.requires_vector_input for kernel in self._kernels())
+
+    def is_stationary(self) -> bool:
+        """Whether values depend on differences only, as they do if this is so for all kernels inside."""
+        return all(kernel.is_stationary() for kernel in self._kernels())
+
+    def _missing(self) -> list[str]:
+        return [
+            f"{name}__{one}"
+            for name, kernel in zip(self._inner, self._kernels(), strict=True)
+            for one in kernel._missing()
+        ]
+
+    def _require_given(self) -> None:
+        for kernel in self._kernels():
+            kernel._require_given()
+
+    def _require_numbers(self) -> None:
+        super()._require_numbers()
+        for kernel in self._kernels():
+            kernel._require_numbers()
+
+
+def operand_written(kernel: Any, weaker: tuple[type, ...]) -> str:
+    """Write a kernel inside of another, in parentheses if it is of a kind that binds more weakly."""
+    ours = _as_kernel(kernel)
+    return f"({ours!r})" if isinstance(ours, weaker) else repr(ours)
+
+
+def bare(kernel: Any) -> Any:
+    """Return a kernel as its user would write it: one of scikit-learn's without what makes it one of ours."""
+    from widemargin.kernels.scikit_learn import ScikitLearnKernel
+
+    ours = _as_kernel(kernel)
+    return ours.kernel if isinstance(ours, ScikitLearnKernel) else ours
+
+
+def _as_kernel(kernel: Any) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
+    # Sums of scikit-learn's kernels become sums of ours, so that the two modules need each other.
+    from widemargin.kernels.scikit_learn import as_kernel
+
+    return as_kernel(kernel)
 
 
 def add(left: Any, right: Any) -> Kernel:
@@ -112,7 +213,17 @@ class Constant(Kernel):
         return True
 
 
-class Sum(Composite):
+class _OfTwo(Composite):
+    """A kernel made of two."""
+
+    _inner: ClassVar[tuple[str, ...]] = ("k1", "k2")
+
+    def __init__(self, k1: Any, k2: Any) -> None:
+        self.k1 = k1
+        self.k2 = k2
+
+
+class Sum(_OfTwo):
     r"""The sum of two kernels, :math:`k(x, z) = k_1(x, z) + k_2(x, z)`; ``k1 + k2`` makes it.
 
     `theta` holds the parameters of the first, then those of the second. Values cost what those of the two cost;
@@ -132,12 +243,6 @@ class Sum(Composite):
     >>> k.set_params(k1__kernel__gamma=2.0)([[0.0]]).tolist()
     [[1.5]]
     """
-
-    _inner: ClassVar[tuple[str, ...]] = ("k1", "k2")
-
-    def __init__(self, k1: Any, k2: Any) -> None:
-        self.k1 = k1
-        self.k2 = k2
 
     def values(self, X: Any, Y: Any) -> Matrix:
         """Add the values of the two."""
@@ -182,7 +287,7 @@ def _as_number(kernel: Any) -> str | None:
     return value_written(kernel.value) if plain else None
 
 
-class Product(Composite):
+class Product(_OfTwo):
     r"""The product of two kernels, :math:`k(x, z) = k_1(x, z) \, k_2(x, z)`; ``k1 * k2`` makes it.
 
     `theta` holds the parameters of the first, then those of the second. Values cost what those of the two cost;
@@ -199,12 +304,6 @@ class Product(Composite):
     >>> (Gaussian(gamma=1.0) * Linear())([[2.0]], [[3.0]]).round(4).tolist()
     [[2.2073]]
     """
-
-    _inner: ClassVar[tuple[str, ...]] = ("k1", "k2")
-
-    def __init__(self, k1: Any, k2: Any) -> None:
-        self.k1 = k1
-        self.k2 = k2
 
     def values(self, X: Any, Y: Any) -> Matrix:
         """Multiply the values of the two."""
@@ -326,3 +425,76 @@ class Scaled(Composite):
         if not same(self.scale_bounds, WIDE):
             return super().__repr__()
         return f"{value_written(self.scale)} * {operand_written(self.kernel, (Sum, Product, Scaled))}"
+
+
+class Power(Composite):
+    r"""A power of a kernel, :math:`k(x, z) = k_1(x, z)^p`; ``k1 ** p`` makes it.
+
+    Values cost those of the kernel and n m powers for a block of n x m; derivatives as much again, and what those of
+    the kernel cost.
+
+    Parameters
+    ----------
+    kernel : kernel
+        One of this package or of ``sklearn.gaussian_process.kernels``.
+    exponent : int
+        p, at least 1; other powers of kernels need not be kernels.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Linear
+    >>> (Linear() ** 2)([[2.0]], [[3.0]]).tolist()
+    [[36.0]]
+    """
+
+    _inner: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    def __init__(self, kernel: Any, exponent: int) -> None:
+        self.kernel = kernel
+        self.exponent = exponent
+
+    def values(self, X: Any, Y: Any) -> Matrix:
+        """Raise the values."""
+        (kernel,) = self._kernels()
+        return np.asarray(kernel.values(X, Y) ** self.exponent)
+
+    def diagonal(self, X: Any) -> Vector:
+        """Raise k(x, x)."""
+        (kernel,) = self._kernels()
+        return np.asarray(kernel.diagonal(X) ** self.exponent)
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """Give p K1^(p - 1) dK1."""
+        (kernel,) = self._kernels()
+        K1 = kernel.values(X, Y)
+        for slope in kernel.derivatives(X, Y, K1):
+            yield self._outer_slope(K1) * slope
+
+    def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
+        """Give those of k(x, x) likewise."""
+        (kernel,) = self._kernels()
+        for slope in kernel.diagonal_derivatives(X):
+            yield self._outer_slope(kernel.diagonal(X)) * slope
+
+    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
+        """<W * p K1^(p - 1), dK1>."""
+        (kernel,) = self._kernels()
+        K1 = kernel.values(X, Y)
+        return kernel.pull_back(W * self._outer_slope(K1), X, Y, K1)
+
+    def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
+        """Pull back along k(x, x) likewise."""
+        (kernel,) = self._kernels()
+        return kernel.pull_back_diagonal(w * self._outer_slope(kernel.diagonal(X)), X)
+
+    def _outer_slope(self, K1: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.exponent * K1 ** (self.exponent - 1))
+
+    def _require_numbers(self) -> None:
+        super()._require_numbers()
+        if not isinstance(self.exponent, Integral) or isinstance(self.exponent, bool) or self.exponent < 1:
+            raise ValueError(f"exponent of Power is {self.exponent!r}; it must be a whole number of at least 1.")
+
+    def __repr__(self) -> str:
+        """Write it with two stars."""
+        return f"{operand_written(self.kernel, (Sum, Product, Scaled, Power))} ** {value_written(self.exponent)}"

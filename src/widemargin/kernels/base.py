@@ -21,10 +21,8 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from widemargin.kernels.checks import broadcast_bounds, require_positive
-from widemargin.kernels.matrix import kernel_matrix
-from widemargin.kernels.rows import FixedKernel, KernelParameters, LinearMap, canonical, multiplied
-from widemargin.kernels.written import same, value_written, written
+from widemargin.kernels.parameters import broadcast_bounds, require_positive, same, value_written, written
+from widemargin.kernels.rows import FixedKernel, KernelParameters, LinearMap, canonical, kernel_matrix, multiplied
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -326,7 +324,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return multiply(other, self)
 
     def __pow__(self, exponent: int) -> Kernel:
-        from widemargin.kernels.power import Power
+        from widemargin.kernels.algebra import Power
 
         return Power(self, exponent)
 

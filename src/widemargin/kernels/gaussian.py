@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from widemargin.kernels.base import CoreKernel
-from widemargin.kernels.checks import WIDE, Bounds
-from widemargin.kernels.moments import diagonal_moments
+from widemargin.kernels.parameters import WIDE, Bounds
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import scale_gamma
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 
 def k_log_k(K: Matrix) -> Matrix:
@@ -34,7 +33,26 @@ def k_log_k(K: Matrix) -> Matrix:
     return found
 
 
-class Gaussian(CoreKernel):
+class DistanceKernel(CoreKernel):
+    """A kernel of the form exp(-distance)."""
+
+    core_name: ClassVar[str | None] = "rbf"
+
+    def diagonal(self, X: Any) -> Vector:
+        """Return 1 for every row."""
+        return np.ones(X.shape[0])
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """Give that by the logarithm of a factor of the distance, which is k log k."""
+        if self.n_dims:
+            yield k_log_k(K)
+
+    def is_stationary(self) -> bool:
+        """Values depend on differences only."""
+        return True
+
+
+class Gaussian(DistanceKernel):
     r"""The Gaussian kernel of one width, :math:`k(x, z) = \exp(-\gamma \|x - z\|^2)` [Glasmachers2008, eq. 2.1].
 
     Its parameter is searched as :math:`\theta = \log\gamma`. A block of n x m values costs n m d multiplications and
@@ -60,7 +78,6 @@ class Gaussian(CoreKernel):
 
     _from_data: ClassVar[tuple[str, ...]] = ("gamma",)
     _positive: ClassVar[tuple[str, ...]] = ("gamma",)
-    core_name: ClassVar[str | None] = "rbf"
 
     def __init__(self, gamma: float | None = None, gamma_bounds: Bounds = WIDE) -> None:
         self.gamma: Any = gamma
@@ -80,21 +97,8 @@ class Gaussian(CoreKernel):
         found._require_numbers()
         return found
 
-    def diagonal(self, X: Any) -> Vector:
-        """Return 1 for every row."""
-        return np.ones(X.shape[0])
 
-    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """-gamma ||x - z||^2 k(x, z), which is k log k."""
-        if self.n_dims:
-            yield k_log_k(K)
-
-    def is_stationary(self) -> bool:
-        """Values depend on differences only."""
-        return True
-
-
-class DiagonalGaussian(CoreKernel):
+class DiagonalGaussian(DistanceKernel):
     r"""The Gaussian kernel with one width a feature, :math:`k(x, z) = \exp(-\sum_k \gamma_k (x_k - z_k)^2)`.
 
     It scales every feature by itself, and so ranks them: a small :math:`\gamma_k` leaves feature k out
@@ -122,7 +126,6 @@ class DiagonalGaussian(CoreKernel):
 
     _from_data: ClassVar[tuple[str, ...]] = ("gammas",)
     _positive: ClassVar[tuple[str, ...]] = ("gammas",)
-    core_name: ClassVar[str | None] = "rbf"
     _map_parameters: ClassVar[tuple[str, ...]] = ("gammas",)
 
     def __init__(self, gammas: Any = None, gammas_bounds: Bounds = WIDE) -> None:
@@ -154,18 +157,14 @@ class DiagonalGaussian(CoreKernel):
         found._require_numbers()
         return found
 
-    def diagonal(self, X: Any) -> Vector:
-        """Return 1 for every row."""
-        return np.ones(X.shape[0])
-
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """-gamma_k (x_k - z_k)^2 k(x, z), one feature after the other; their sum if all share one coefficient."""
         if not self._free():
             return
-        left, right = (part.toarray() if sp.issparse(part) else part for part in (X, Y))
         if np.size(self.gammas) == 1:
-            yield k_log_k(K)
+            yield from super().derivatives(X, Y, K)
             return
+        left, right = (part.toarray() if sp.issparse(part) else part for part in (X, Y))
         for k, gamma in enumerate(np.asarray(self.gammas, dtype=np.float64)):
             yield -gamma * np.square(left[:, k, np.newaxis] - right[np.newaxis, :, k]) * K
 
@@ -176,6 +175,47 @@ class DiagonalGaussian(CoreKernel):
         each = -np.asarray(self.gammas, dtype=np.float64) * diagonal_moments(W * K, X, Y)
         return np.array([each.sum()]) if np.size(self.gammas) == 1 else each
 
-    def is_stationary(self) -> bool:
-        """Values depend on differences only."""
-        return True
+
+# Derivatives of Gaussian kernels are weighted squared differences between two sets of examples,
+# sum_ij V_ij (x_i - z_j)(x_i - z_j)' = X' diag(V 1) X + Z' diag(V' 1) Z - X' V Z - Z' V' X:
+# one product with V serves all parameters of a metric.
+
+
+def diagonal_moments(V: Matrix, X: Any, Z: Any) -> Vector:
+    """Sum of V_ij (x_ik - z_jk)^2 over i and j, for every feature k; n m d multiplications.
+
+    Examples
+    --------
+    >>> diagonal_moments(np.ones((1, 2)), np.array([[1.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 1.0]])).tolist()
+    [5.0, 1.0]
+    """
+    X, Z = _centred(X, Z)
+    rows, columns = V.sum(axis=1), V.sum(axis=0)
+    if sp.issparse(X):
+        squares = X.multiply(X).T @ rows + Z.multiply(Z).T @ columns
+        mixed = np.asarray(X.multiply(sp.csr_array(V @ Z)).sum(axis=0)).ravel()
+        return np.asarray(squares - 2.0 * mixed)
+    squares = rows @ np.square(X) + columns @ np.square(Z)
+    return np.asarray(squares - 2.0 * np.einsum("ik,ik->k", X, V @ Z))
+
+
+def full_moments(V: Matrix, X: Any, Z: Any) -> Matrix:
+    """Sum of V_ij (x_i - z_j)(x_i - z_j)' over i and j, shape (d, d); n m d multiplications and n d^2 more.
+
+    Examples
+    --------
+    >>> full_moments(np.ones((1, 1)), np.array([[1.0, 2.0]]), np.zeros((1, 2))).tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
+    """
+    X, Z = (part.toarray() if sp.issparse(part) else part for part in _centred(X, Z))
+    mixed = X.T @ (V @ Z)
+    return np.asarray((X.T * V.sum(axis=1)) @ X + (Z.T * V.sum(axis=0)) @ Z - mixed - mixed.T)
+
+
+def _centred(X: Any, Z: Any) -> tuple[Any, Any]:
+    """Move both sets, so that squares of large means do not have to cancel; sparse ones stay where they are."""
+    if sp.issparse(X) or sp.issparse(Z):
+        return sp.csr_array(X), sp.csr_array(Z)
+    middle = Z.mean(axis=0)
+    moved = Z - middle
+    return moved if X is Z else X - middle, moved

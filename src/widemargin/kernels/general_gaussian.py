@@ -20,8 +20,7 @@ from scipy.linalg import helmert
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from widemargin.kernels.base import CoreKernel
-from widemargin.kernels.moments import full_moments
+from widemargin.kernels.gaussian import DistanceKernel, full_moments
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import scale_gamma
 
@@ -95,7 +94,7 @@ def _basis_of_shapes(d: int) -> Matrix:
     return np.asarray(helmert(d)) if d > 1 else np.empty((0, 1))
 
 
-class GeneralGaussian(CoreKernel):
+class GeneralGaussian(DistanceKernel):
     r"""The Gaussian kernel of a symmetric positive definite matrix, :math:`k(x, z) = \exp(-\|B (x - z)\|^2 / 2)`.
 
     It scales, stretches and rotates the examples [Glasmachers2008, section 10.1]. The matrix is searched through the
@@ -147,7 +146,6 @@ class GeneralGaussian(CoreKernel):
     """
 
     _from_data: ClassVar[tuple[str, ...]] = ("matrix",)
-    core_name: ClassVar[str | None] = "rbf"
     _map_parameters: ClassVar[tuple[str, ...]] = ("matrix",)
     theta_per_log_gamma: ClassVar[float] = 0.5  # gamma is b^2 / 2 for B = b 1, and theta is made of log b
 
@@ -186,10 +184,6 @@ class GeneralGaussian(CoreKernel):
         found._require_numbers()
         return found
 
-    def diagonal(self, X: Any) -> Vector:
-        """Return 1 for every row."""
-        return np.ones(X.shape[0])
-
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """-(x - z)' dQ (x - z) k(x, z) / 2, one coordinate after the other."""
         left, right = (part.toarray() if sp.issparse(part) else part for part in (X, Y))
@@ -208,10 +202,6 @@ class GeneralGaussian(CoreKernel):
         G = -0.5 * self._spectrum().differential(full_moments(W * K, X, Y))
         # A change of the size changes every entry on the diagonal, one of an orientation two entries by 1 / sqrt(2).
         return self._gathered(G, {"size": 1.0, "shape": 1.0, "orientation": ROOT})
-
-    def is_stationary(self) -> bool:
-        """Values depend on differences only."""
-        return True
 
     @property
     def n_dims(self) -> int:

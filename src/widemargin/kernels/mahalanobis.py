@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from widemargin.kernels.base import CoreKernel
-from widemargin.kernels.checks import WIDE, Bounds
-from widemargin.kernels.gaussian import k_log_k
+from widemargin.kernels.gaussian import DistanceKernel
+from widemargin.kernels.parameters import WIDE, Bounds
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import column_variances, covariance
 
@@ -23,7 +21,7 @@ Matrix = NDArray[np.float64]
 NO_VARIANCE = 1e-12
 
 
-class Mahalanobis(CoreKernel):
+class Mahalanobis(DistanceKernel):
     r"""The kernel of Mahalanobis distances, :math:`k(x, z) = \exp(-\frac{\delta}{m} (x - z)' Q^{-1} (x - z))`.
 
     Q is the covariance of the training data, or its diagonal, and m the number of features [Abe2007, eq. 5 and 6]: the
@@ -62,7 +60,6 @@ class Mahalanobis(CoreKernel):
 
     _from_data: ClassVar[tuple[str, ...]] = ("matrix",)
     _positive: ClassVar[tuple[str, ...]] = ("delta",)
-    core_name: ClassVar[str | None] = "rbf"
     _map_parameters: ClassVar[tuple[str, ...]] = ("covariance", "matrix")
 
     def __init__(
@@ -105,19 +102,6 @@ class Mahalanobis(CoreKernel):
             )
         found._require_numbers()
         return found
-
-    def diagonal(self, X: Any) -> Vector:
-        """Return 1 for every row."""
-        return np.ones(X.shape[0])
-
-    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """-delta / m (x - z)' Q^-1 (x - z) k(x, z), which is k log k."""
-        if self.n_dims:
-            yield k_log_k(K)
-
-    def is_stationary(self) -> bool:
-        """Values depend on differences only."""
-        return True
 
     def _require_kind(self) -> None:
         if self.covariance not in ("diagonal", "full"):

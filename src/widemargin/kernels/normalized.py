@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels.composite import Composite
+from widemargin.kernels.algebra import Composite
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

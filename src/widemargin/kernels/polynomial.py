@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from widemargin.kernels.base import CoreKernel
-from widemargin.kernels.checks import WIDE, Bounds, require_positive
-from widemargin.kernels.matrix import kernel_matrix
-from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters
+from widemargin.kernels.parameters import WIDE, Bounds, require_positive
+from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters, kernel_matrix
 from widemargin.kernels.spread import scale_gamma
 
 Vector = NDArray[np.float64]

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as theirs
 
-from widemargin.kernels.algebra import Product, Sum
+from widemargin.kernels.algebra import Power, Product, Sum, bare
 from widemargin.kernels.base import Kernel
-from widemargin.kernels.composite import bare
 from widemargin.kernels.gaussian import Gaussian
+from widemargin.kernels.parameters import written
 from widemargin.kernels.polynomial import Linear, Polynomial
-from widemargin.kernels.power import Power
 from widemargin.kernels.rows import KernelParameters, count, take
-from widemargin.kernels.written import written
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
