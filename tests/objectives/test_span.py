@@ -6,11 +6,18 @@ from functools import cache
 
 import numpy as np
 import pytest
+from machine_contracts import LOSSES, machine_contract
 
 from widemargin import SVC
+from widemargin.datasets import chess_board
 from widemargin.kernels import Gaussian
 from widemargin.machines.sensitivity import Sensitivity
-from widemargin.objectives import SpanBound, Task
+from widemargin.objectives import (
+    LeaveOneOut,
+    SpanBound,
+    SupportVectors,
+    Task,
+)
 from widemargin.objectives.leave_one_out import machine_of
 from widemargin.objectives.machines import TaskKernel
 from widemargin.objectives.span import OUT_OF_REACH, spans
@@ -80,3 +87,32 @@ def test_the_only_free_variable_is_out_of_reach() -> None:
     lost = np.where(left > 0, 1.0 - left / np.where(left > 0, margins, 1.0), 1.0)
     expected = task.weights[free] + task.weights[bounded] @ lost
     assert SpanBound("unchanged").bind(task).evaluate(kernel, 0.1).value == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("objective", [SpanBound(), SpanBound("unchanged")], ids=["retrained", "unchanged"])
+def test_keeps_the_contract(objective, loss):
+    machine_contract(objective, loss).check()
+
+
+def test_the_span_predicts_left_out_values_where_sets_stay():
+    # Far apart pairs: leaving one out changes no set, so that prediction and retraining agree.
+    X = np.array([[0.0], [1.0], [50.0], [51.0], [52.5]])
+    task = Task(X, np.array([0, 1, 0, 1, 0]), 2, np.ones(5), loss="squared_hinge", tolerance=1e-9)
+    predicted, retrained = (SpanBound(s).bind(task).evaluate(Gaussian(0.1), 5.0) for s in ("unchanged", "retrained"))
+    assert predicted.value == pytest.approx(retrained.value, rel=1e-6)
+    np.testing.assert_allclose(predicted.gradient, retrained.gradient, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("gamma", "C"), [(0.01, 1e5), (0.1, 1e6), (1.0, 1e3)])
+def test_span_lies_between_errors_and_support_vectors(gamma, C):
+    """The first two kernel matrices are nearly singular for their C, and it is said so."""
+    X, y = chess_board(200, random_state=np.random.default_rng([9, 0]))
+    task = Task(X, np.where(y > 0, 1, 0), 2, np.ones(200))
+    errors, span, count = (
+        one.bind(task).evaluate(Gaussian(gamma), C, gradient=False)
+        for one in (LeaveOneOut(), SpanBound(), SupportVectors())
+    )
+    assert 200 * errors.value <= span.value <= count.value
+    assert any("float32" in note for note in span.notes) == (gamma < 1.0)
+    assert span.notes == errors.notes

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,23 +170,35 @@ class Objective(ABC):
         """Prepare for a task: what depends on the examples alone is computed here, once."""
 
 
+class How(TypedDict, total=False):
+    """What else an evaluation may be told.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator, optional
+        Source of random numbers, for objectives that are not deterministic.
+    state : object, optional
+        `state` of an earlier evaluation at a point nearby: where machines start.
+    part : int, optional
+        Evaluate one of the `n_parts` problems only; all of them, averaged, if not given.
+    """
+
+    generator: np.random.Generator | None
+    state: Any
+    part: int | None
+
+
 class BoundObjective(ABC):
     """An objective of a task: a function of the parameters."""
 
     #: Problems that can be evaluated by themselves (pairs of classes, say); 1 if there is but one.
     n_parts: int = 1
 
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
     @abstractmethod
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Evaluate at a kernel and a C.
 
         Parameters
@@ -197,10 +209,6 @@ class BoundObjective(ABC):
             Price of errors; objectives without a machine do not look at it.
         gradient : bool, default=True
             Whether derivatives are wanted, if there are any.
-        generator : numpy.random.Generator, optional
-            Source of random numbers, for objectives that are not deterministic.
-        state : object, optional
-            `state` of an earlier evaluation at a point nearby: where machines start.
-        part : int, optional
-            Evaluate one of the `n_parts` problems only; all of them, averaged, if not given.
+        **how
+            See :class:`How`.
         """

@@ -25,7 +25,18 @@ class RandomSplits(HeldOutObjective):
         return [random_split(self.task, self._share, generator) for _ in range(self._draws)]
 
 
-class Bootstrap(Objective):
+class OnRandomSplits(Objective):
+    """An objective over splits that are drawn anew for each evaluation."""
+
+    deterministic = False
+
+    def __init__(self, share: float = 0.2, draws: int = 1) -> None:
+        require_split(share, draws)
+        self.share = share
+        self.draws = draws
+
+
+class Bootstrap(OnRandomSplits):
     """Error on random hold-out sets, drawn anew for each evaluation.
 
     Its mean over all splits prefers no split over another, as cross-validation does; a single value is as random as a
@@ -41,13 +52,7 @@ class Bootstrap(Objective):
     """
 
     name = "bootstrap"
-    deterministic = False
     differentiable = False
-
-    def __init__(self, share: float = 0.2, draws: int = 1) -> None:
-        require_split(share, draws)
-        self.share = share
-        self.draws = draws
 
     def bind(self, task: Task) -> BoundObjective:
         """Nothing is prepared: splits are drawn for each evaluation."""

@@ -20,12 +20,12 @@ once where memory admits; each p then costs one exponential and seven multiplica
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from widemargin.kernels import Kernel
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.distance_tiles import DistanceTiles, scaled_distances
 from widemargin.objectives.polarization import TargetSum, one_target_only
 from widemargin.runtime import single_threaded_blas
@@ -90,25 +90,18 @@ def _sides(task: Task, problems: str) -> Matrix:
 
 class _Bound(BoundObjective):
     def __init__(self, task: Task, sides: Matrix) -> None:
-        self._task, self._sides = task, sides
+        super().__init__(task)
+        self._sides = sides
         self.n_parts = len(sides)
         self._tiles = DistanceTiles(task)
 
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Sum kernel values class by class, or block by block where the kernel is more than a scale of distances."""
+        part = how.get("part")
         sides = self._sides if part is None else self._sides[[part]]
-        scale = scaled_distances(kernel, self._task.X)
+        scale = scaled_distances(kernel, self.task.X)
         if scale is None:
-            bound = TargetSum(self._task, self._targets(sides))
+            bound = TargetSum(self.task, self._targets(sides))
             return bound.evaluate(kernel, C, gradient=gradient)
         with single_threaded_blas():
             sums, evaluations = self._tiles.sums(scale, 4 if gradient else 1, np.flatnonzero(np.any(sides, axis=0)))
@@ -132,5 +125,5 @@ class _Bound(BoundObjective):
             values, vectors = np.linalg.eigh(sides.T @ sides / len(sides))
             kept = values > 1e-13 * values[-1]
             roots = vectors[:, kept] * np.sqrt(values[kept])
-        weights: Vector = self._task.weights
-        return np.asarray(roots[self._task.y] * weights[:, np.newaxis])
+        weights: Vector = self.task.weights
+        return np.asarray(roots[self.task.y] * weights[:, np.newaxis])

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from widemargin.objectives.base import BoundObjective, Ids, Objective, Task
-from widemargin.objectives.held_out import HeldOutObjective, loss_of, why_not_loss
+from widemargin.objectives.base import Ids, Task
+from widemargin.objectives.held_out import WithLoss
 
 
-class CrossValidation(Objective):
+class CrossValidation(WithLoss):
     r"""Mean loss over the folds of the examples, each judged by a machine that was trained on the others.
 
     With ``loss="zero-one"`` the error rate, which is no differentiable function; with ``loss="smooth"`` the mean of
@@ -35,17 +35,7 @@ class CrossValidation(Objective):
 
     def __init__(self, folds: Any = 5, loss: str | None = None, random_state: int = 0) -> None:
         self.folds = folds
-        self.loss = loss
-        self.random_state = random_state
-        self.differentiable = loss == "smooth"
-
-    def why_not(self, task: Task, C: float) -> str | None:
-        """Say why this objective does not suit a task, in a sentence, or None if it does."""
-        return why_not_loss(self, task, self.loss)
-
-    def bind(self, task: Task) -> BoundObjective:
-        """Draw the folds."""
-        return HeldOutObjective(task, loss_of(task, self.loss), self.splits(task))
+        super().__init__(loss, random_state)
 
     def splits(self, task: Task) -> list[tuple[Ids, Ids]]:
         """Return the rows that machines are trained on, and those held out, of each fold."""

@@ -14,9 +14,10 @@ held out, with margins m_n = y_n f_n:
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.special import expit
@@ -24,7 +25,7 @@ from scipy.special import expit
 from widemargin.kernels import Kernel
 from widemargin.machines.sensitivity import Machine, Sensitivity
 from widemargin.machines.sigmoid import LARGEST_SLOPE, fit_slope
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Ids, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Ids, Objective, Task, Vector
 from widemargin.objectives.machines import (
     TaskKernel,
     effort_of,
@@ -94,24 +95,16 @@ class HeldOutObjective(BoundObjective):
     """
 
     def __init__(self, task: Task, loss: str, splits: Sequence[tuple[Ids, Ids]] = ()) -> None:
-        self.task, self.loss, self._splits = task, loss, splits
+        super().__init__(task)
+        self.loss, self._splits = loss, splits
 
     def splits(self, generator: np.random.Generator | None) -> Sequence[tuple[Ids, Ids]]:
         """Return the splits of an evaluation."""
         return self._splits
 
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Train a machine for each split and judge it by the rows that were held out."""
-        splits = self.splits(generator)
+        splits, state = self.splits(how.get("generator")), how.get("state")
         values = TaskKernel(kernel, self.task)
         starts = state if state is not None else [None] * len(splits)
         gradient = gradient and self.loss in ("smooth", "likelihood")
@@ -207,16 +200,7 @@ class _OfSplit:
     rounded: int = 0
 
     def __add__(self, other: _OfSplit) -> _OfSplit:
-        return _OfSplit(
-            self.value + other.value,
-            self.weight + other.weight,
-            self.starts + other.starts,
-            self.effort + other.effort,
-            self.of_theta + other.of_theta,
-            self.c_slope + other.c_slope,
-            self.dependent + other.dependent,
-            self.rounded + other.rounded,
-        )
+        return _OfSplit(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 def loss_of(task: Task, loss: str | None) -> str:
@@ -224,13 +208,29 @@ def loss_of(task: Task, loss: str | None) -> str:
     return loss or ("squared" if task.n_classes == 0 else "zero-one")
 
 
-def why_not_loss(objective: Objective, task: Task, loss: str | None) -> str | None:
-    """Say why a loss does not suit a task."""
-    accepted = ("squared",) if task.n_classes == 0 else ("zero-one", "smooth")
-    if loss is None or loss in accepted:
-        return None
-    kind = "regression" if task.n_classes == 0 else "classifiers"
-    return (
-        f"objective={objective.name!r} has no loss={loss!r} for {kind}; it must be None or "
-        f"{' or '.join(map(repr, accepted))}."
-    )
+class WithLoss(Objective):
+    """The mean of a loss over splits that are drawn once."""
+
+    def __init__(self, loss: str | None, random_state: int) -> None:
+        self.loss = loss
+        self.random_state = random_state
+        self.differentiable = loss == "smooth"
+
+    def why_not(self, task: Task, C: float) -> str | None:
+        """Say why this objective does not suit a task, in a sentence, or None if it does."""
+        accepted = ("squared",) if task.n_classes == 0 else ("zero-one", "smooth")
+        if self.loss is None or self.loss in accepted:
+            return None
+        kind = "regression" if task.n_classes == 0 else "classifiers"
+        return (
+            f"objective={self.name!r} has no loss={self.loss!r} for {kind}; it must be None or "
+            f"{' or '.join(map(repr, accepted))}."
+        )
+
+    def bind(self, task: Task) -> HeldOutObjective:
+        """Draw the splits."""
+        return HeldOutObjective(task, loss_of(task, self.loss), self.splits(task))
+
+    @abstractmethod
+    def splits(self, task: Task) -> list[tuple[Ids, Ids]]:
+        """Return the rows that machines are trained on, and those held out, of each split."""

@@ -6,8 +6,8 @@ import numbers
 
 import numpy as np
 
-from widemargin.objectives.base import BoundObjective, Ids, Objective, Task
-from widemargin.objectives.held_out import HeldOutObjective, loss_of, why_not_loss
+from widemargin.objectives.base import Ids, Task
+from widemargin.objectives.held_out import WithLoss
 
 #: Draws after which each class is given an example by force.
 PATIENCE = 100
@@ -53,7 +53,7 @@ def random_split(task: Task, share: float, generator: np.random.Generator) -> tu
     return np.sort(order[:size]), np.sort(order[size:])
 
 
-class HoldOut(Objective):
+class HoldOut(WithLoss):
     """Loss on a part of the examples that was set aside, once and for all.
 
     The cheapest look at examples that a machine was not trained on, and the least reliable one: a kernel matrix, n^2 d
@@ -74,15 +74,8 @@ class HoldOut(Objective):
     def __init__(self, share: float = 0.2, loss: str | None = None, random_state: int = 0) -> None:
         require_split(share)
         self.share = share
-        self.loss = loss
-        self.random_state = random_state
-        self.differentiable = loss == "smooth"
+        super().__init__(loss, random_state)
 
-    def why_not(self, task: Task, C: float) -> str | None:
-        """Say why this objective does not suit a task, in a sentence, or None if it does."""
-        return why_not_loss(self, task, self.loss)
-
-    def bind(self, task: Task) -> BoundObjective:
-        """Draw the split."""
-        split = random_split(task, self.share, np.random.default_rng(self.random_state))
-        return HeldOutObjective(task, loss_of(task, self.loss), [split])
+    def splits(self, task: Task) -> list[tuple[Ids, Ids]]:
+        """Return the rows that the machine is trained on, and those held out."""
+        return [random_split(task, self.share, np.random.default_rng(self.random_state))]

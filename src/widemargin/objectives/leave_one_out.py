@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.machines.leave_one_out import LeftOut, leave_one_out
 from widemargin.machines.sensitivity import Machine, Sensitivity
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Objective, Task
 from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, pair_problem, train_one
 
 
@@ -56,22 +56,10 @@ class LeaveOneOut(Objective):
 
 
 class _Bound(BoundObjective):
-    def __init__(self, task: Task) -> None:
-        self._task = task
-
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Train on all examples, then leave support vectors out."""
-        task = self._task
-        values = TaskKernel(kernel, task)
+        task = self.task
+        values, state = TaskKernel(kernel, task), how.get("state")
         K = values.double
         wrong = weight = 0.0
         effort, begun, dependent, rounded = Effort(), [], 0, 0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from widemargin.objectives.base import BoundObjective, Objective, Task
-from widemargin.objectives.bootstrap import RandomSplits
-from widemargin.objectives.hold_out import require_split
+from widemargin.objectives.base import BoundObjective, Task
+from widemargin.objectives.bootstrap import OnRandomSplits, RandomSplits
 
 
-class Likelihood(Objective):
+class Likelihood(OnRandomSplits):
     r"""Log-likelihood of the labels of random hold-out sets, :math:`\hat L = \sum_n \log \sigma(s\,y_n f(x_n))`.
 
     A machine is trained on a random part of the examples, drawn anew for each evaluation; the others are held out, and
@@ -27,13 +26,7 @@ class Likelihood(Objective):
     """
 
     name = "likelihood"
-    deterministic = False
     greater_is_better = True
-
-    def __init__(self, share: float = 0.2, draws: int = 1) -> None:
-        require_split(share, draws)
-        self.share = share
-        self.draws = draws
 
     def why_not(self, task: Task, C: float) -> str | None:
         """Say why this objective does not suit a task, in a sentence, or None if it does."""

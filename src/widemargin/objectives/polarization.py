@@ -10,12 +10,12 @@ centre the targets.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from widemargin.kernels import Kernel, contract
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task
 
 
 def target_vectors(task: Task, *, centred: bool = False) -> Matrix:
@@ -52,7 +52,22 @@ def one_target_only(name: str, task: Task) -> str | None:
     return f"objective={name!r} needs examples of at least two {kind} values; all of them have {found.tolist()}."
 
 
-class Polarization(Objective):
+class OfTargets(Objective):
+    """How well kernel values agree with the labels: no machine is trained."""
+
+    needs_machine = False
+    chooses_c = False
+    greater_is_better = True
+
+    def __init__(self, centred: bool = False) -> None:
+        self.centred = centred
+
+    def why_not(self, task: Task, C: float) -> str | None:
+        """Refuse examples that all have the same target."""
+        return one_target_only(self.name, task)
+
+
+class Polarization(OfTargets):
     r"""Kernel polarization, :math:`P = \sum_{ij} w_i w_j y_i y_j k(x_i, x_j)` [Glasmachers2008, section 9.1.6].
 
     It grows where examples of one class resemble each other more than those of others. For kernels with k(x, x) = 1
@@ -67,16 +82,6 @@ class Polarization(Objective):
     """
 
     name = "polarization"
-    needs_machine = False
-    chooses_c = False
-    greater_is_better = True
-
-    def __init__(self, centred: bool = False) -> None:
-        self.centred = centred
-
-    def why_not(self, task: Task, C: float) -> str | None:
-        """Refuse examples that all have the same target."""
-        return one_target_only(self.name, task)
 
     def bind(self, task: Task) -> BoundObjective:
         """Prepare the labels."""
@@ -88,18 +93,10 @@ class TargetSum(BoundObjective):
     """The sum of all kernel values, each times the dot product of the two examples' `targets`."""
 
     def __init__(self, task: Task, targets: Matrix) -> None:
-        self._task, self._targets = task, targets
+        super().__init__(task)
+        self._targets = targets
 
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Sum over all pairs of examples, block by block."""
         value, evaluations = 0.0, 0
         T = self._targets
@@ -111,5 +108,5 @@ class TargetSum(BoundObjective):
             value += (1.0 if rows == columns else 2.0) * float(np.vdot(W, K))
             return [W] if gradient else []
 
-        found = contract(kernel, weigh, self._task.X, poll=self._task.stop.check)
+        found = contract(kernel, weigh, self.task.X, poll=self.task.stop.check)
         return Evaluated(value, found[0] if gradient else None, effort=Effort(kernel_evaluations=evaluations))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from widemargin.kernels import Kernel, jaakkola_gamma
-from widemargin.objectives.base import BoundObjective, Evaluated, Task, Vector
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Task, Vector
 from widemargin.objectives.likelihood import Likelihood
 
 #: Given kernel and C: log density, its derivatives with respect to theta, and its derivative with respect to log C.
@@ -81,18 +81,9 @@ class _WithPrior(BoundObjective):
     def __init__(self, likelihood: BoundObjective, prior: LogPrior) -> None:
         self._likelihood, self._prior = likelihood, prior
 
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Add the prior to the likelihood."""
-        found = self._likelihood.evaluate(kernel, C, gradient=gradient, generator=generator, state=state, part=part)
+        found = self._likelihood.evaluate(kernel, C, gradient=gradient, **how)
         value, of_theta, c_slope = self._prior(kernel, C)
         if np.shape(of_theta) != (kernel.n_dims,):
             raise ValueError(

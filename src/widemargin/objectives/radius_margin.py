@@ -14,7 +14,7 @@ d||w||^2 = -a' dK a    and    dR^2 = b'diag(dK) - b' dK b.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from widemargin.kernels import Kernel
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.dual import DualProblem
 from widemargin.machines.sensitivity import Machine, PairProblem
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.machines import TaskKernel, note_end, notes_of, pair_problem, stop_rule, train_one
 
 NOT_HARD = "there is no hard margin within reach: coefficients grow beyond what float32 kernel values can tell apart"
@@ -71,21 +71,9 @@ class _Quotient:
 
 
 class _Bound(BoundObjective):
-    def __init__(self, task: Task) -> None:
-        self._task = task
-
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Train machine and ball for each pair of classes."""
-        task = self._task
+        task, state = self.task, how.get("state")
         values = TaskKernel(kernel, task)
         total, of_theta, c_slope, steps, begun, hard = 0.0, np.zeros(kernel.n_dims), 0.0, 0, [], True
         for number, pair in enumerate(task.pairs):
@@ -110,12 +98,12 @@ class _Bound(BoundObjective):
         )
 
     def _problem(self, pair: tuple[int, int], C: float, values: TaskKernel) -> PairProblem:
-        problem = pair_problem(self._task, pair, values.price(C))
+        problem = pair_problem(self.task, pair, values.price(C))
         return problem if np.isfinite(C) else replace(problem, squared=False)
 
     def _quotient(self, values: TaskKernel, problem: PairProblem, start: Any) -> _Quotient:
         """Solve both problems; their values follow from float64 kernel values, whatever is left to solve."""
-        task = self._task
+        task = self.task
         ridge = _ridge(problem)
         K = values.double
         machine = train_one(values, task, problem, None if start is None else start[0])
@@ -139,7 +127,7 @@ class _Bound(BoundObjective):
         rows = np.flatnonzero((a != 0) | (b != 0))
         W = -one.squared_radius * np.outer(a[rows], a[rows]) - one.squared_norm * np.outer(b[rows], b[rows])
         of_theta = values.pull_back(W, rows, rows, values.double[np.ix_(rows, rows)])
-        of_theta += one.squared_norm * values.kernel.pull_back_diagonal(b[rows], self._task.X[rows])
+        of_theta += one.squared_norm * values.kernel.pull_back_diagonal(b[rows], self.task.X[rows])
         ridge = _ridge(problem)
         of_ridge = -one.squared_radius * np.square(a) + one.squared_norm * (b - np.square(b))
         return of_theta, -float(ridge @ of_ridge)

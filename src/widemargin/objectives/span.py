@@ -30,13 +30,13 @@ an adjoint of their own (:mod:`widemargin.machines.sensitivity`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.machines.sensitivity import Sensitivity
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.leave_one_out import left_out, machine_of
 from widemargin.objectives.machines import TaskKernel, effort_of, notes_of
 
@@ -122,21 +122,13 @@ def spans(sensitivity: Sensitivity, diagonal: Vector) -> Spans:
 
 class _Bound(BoundObjective):
     def __init__(self, task: Task, retrained: bool) -> None:
-        self._task, self._retrained = task, retrained
+        super().__init__(task)
+        self._retrained = retrained
 
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Train on all examples, then predict or train machines without each support vector."""
-        task = self._task
-        values = TaskKernel(kernel, task)
+        task = self.task
+        values, state = TaskKernel(kernel, task), how.get("state")
         total, of_theta, c_slope = 0.0, np.zeros(kernel.n_dims), 0.0
         effort, begun, dependent, rounded = Effort(), [], 0, 0
         add = _add_retrained if self._retrained else _add_predicted

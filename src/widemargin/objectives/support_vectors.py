@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from widemargin.kernels import Kernel
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Objective, Task
 from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, train_pairs, train_tube
 
 
@@ -28,28 +28,16 @@ class SupportVectors(Objective):
 
 
 class _Bound(BoundObjective):
-    def __init__(self, task: Task) -> None:
-        self._task = task
-
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Train on all examples and count."""
-        values = TaskKernel(kernel, self._task)
-        if self._task.n_classes == 0:
+        values, state = TaskKernel(kernel, self.task), how.get("state")
+        if self.task.n_classes == 0:
             start = None if state is None else state[0]
-            tube = train_tube(values, self._task, C, self._task.weights > 0, start)
+            tube = train_tube(values, self.task, C, self.task.weights > 0, start)
             effort = Effort(1, tube.outcome.iterations, values.computed)
             count = float(np.count_nonzero(tube.alpha))
             return Evaluated(count, effort=effort, state=[tube.alpha], notes=notes_of(values))
-        machines = train_pairs(values, self._task, C, starts=state)
+        machines = train_pairs(values, self.task, C, starts=state)
         return Evaluated(
             float(sum(len(one.support) for one in machines)),
             effort=effort_of(machines, values),

@@ -22,17 +22,17 @@ and pulling it back is the expensive part of kernels with many parameters.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from widemargin.kernels import Kernel, contract
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Matrix, Objective, Task, Vector
-from widemargin.objectives.polarization import one_target_only, target_vectors
+from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Task, Vector
+from widemargin.objectives.polarization import OfTargets, target_vectors
 from widemargin.runtime import single_threaded_blas
 
 
-class TargetAlignment(Objective):
+class TargetAlignment(OfTargets):
     r"""Kernel target alignment, :math:`A = \langle T, K\rangle / (\|T\| \|K\|)`, with :math:`T = y y'` for two classes.
 
     It is the cosine of the angle between the kernel matrix and the one that labels would make, at most 1, whatever the
@@ -51,16 +51,6 @@ class TargetAlignment(Objective):
     """
 
     name = "target-alignment"
-    needs_machine = False
-    chooses_c = False
-    greater_is_better = True
-
-    def __init__(self, centred: bool = False) -> None:
-        self.centred = centred
-
-    def why_not(self, task: Task, C: float) -> str | None:
-        """Refuse examples that all have the same target."""
-        return one_target_only(self.name, task)
 
     def bind(self, task: Task) -> BoundObjective:
         """Prepare the labels."""
@@ -69,22 +59,14 @@ class TargetAlignment(Objective):
 
 class _Bound(BoundObjective):
     def __init__(self, task: Task, targets: Matrix, centred: bool) -> None:
-        self._task, self._centred = task, centred
+        super().__init__(task)
+        self._centred = centred
         self._weights = np.asarray(task.weights, dtype=np.float64)
         self._targets = targets * self._weights[:, np.newaxis]
         #: |T|, through the small Gram matrix: |S S'| = |S' S|.
         self._size = float(np.linalg.norm(targets.T @ self._targets))
 
-    def evaluate(
-        self,
-        kernel: Kernel,
-        C: float,
-        *,
-        gradient: bool = True,
-        generator: np.random.Generator | None = None,
-        state: Any = None,
-        part: int | None = None,
-    ) -> Evaluated:
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Walk over all pairs of examples, block by block: for the sums, and for the gradient if it is wanted."""
         with single_threaded_blas():
             agreement, squares, means, evaluations = self._sums(kernel)
@@ -118,7 +100,7 @@ class _Bound(BoundObjective):
             evaluations += K.size
             return []
 
-        contract(kernel, weigh, self._task.X, poll=self._task.stop.check)
+        contract(kernel, weigh, self.task.X, poll=self.task.stop.check)
         if self._centred:
             mean = float(share @ means)
             squares -= w.sum() ** 2 * (2.0 * float(share @ np.square(means)) - mean**2)
@@ -140,4 +122,4 @@ class _Bound(BoundObjective):
             W -= scaled
             return [W]
 
-        return np.asarray(contract(kernel, weigh, self._task.X, poll=self._task.stop.check)[0])
+        return np.asarray(contract(kernel, weigh, self.task.X, poll=self.task.stop.check)[0])
