@@ -1,13 +1,11 @@
 """The options by which subcommands read tables to train on."""
 
-import argparse
-import warnings
 from pathlib import Path
 
 import pytest
 
 from widemargin.cli.data import add_table_options, add_training_options, training_table
-from widemargin.cli.messages import OneLineParser, run_subcommand
+from widemargin.cli.messages import OneLineParser
 from widemargin.datasets.tables import Table
 
 
@@ -56,30 +54,3 @@ def test_a_delimiter_is_one_character(path: str, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         read(path, "--delimiter", "||")
     assert "argument --delimiter: must be one character, got '||'" in capsys.readouterr().err
-
-
-def test_warnings_take_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    def warn(_: argparse.Namespace) -> int:
-        warnings.warn("first\nsecond", UserWarning, stacklevel=1)
-        return 0
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        assert run_subcommand(argparse.Namespace(run=warn)) == 0
-    assert capsys.readouterr().err == "Warning: first second\n"
-
-
-def test_lack_of_memory(capsys: pytest.CaptureFixture[str]) -> None:
-    def fail(_: argparse.Namespace) -> int:
-        raise MemoryError
-
-    assert run_subcommand(argparse.Namespace(run=fail)) == 1
-    assert capsys.readouterr().err == "widemargin: not enough memory\n"
-
-
-def test_errors_of_the_program_itself_are_not_hidden() -> None:
-    def fail(_: argparse.Namespace) -> int:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        run_subcommand(argparse.Namespace(run=fail))

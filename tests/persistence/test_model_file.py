@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import stat
 import warnings
 import zipfile
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +24,19 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
 from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
-from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.model_file import ModelFileError, load_model, open_model, save_model
 
 X, CLASSES = load_iris(return_X_y=True)
+
+
 X = X[::3] + 0.01 * np.arange(50)[:, np.newaxis]
+
+
 CLASSES = CLASSES[::3]
+
+
 FRESH = np.random.default_rng(0).uniform(0.0, 8.0, size=(40, 4))
+
 
 MACHINES: dict[str, Callable[[], Any]] = {
     "SVC": lambda: SVC(C=2.0),
@@ -50,6 +54,7 @@ MACHINES: dict[str, Callable[[], Any]] = {
     "hard SVDD": lambda: SVDD(C=np.inf, kernel="linear"),
     "SVDD with a polynomial": lambda: SVDD(kernel="poly"),
 }
+
 
 PLACES: dict[str, Callable[[Any], Any]] = {
     "alone": lambda machine: machine,
@@ -287,59 +292,6 @@ def test_models_that_were_altered_or_not_fitted(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"r of encoded of model\.json is .*, expected values that feature_names"):
         save_model(fitted(SVC()), path, encoded={"r": ["x"]})
     assert os.listdir(tmp_path) == []
-
-
-# --- the file
-
-
-def test_files_appear_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, model = tmp_path / "model.wm", fitted(SVC())
-    save_model(model, path)
-    before = path.read_bytes()
-
-    def fail(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    for function in ("fsync", "replace"):
-        with monkeypatch.context() as patched:
-            patched.setattr(os, function, fail)
-            with pytest.raises(OSError, match="No space left") as raised:
-                save_model(fitted(SVC(C=5.0)), path)
-            assert raised.value.filename == str(path)
-        assert path.read_bytes() == before
-        assert os.listdir(tmp_path) == ["model.wm"]
-    file = ExitStack()
-    file.enter_context(replaced_file(path)).write(b"half")
-    with pytest.raises(KeyboardInterrupt), file:
-        raise KeyboardInterrupt
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["model.wm"]
-
-
-def test_permissions_links_and_devices(tmp_path: Path) -> None:
-    plain, link, model = tmp_path / "plain", tmp_path / "model.wm", fitted(SVC())
-    plain.write_bytes(b"")
-    link.symlink_to("real.wm")
-    save_model(model, link)
-    assert link.is_symlink()
-    assert stat.S_IMODE((tmp_path / "real.wm").stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
-    save_model(model, os.devnull)
-    assert not Path(os.devnull).is_file()
-    with pytest.raises(FileNotFoundError) as raised:
-        save_model(model, tmp_path / "absent" / "model.wm")
-    assert raised.value.filename == str(tmp_path / "absent" / "model.wm")
-    with pytest.raises(IsADirectoryError):
-        save_model(model, tmp_path)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may write to everything")
-def test_protected_files_stay(tmp_path: Path) -> None:
-    path = tmp_path / "model.wm"
-    path.write_bytes(b"keep")
-    path.chmod(0o444)
-    with pytest.raises(PermissionError):
-        save_model(fitted(SVC()), path)
-    assert path.read_bytes() == b"keep"
 
 
 def test_format_is_open(tmp_path: Path) -> None:

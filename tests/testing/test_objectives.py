@@ -13,7 +13,7 @@ import pytest
 from widemargin.kernels import Kernel
 from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective, Polarization, Task
 from widemargin.runtime import Stop
-from widemargin.testing import ObjectiveContract, points_with_a_closest_pair, small_regression_task, small_tasks
+from widemargin.testing import ObjectiveContract, small_regression_task, small_tasks
 
 Change = Callable[[Evaluated, Kernel, float, Any], Evaluated]
 
@@ -101,7 +101,7 @@ def test_kinks_are_told_from_smooth_points():
             self.task, self.period = task, period
 
         def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Any) -> Evaluated:
-            self.task.poll()
+            self.task.stop.check()
             phase = kernel.theta / self.period
             value = float(self.period * np.abs(phase - np.round(phase)).sum())
             return Evaluated(value, np.sign(phase - np.round(phase)) if gradient else None)
@@ -193,13 +193,3 @@ def test_refusals_are_sentences():
     fails(Refuses(None), "must be refused", refuses=refused)
     fails(Refuses("no"), "not a sentence", refuses=refused)
     fails(Refuses("It takes classes only."), "is refused: It takes", tasks=[small_regression_task()])
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_one_pair_is_the_closest(seed):
-    X, (p, q), squared = points_with_a_closest_pair(8, 3, seed=seed)
-    distances = np.square(X[:, np.newaxis] - X).sum(axis=2)[np.triu_indices(8, 1)]
-    assert squared == pytest.approx(distances.min())
-    assert squared == pytest.approx(np.square(X[p] - X[q]).sum())
-    assert np.sort(distances)[1] * 0.8 >= squared
-    assert p < q

@@ -55,18 +55,7 @@ def ringnorm(n_samples: int, *, random_state: RandomState = None) -> tuple[Float
     Class +1 is normal with mean zero and covariance 4 I, class -1 with mean ``(a, ..., a)`` and unit covariance,
     a = 2 / sqrt(20) [Breiman1996]. The best rule is a sphere around class -1.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of points.
-    random_state : int, numpy.random.Generator or None, default=None
-        Seed or source of the random numbers.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 20), float64
-    y : ndarray of shape (n_samples,), int64
-        Labels -1 and +1, equally likely.
+    Parameters and results are those of :func:`twonorm`.
 
     Examples
     --------
@@ -113,10 +102,8 @@ def waveform(n_samples: int, *, random_state: RandomState = None) -> tuple[Float
 
     Parameters
     ----------
-    n_samples : int
-        Number of points.
-    random_state : int, numpy.random.Generator or None, default=None
-        Seed or source of the random numbers.
+    n_samples, random_state
+        As in :func:`twonorm`.
 
     Returns
     -------

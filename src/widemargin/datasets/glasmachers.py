@@ -76,25 +76,6 @@ def noisy_chess_board(
 
     The same as :func:`chess_board` with the noise of [Glasmachers2008, chapter 12] as default; the Bayes error is 0.1.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of points.
-    size : int, default=4
-        Number of fields along one edge.
-    dimensions : int, default=2
-        Number of features.
-    noise : float, default=0.2
-        Probability with which a label is replaced by a fair coin flip.
-    random_state : int, numpy.random.Generator or None, default=None
-        Seed or source of the random numbers.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, dimensions), float64
-    y : ndarray of shape (n_samples,), int64
-        Labels -1 and +1.
-
     Examples
     --------
     >>> from widemargin.datasets import bayes_error, noisy_chess_board
@@ -134,8 +115,8 @@ def sparse_coordinates(
         Number of uninformative coordinates.
     k : int, default=3
         Number of ones in every vector.
-    random_state : int, numpy.random.Generator or None, default=None
-        Seed or source of the random numbers.
+    random_state
+        As in :func:`chess_board`.
 
     Returns
     -------

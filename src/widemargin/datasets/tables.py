@@ -196,9 +196,7 @@ def read_features(
     Raises
     ------
     TableError
-        In one sentence with the columns that are missing, or the first value that cannot be used.
-    OSError
-        If the file cannot be read.
+        In one sentence with the columns that are missing; otherwise as :func:`read_table`.
 
     Examples
     --------

@@ -178,17 +178,7 @@ def load_model(path: str | PathLike[str]) -> Any:
 
 
 def open_model(path: str | PathLike[str]) -> SavedModel:
-    """Read a model with what its file says about it; as :func:`load_model` otherwise.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    SavedModel
-    """
+    """Read a model with what its file says about it; as :func:`load_model` otherwise."""
     with Path(path).open("rb") as file, read_archive(file, f"{fspath(path)} cannot be used as a model") as archive:
         return _restore(archive)
 

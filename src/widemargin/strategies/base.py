@@ -116,6 +116,23 @@ class Strategy(ABC):
     needs_higher: ClassVar[bool] = False
     copes_with_noise: ClassVar[bool] = False
 
+    def require(self, parameter: str, holds: bool, accepted: str) -> None:
+        """Raise ValueError, in a sentence, unless a parameter is as it should be."""
+        if not holds:
+            raise ValueError(f"{parameter}={getattr(self, parameter)!r} of {self.name!r} must be {accepted}.")
+
+    @staticmethod
+    def budget(own: int | None, given: int | None, usual: int) -> int:
+        """Settle a budget: the strategy's own limit or the search's, the smaller of both, or else the usual number.
+
+        Examples
+        --------
+        >>> Strategy.budget(None, None, 100), Strategy.budget(None, 500, 100), Strategy.budget(50, 500, 100)
+        (100, 500, 50)
+        """
+        limits = [limit for limit in (own, given) if limit is not None]
+        return min(limits) if limits else usual
+
     @abstractmethod
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run.
@@ -194,6 +211,13 @@ class CountedRun(StrategyRun):
     def learn(self, asked: Sequence[Ask], found: Sequence[Told]) -> None:
         """Make something of what was found at the points that were asked for; perhaps :meth:`end`."""
 
+    def slopes(self, told: Told) -> Vector:
+        """Return the gradient that was told; ValueError, in a sentence, if it is missing or unusable."""
+        gradient, n = told.gradient, self.space.n_dims
+        if gradient is None or gradient.shape != (n,) or not math.isfinite(np.add.reduce(gradient)):
+            raise ValueError(f"gradient of a point with a value must be {n} finite numbers; it is {gradient}.")
+        return gradient
+
     def end(self, reason: str) -> None:
         """Ask for nothing any more, and say why."""
         self._reason = reason
@@ -241,38 +265,6 @@ class CountedRun(StrategyRun):
     def expected_evaluations(self) -> int | None:
         """The budget."""
         return self.budget
-
-
-def slopes(told: Told, n_dims: int) -> Vector:
-    """Return the gradient that was told; ValueError, in a sentence, if it is missing or unusable.
-
-    Examples
-    --------
-    >>> slopes(Told(1.0, np.array([0.5])), 1).tolist()
-    [0.5]
-    """
-    gradient = told.gradient
-    if gradient is None or gradient.shape != (n_dims,) or not math.isfinite(np.add.reduce(gradient)):
-        raise ValueError(f"gradient of a point with a value must be {n_dims} finite numbers; it is {gradient}.")
-    return gradient
-
-
-def evaluations_allowed(own: int | None, given: int | None, usual: int) -> int:
-    """Settle a budget: the strategy's own limit or the search's, the smaller of both, or else the usual number.
-
-    Examples
-    --------
-    >>> evaluations_allowed(None, None, 100), evaluations_allowed(None, 500, 100), evaluations_allowed(50, 500, 100)
-    (100, 500, 50)
-    """
-    limits = [limit for limit in (own, given) if limit is not None]
-    return min(limits) if limits else usual
-
-
-def require(strategy: Strategy, parameter: str, holds: bool, accepted: str) -> None:
-    """Raise ValueError, in a sentence, unless a parameter of a strategy is as it should be."""
-    if not holds:
-        raise ValueError(f"{parameter}={getattr(strategy, parameter)!r} of {strategy.name!r} must be {accepted}.")
 
 
 def spent(evaluations: int, budget: int, wanted: int = 1) -> str:

@@ -10,17 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.strategies.base import (
-    Ask,
-    CountedRun,
-    Space,
-    Strategy,
-    StrategyRun,
-    Told,
-    Vector,
-    evaluations_allowed,
-    require,
-)
+from widemargin.strategies.base import Ask, CountedRun, Space, Strategy, StrategyRun, Told, Vector
 
 Answer = Literal["lowest", "mean"]
 
@@ -89,10 +79,10 @@ class CMAES(Strategy):
     answer: Answer = "lowest"
 
     def __post_init__(self) -> None:
-        require(self, "initial_step", 0.0 < self.initial_step < math.inf, "finite and above 0")
-        require(self, "generations", self.generations is None or self.generations >= 1, "at least 1, or None")
-        require(self, "tolerance", self.tolerance > 0.0, "above 0")
-        require(self, "answer", self.answer in get_args(Answer), '"lowest" or "mean"')
+        self.require("initial_step", 0.0 < self.initial_step < math.inf, "finite and above 0")
+        self.require("generations", self.generations is None or self.generations >= 1, "at least 1, or None")
+        self.require("tolerance", self.tolerance > 0.0, "above 0")
+        self.require("answer", self.answer in get_args(Answer), '"lowest" or "mean"')
 
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run; it knows of no parts."""
@@ -101,7 +91,7 @@ class CMAES(Strategy):
         population = max(5, math.floor(3 * math.log(n)) + 4)
         own = None if self.generations is None else self.generations * population
         usual = math.ceil(100 * math.sqrt(n)) * population
-        return _Run(self, space, seed, free, population, evaluations_allowed(own, max_evaluations, usual))
+        return _Run(self, space, seed, free, population, self.budget(own, max_evaluations, usual))
 
 
 class _Run(CountedRun):

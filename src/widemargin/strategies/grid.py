@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widemargin.strategies.base import Ask, CountedRun, Space, Strategy, StrategyRun, Told, Vector, require
+from widemargin.strategies.base import Ask, CountedRun, Space, Strategy, StrategyRun, Told, Vector
 
 #: Evaluations if nobody says how many: 20 x 20 for two parameters.
 USUAL = 400
@@ -45,8 +45,8 @@ class GridSearch(Strategy):
 
     def __post_init__(self) -> None:
         counts = self.points if isinstance(self.points, Sequence) else [2 if self.points is None else self.points]
-        require(self, "points", all(count >= 2 for count in counts), "at least 2 on each axis, or None")
-        require(self, "batch", self.batch >= 1, "at least 1")
+        self.require("points", all(count >= 2 for count in counts), "at least 2 on each axis, or None")
+        self.require("batch", self.batch >= 1, "at least 1")
 
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run; it draws no random numbers and knows of no parts."""

@@ -12,18 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.strategies.base import (
-    Ask,
-    CountedRun,
-    Space,
-    Strategy,
-    StrategyRun,
-    Told,
-    Vector,
-    evaluations_allowed,
-    require,
-    slopes,
-)
+from widemargin.strategies.base import Ask, CountedRun, Space, Strategy, StrategyRun, Told, Vector
 
 
 @dataclass(frozen=True)
@@ -67,15 +56,15 @@ class LBFGSB(Strategy):
     evaluations: int | None = None
 
     def __post_init__(self) -> None:
-        require(self, "tolerance", self.tolerance >= 0.0, "at least 0")
-        require(self, "value_tolerance", self.value_tolerance >= 0.0, "at least 0")
-        require(self, "memory", self.memory >= 1, "at least 1")
-        require(self, "evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
+        self.require("tolerance", self.tolerance >= 0.0, "at least 0")
+        self.require("value_tolerance", self.value_tolerance >= 0.0, "at least 0")
+        self.require("memory", self.memory >= 1, "at least 1")
+        self.require("evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
 
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run; it draws no random numbers and knows of no parts."""
         usual = math.ceil(100 * math.sqrt(space.n_dims))
-        return _Run(self, space, evaluations_allowed(self.evaluations, max_evaluations, usual))
+        return _Run(self, space, self.budget(self.evaluations, max_evaluations, usual))
 
 
 class _Run(CountedRun):
@@ -103,7 +92,7 @@ class _Run(CountedRun):
             )
             return
         assert self._descent is not None
-        self._descent.answer(told.value, slopes(told, self.space.n_dims).copy())
+        self._descent.answer(told.value, self.slopes(told).copy())
 
     def end(self, reason: str) -> None:
         """Ask for nothing any more, and let the thread go."""

@@ -9,18 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widemargin.strategies.base import (
-    Ask,
-    CountedRun,
-    Space,
-    Strategy,
-    StrategyRun,
-    Told,
-    Vector,
-    evaluations_allowed,
-    require,
-    slopes,
-)
+from widemargin.strategies.base import Ask, CountedRun, Space, Strategy, StrategyRun, Told, Vector
 
 #: Points of an episode at which its spread is measured, I in the thesis.
 SPREAD_POINTS = 100
@@ -97,20 +86,19 @@ class NoisyRprop(Strategy):
     evaluations: int | None = None
 
     def __post_init__(self) -> None:
-        require(self, "shortest", self.shortest > 0.0, "above 0")
-        require(
-            self,
+        self.require("shortest", self.shortest > 0.0, "above 0")
+        self.require(
             "initial_step",
             self.shortest <= self.initial_step < math.inf,
             f"finite and at least {self.shortest:g}",
         )
-        require(self, "shortest_episode", self.shortest_episode >= 2, "at least 2")
-        require(self, "evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
+        self.require("shortest_episode", self.shortest_episode >= 2, "at least 2")
+        self.require("evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
 
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run; it draws no random numbers of its own and knows of no parts."""
         usual = math.ceil(10_000 * math.sqrt(space.n_dims))
-        return _Run(self, space, evaluations_allowed(self.evaluations, max_evaluations, usual))
+        return _Run(self, space, self.budget(self.evaluations, max_evaluations, usual))
 
 
 class _Run(CountedRun):
@@ -142,7 +130,7 @@ class _Run(CountedRun):
             return
         self._path += self._x
         self._points += 1.0
-        self._gradients += slopes(told, self.space.n_dims)
+        self._gradients += self.slopes(told)
         self._averaged += 1
         ready = self._averaged == self._M
         if not ready.any():

@@ -8,16 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widemargin.strategies.base import (
-    Ask,
-    CountedRun,
-    Space,
-    Strategy,
-    StrategyRun,
-    Told,
-    evaluations_allowed,
-    require,
-)
+from widemargin.strategies.base import Ask, CountedRun, Space, Strategy, StrategyRun, Told
 from widemargin.strategies.grid import require_bounds
 
 
@@ -50,13 +41,13 @@ class RandomSearch(Strategy):
     batch: int = 64
 
     def __post_init__(self) -> None:
-        require(self, "evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
-        require(self, "batch", self.batch >= 1, "at least 1")
+        self.require("evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
+        self.require("batch", self.batch >= 1, "at least 1")
 
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run; it knows of no parts."""
         require_bounds(self, space)
-        return _Run(space, seed, self.batch, evaluations_allowed(self.evaluations, max_evaluations, 100))
+        return _Run(space, seed, self.batch, self.budget(self.evaluations, max_evaluations, 100))
 
 
 class _Run(CountedRun):

@@ -9,18 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widemargin.strategies.base import (
-    Ask,
-    CountedRun,
-    Space,
-    Strategy,
-    StrategyRun,
-    Told,
-    Vector,
-    evaluations_allowed,
-    require,
-    slopes,
-)
+from widemargin.strategies.base import Ask, CountedRun, Space, Strategy, StrategyRun, Told, Vector
 
 
 @dataclass(frozen=True)
@@ -77,23 +66,22 @@ class Rprop(Strategy):
     iterations: int | None = None
 
     def __post_init__(self) -> None:
-        require(self, "shortest", self.shortest > 0.0, "above 0")
-        require(self, "longest", self.shortest <= self.longest < math.inf, f"finite and at least {self.shortest:g}")
-        require(
-            self,
+        self.require("shortest", self.shortest > 0.0, "above 0")
+        self.require("longest", self.shortest <= self.longest < math.inf, f"finite and at least {self.shortest:g}")
+        self.require(
             "initial_step",
             self.shortest <= self.initial_step <= self.longest,
             f"between {self.shortest:g} and {self.longest:g}",
         )
-        require(self, "shrink", 0.0 < self.shrink < 1.0, "between 0 and 1")
-        require(self, "grow", 1.0 < self.grow < math.inf, "finite and above 1")
-        require(self, "tolerance", self.shortest < self.tolerance, f"above the shortest step, {self.shortest:g}")
-        require(self, "iterations", self.iterations is None or self.iterations >= 1, "at least 1, or None")
+        self.require("shrink", 0.0 < self.shrink < 1.0, "between 0 and 1")
+        self.require("grow", 1.0 < self.grow < math.inf, "finite and above 1")
+        self.require("tolerance", self.shortest < self.tolerance, f"above the shortest step, {self.shortest:g}")
+        self.require("iterations", self.iterations is None or self.iterations >= 1, "at least 1, or None")
 
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run; it draws no random numbers and knows of no parts."""
         usual = math.ceil(100 * math.sqrt(space.n_dims))
-        return _Run(self, space, evaluations_allowed(self.iterations, max_evaluations, usual))
+        return _Run(self, space, self.budget(self.iterations, max_evaluations, usual))
 
 
 class _Run(CountedRun):
@@ -113,7 +101,7 @@ class _Run(CountedRun):
         """Go on by one iteration."""
         [told] = found
         if math.isfinite(told.value):
-            self._step(told.value, slopes(told, self.space.n_dims))
+            self._step(told.value, self.slopes(told))
         elif math.isnan(self._value):
             self.end("there is no value at the start")
         else:

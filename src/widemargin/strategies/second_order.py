@@ -9,16 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widemargin.strategies.base import (
-    Ask,
-    CountedRun,
-    Space,
-    Strategy,
-    StrategyRun,
-    Told,
-    Vector,
-    require,
-)
+from widemargin.strategies.base import Ask, CountedRun, Space, Strategy, StrategyRun, Told, Vector
 
 #: Slope and curvature below this part of the steepest slope seen are taken for rounding: a plateau.
 PLATEAU = 1e-10
@@ -87,10 +78,10 @@ class SecondOrder(Strategy):
     iterations: int = 30
 
     def __post_init__(self) -> None:
-        require(self, "start", self.start is None or 0.0 < self.start < math.inf, "finite and above 0, or None")
-        require(self, "factor", 2.0 <= self.factor < math.inf, "finite and at least 2")
-        require(self, "tolerance", 0.0 < self.tolerance < 1.0, "between 0 and 1")
-        require(self, "iterations", self.iterations >= 1, "at least 1")
+        self.require("start", self.start is None or 0.0 < self.start < math.inf, "finite and above 0, or None")
+        self.require("factor", 2.0 <= self.factor < math.inf, "finite and at least 2")
+        self.require("tolerance", 0.0 < self.tolerance < 1.0, "between 0 and 1")
+        self.require("iterations", self.iterations >= 1, "at least 1")
 
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run of all parts; it draws no random numbers."""

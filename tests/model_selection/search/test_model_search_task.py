@@ -30,7 +30,7 @@ class Captured(Objective):
 
     def bind(self, task: Task) -> BoundObjective:
         self.tasks.append(task)
-        return _Zero()
+        return _Zero(task)
 
 
 class _Zero(BoundObjective):

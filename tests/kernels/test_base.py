@@ -20,7 +20,7 @@ from widemargin.kernels import (
     as_kernel,
     normalized,
 )
-from widemargin.testing import kernel_object_contract, naive_values
+from widemargin.testing import naive_values
 from widemargin.testing.kernels import KERNEL_OBJECT_CLAUSES, takes_sparse_examples
 
 KERNELS = [
@@ -81,51 +81,6 @@ def test_values_are_those_of_the_formula(kernel, rows):
     fitted = as_kernel(kernel).fitted(X)
     assert fitted(X, Z) == pytest.approx(naive_values(fitted, X, Z), rel=1e-10, abs=1e-12)
     assert fitted(X) == pytest.approx(naive_values(fitted, X, X), rel=1e-10, abs=1e-12)
-
-
-class Wrong(Gaussian):
-    """A Gaussian whose derivative is off by a thousandth."""
-
-    def derivatives(self, X, Y, K):
-        for slope in super().derivatives(X, Y, K):
-            yield 1.001 * slope
-
-
-class Negative(Gaussian):
-    """A Gaussian less a number: symmetric, but no kernel."""
-
-    def values(self, X, Y):
-        return super().values(X, Y) - 0.5
-
-    def diagonal(self, X):
-        return super().diagonal(X) - 0.5
-
-
-class Forgetful(Gaussian):
-    """A Gaussian that does not write its parameter."""
-
-    def __repr__(self):
-        return "Forgetful()"
-
-
-class Undeclared(DiagonalGaussian):
-    """A Gaussian that does not say what its map consists of."""
-
-    _map_parameters = ()
-
-
-@pytest.mark.parametrize(
-    ("kernel", "sentence"),
-    [
-        (Undeclared(), "kernels of one kind must have one map"),
-        (Wrong(0.5), "a derivative of Wrong"),
-        (Negative(0.5), "the smallest eigenvalue must be at least 0"),
-        (Forgetful(0.5), "what repr writes"),
-    ],
-)
-def test_the_contract_notices(kernel, sentence):
-    with pytest.raises(AssertionError, match=sentence):
-        kernel_object_contract(kernel)
 
 
 def test_numbers_are_set_quickly():

@@ -1,0 +1,37 @@
+"""The command itself: versions and arguments that mean nothing."""
+
+from importlib.metadata import version
+
+import pytest
+
+from widemargin.cli import main
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"widemargin {version('widemargin')}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: subcommand"),
+        (["fit"], "invalid choice: 'fit'"),
+        (["demo", "--seed", "-1"], "argument --seed: must be a whole number from 0 to 4294967295, got '-1'"),
+        (["demo", "--seed", "x"], "argument --seed: must be a whole number from 0 to 4294967295, got 'x'"),
+        (["demo", "--n-jobs", "0"], "argument --n-jobs: must be a whole number other than 0, got '0'"),
+        (["demo", "--n-jobs", "all"], "argument --n-jobs: must be a whole number other than 0, got 'all'"),
+        (["generate", "moons", "moons.csv"], "invalid choice: 'moons'"),
+        (
+            ["generate", "twonorm", "t.csv", "--samples", "0"],
+            "argument --samples: must be a whole number of at least 1",
+        ),
+    ],
+)
+def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
