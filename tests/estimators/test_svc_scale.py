@@ -14,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC
 from widemargin.estimators.scale import resolve_kernel
-from widemargin.kernels.spread import column_moments, sparse_variance
 from widemargin.testing import many_class_points
 from widemargin.testing.estimators import resolve_gamma
 
@@ -47,14 +46,6 @@ def test_constant_numbers_have_no_variance(container: Any, value: float) -> None
 def test_a_large_offset_does_not_cancel(container: Any) -> None:
     X = np.random.default_rng(1).integers(0, 2, size=(400, 2)) + 1e9
     assert _gamma(container(X)) == pytest.approx(1.0 / (2.0 * np.var(X - 1e9)), rel=1e-8)
-
-
-def test_moments_of_many_rows_agree_with_numpys() -> None:
-    X = np.random.default_rng(2).normal(3.0, 2.0, size=(70_000, 7)).astype(np.float32)
-    means, variances = column_moments(X, np.ones(len(X)))
-    np.testing.assert_allclose(means, X.mean(axis=0, dtype=np.float64), rtol=1e-12)
-    np.testing.assert_allclose(variances, X.var(axis=0, dtype=np.float64), rtol=1e-12)
-    assert sparse_variance(csr_array(X), np.ones(len(X))) == pytest.approx(X.var(dtype=np.float64), rel=1e-12)
 
 
 def test_numbers_too_small_for_a_width_are_refused() -> None:

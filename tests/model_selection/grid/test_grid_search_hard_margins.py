@@ -13,11 +13,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 
 from widemargin import SVC, SVR, GridSearchCV
-from widemargin.kernels import kernel_matrix, row_source
-from widemargin.machines.chain import Chain, ChainKernel, Link
-from widemargin.machines.classifier import box
-from widemargin.machines.dual import StopRule
-from widemargin.machines.hard_margins import solve_to_the_hard_end
 
 PRICES = {"C": [0.1, 1.0, 10.0, np.inf], "gamma": [0.5, 2.0]}
 
@@ -101,19 +96,3 @@ def test_weights_and_kernels_without_an_intercept() -> None:
     weights = 10.0 ** np.random.default_rng(0).uniform(-1, 1, size=len(X))
     machine = classifier(kernel="precomputed", fit_intercept=False, class_weight="balanced")
     search_alone(machine, {"C": [0.1, 1.0, 10.0]}, rbf_kernel(X, gamma=0.3), y, fit={"sample_weight": weights})
-
-
-def test_the_hard_end_of_a_chain() -> None:
-    X = np.array([[0.0], [1.0], [3.0], [4.0]])
-    y = np.array([1.0, 1.0, -1.0, -1.0])
-    kernel = ChainKernel(row_source(X, kernel="linear"), kernel_matrix(X, kernel="linear"))
-
-    def link(bounds: np.ndarray) -> Link:
-        return Link(box(y, bounds))
-
-    bounds = [np.full(4, C) for C in (0.1, 1.0, np.inf, np.inf)]
-    soft = Chain(tuple(link(own) for own in bounds[:2]))
-    found = list(solve_to_the_hard_end(kernel, soft, bounds, link, 1.0, StopRule(1e-6)))
-    assert all(one.hard_margin_found for one in found)
-    assert [one.repeated for one in found] == [False, False, True, True]
-    np.testing.assert_allclose(found[-1].solution.alpha, [0.0, 0.5, -0.5, 0.0], atol=1e-6)

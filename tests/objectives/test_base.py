@@ -1,0 +1,62 @@
+"""Tasks, efforts, and what an objective says of itself unless it says something else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from widemargin.kernels import Gaussian
+from widemargin.objectives import Effort, Evaluated, Objective, Task
+from widemargin.objectives.base import BoundObjective, CutShortError
+
+
+class Zero(Objective):
+    name = "zero"
+
+    def bind(self, task):
+        return BoundZero(task)
+
+
+class BoundZero(BoundObjective):
+    def evaluate(self, kernel, C, *, gradient=True, **how):
+        self.task.poll()
+        return Evaluated(0.0)
+
+
+def task(**settings) -> Task:
+    return Task(np.zeros((4, 1)), np.array([0, 1, 2, 1]), 3, np.array([1.0, 1.0, 0.0, 1.0]), **settings)
+
+
+def test_pairs_are_those_of_classes_with_weight():
+    assert task().pairs == [(0, 1)]
+    assert Task(np.zeros((2, 1)), np.array([0.5, 1.5]), 0, np.ones(2)).pairs == []
+
+
+@pytest.mark.parametrize(
+    ("loss", "squared"), [("hinge", False), ("squared_hinge", True), ("squared_epsilon_insensitive", True)]
+)
+def test_losses_count_slack_or_its_square(loss, squared):
+    assert task(loss=loss).squared == squared
+
+
+def test_efforts_add_up():
+    assert Effort(1, 20, 300, 4) + Effort(5, 60, 700, 8) == Effort(6, 80, 1000, 12)
+    assert Effort() + Effort(machines=2) == Effort(machines=2)
+
+
+def test_what_is_not_said_is_usual():
+    objective = Zero()
+    flags = objective.deterministic, objective.differentiable, objective.needs_machine, objective.chooses_c
+    assert flags == (True, True, True, True)
+    assert not objective.greater_is_better
+    assert objective.why_not(task(), 1.0) is None
+    assert objective.bind(task()).n_parts == 1
+
+
+def test_a_task_cuts_an_evaluation_short():
+    def stop():
+        raise CutShortError("time is up")
+
+    assert Zero().bind(task()).evaluate(Gaussian(1.0), 1.0).value == 0.0
+    with pytest.raises(CutShortError, match="time is up"):
+        Zero().bind(task(poll=stop)).evaluate(Gaussian(1.0), 1.0)
