@@ -232,7 +232,7 @@ CORE = (
         "cpp/core/rows/derived_rows.hpp",
         "return s * s * source_.diagonal(base(id)) + ridge(id);",
         "return s * s * source_.diagonal(base(id));",
-        ("tests/core/test_derived_rows.py", "tests/machines/test_square_loss.py"),
+        ("tests/core/test_derived_rows.py", "tests/machines/test_classifier_square_loss.py"),
     ),
     Fault(
         "polynomial-without-its-constant",
@@ -389,7 +389,7 @@ PACKAGE = (
         "src/widemargin/kernels/gaussian.py",
         "    found *= K\n    return found",
         "    found *= np.maximum(K, 1e-3)\n    return found",
-        ("tests/kernels/test_kernel_objects.py",),
+        ("tests/kernels/test_base.py",),
     ),
     Fault(
         "alignment-without-the-blocks-below",

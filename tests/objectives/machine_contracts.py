@@ -15,7 +15,7 @@ def tasks(loss: str, **settings) -> list[Task]:
 
 def machine_contract(objective: Objective, loss: str, *, refuses_regression: bool = True) -> ObjectiveContract:
     refused = [(small_regression_task(), 1.0)] if refuses_regression else []
-    return ObjectiveContract(objective, tasks(loss), refuses=refused, **MACHINE)
+    return ObjectiveContract(objective, tasks(loss), refuses=refused, n_points=9, **MACHINE)
 
 
 def check_counts(contract: ObjectiveContract) -> None:

@@ -24,6 +24,7 @@ def test_keeps_the_contract(problems):
         kernels=adaptable_kernels(),
         oracle=lambda task, kernel, C, generator: float(np.mean(class_distances(task, kernel(task.X), problems))),
         refuses=[(small_regression_task(), 1.0), (one_class, 1.0)],
+        n_points=8,
     ).check()
 
 

@@ -28,6 +28,7 @@ def test_keeps_the_contract(centred):
         adaptable_kernels(),
         oracle=lambda task, kernel, C, generator: polarization(task, kernel, seen_from_mean=centred),
         refuses=[(one_class, 1.0)],
+        n_points=8,
     ).check()
 
 

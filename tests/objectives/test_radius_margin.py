@@ -23,6 +23,7 @@ def test_keeps_the_contract():
         tasks("squared_hinge"),
         oracle=lambda task, kernel, C, generator: naive_radius_margin(task, kernel, C),
         refuses=[(tasks("hinge")[0], 1.0), (small_regression_task(), 1.0)],
+        n_points=9,
         **(MACHINE | {"value_error": 1e-6}),
     ).check()
 

@@ -24,6 +24,7 @@ def test_keeps_the_contract(centred):
         adaptable_kernels(),
         oracle=lambda task, kernel, C, generator: target_alignment(task, kernel, seen_from_mean=centred),
         refuses=[(constant, 1.0)],
+        n_points=8,
     ).check()
 
 

@@ -31,14 +31,15 @@ def walk(trials, evaluations):
 def test_the_functions_of_section_11_4():
     # 20 trials of each of the four functions: parameters walk by themselves, so that all of them fit into one run.
     trials = Trials(SECTION_11_4, seeds=range(20))
-    run = NoisyRprop(evaluations=1_000_000).begin(everywhere(trials.start), seed=0)
+    # The distances allowed are those after ten times as many evaluations; errors fall as 1 / sqrt(t) at least.
+    run = NoisyRprop(evaluations=100_000).begin(everywhere(trials.start), seed=0)
     farthest = np.zeros((4, 20))
     while asks := run.ask():
         run.tell([Told(0.0, trials.gradient(asks[0].point))])
         if run.evaluations % 10_000 == 0:
             farthest = np.maximum(farthest, trials.distances(asks[0].point))
     distances = trials.distances(run.best).max(axis=1)
-    assert (distances < [function.allowed for function in SECTION_11_4]).all(), distances
+    assert (distances < [math.sqrt(10) * function.allowed for function in SECTION_11_4]).all(), distances
     assert farthest.max() < 1.0
 
 
