@@ -42,7 +42,7 @@ def contestants(problem: Problem) -> Mapping[str, tuple[str, Builder]]:
     return {
         "widemargin": ("widemargin", lambda: SVC(**parameters)),
         "widemargin, slope": ("widemargin", lambda: SVC(**parameters, calibration="folds")),
-        "widemargin, platt": ("widemargin", lambda: SVC(**parameters, calibration="folds", sigmoid="platt")),
+        "widemargin, platt": ("widemargin", lambda: SVC(**parameters, calibration="folds", calibration_method="platt")),
         "sklearn": ("sklearn", lambda: svm.SVC(**parameters)),
         "sklearn, probability=True": ("sklearn", lambda: svm.SVC(**parameters, probability=True, random_state=0)),
         "sklearn, CalibratedClassifierCV": (

@@ -220,7 +220,7 @@ def measure(split: Split, n_jobs: int) -> dict[str, Found]:
 
 def machine(**settings: Any) -> SVC:
     """One class against all others, with fuzzy memberships."""
-    return SVC(multi_class="ova", decision="fuzzy-minimum", **settings)
+    return SVC(multi_class="ovr", decision="fuzzy-minimum", **settings)
 
 
 def choose(split: Split, prices: list[float], gammas: list[float], n_jobs: int) -> tuple[float, float]:

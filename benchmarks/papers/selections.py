@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.papers.data import Data, Loader, connect4_half, spam_standardised
 from widemargin import SVC
+from widemargin.solvers import SMO
 
 SELECTIONS = ("most-violating-pair", "second-order", "maximum-gain")
 FLOAT32_BYTES = 4
@@ -83,9 +84,7 @@ def train(
     model = SVC(
         C=experiment.C,
         gamma=experiment.gamma,
-        solver="smo",
-        selection=selection,
-        planning_ahead=0,
+        solver=SMO(selection=selection, planning_ahead=0),
         cache_size=cache_megabytes,
         max_iter=-1,
         n_jobs=n_jobs,

@@ -34,7 +34,7 @@ FITS = {
     "folds": lambda X, y: SVC(n_jobs=2, calibration="folds").fit(X, y).sigmoids_,
     "SVR": lambda X, y: SVR(n_jobs=2, solver="block").fit(X, X[:, 1]).dual_coef_,
     "OneClassSVM": lambda X, y: OneClassSVM(n_jobs=2).fit(X).dual_coef_,
-    "counting": lambda X, y: OneClassSVM(slack="squared", solver="maxminover", n_jobs=2).fit(X).dual_coef_,
+    "counting": lambda X, y: OneClassSVM(loss="squared_hinge", solver="maxminover", n_jobs=2).fit(X).dual_coef_,
     "SVDD": lambda X, y: SVDD(n_jobs=2).fit(X).dual_coef_,
     "prediction": lambda X, y: SVC(n_jobs=2).fit(X[:50], y[:50]).decision_function(X),
     "matrix": lambda X, y: kernel_matrix(X, n_jobs=2),

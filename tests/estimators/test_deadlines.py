@@ -50,8 +50,8 @@ MACHINES = {
     "SVR": SVR(),
     "NuSVR": NuSVR(),
     "OneClassSVM": OneClassSVM(),
-    "OneClassSVM, squared": OneClassSVM(slack="squared"),
-    "OneClassSVM, maxminover": OneClassSVM(slack="squared", solver="maxminover", tol=1e-9),
+    "OneClassSVM, squared": OneClassSVM(loss="squared_hinge"),
+    "OneClassSVM, maxminover": OneClassSVM(loss="squared_hinge", solver="maxminover", tol=1e-9),
     "OneClassSVM, rejection": OneClassSVM(target_rejection=0.1),
     "SVDD": SVDD(),
 }

@@ -81,7 +81,11 @@ def test_a_share_so_small_that_no_bound_matters(Machine: Any, nu: float) -> None
         (OneClassSVM(), 1.7e308, "nu times the sum of the weights is inf, too large to compute with"),
         (OneClassSVM(target_rejection=0.1), 1e300, "target_rejection times the sum of the weights is 4e+300"),
         (OneClassSVM(nu=1e-300), 1e-300, "nu times the sum of the weights is 0, too small to compute with"),
-        (OneClassSVM(slack="squared"), 1e-300, "C times the weights reaches 1e-300 at most, too small for slack='squ"),
+        (
+            OneClassSVM(loss="squared_hinge"),
+            1e-300,
+            "C times the weights reaches 1e-300 at most, too small for loss='squ",
+        ),
         (SVC(loss="squared_hinge"), 1e-300, "too small for loss='squared_hinge'; it must be above 5e-31"),
         (SVR(loss="squared_epsilon_insensitive"), 1e-300, "too small for loss='squared_epsilon_insensitive'; it must"),
         (NuSVR(), 1e300, "C times sample_weight sums to 4e+301, which the width of the tube is priced by"),
@@ -109,7 +113,13 @@ def test_what_cannot_be_computed_is_refused_in_a_sentence(model: Any, scale: flo
     "model",
     [
         *(SVC(), SVC(loss="squared_hinge"), SVC(class_weight="balanced"), NuSVC(nu=0.1), SVR(), NuSVR()),
-        *(SVR(loss="squared_epsilon_insensitive"), OneClassSVM(), OneClassSVM(slack="squared"), SVDD(), SVDD(C=0.1)),
+        *(
+            SVR(loss="squared_epsilon_insensitive"),
+            OneClassSVM(),
+            OneClassSVM(loss="squared_hinge"),
+            SVDD(),
+            SVDD(C=0.1),
+        ),
     ],
     ids=repr,
 )

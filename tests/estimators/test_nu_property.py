@@ -11,6 +11,7 @@ import sklearn.svm
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVDD, GridSearchCV, NuSVC, NuSVR, OneClassSVM
+from widemargin.solvers import Auto
 
 NU = (1e-300, 1e-6, 1e-3, 0.01, 0.1, 0.5, 0.97, 1.0)
 
@@ -70,7 +71,7 @@ def test_no_more_than_nu_is_inside_the_margin(nu: float, gamma: float) -> None:
 
 @pytest.mark.parametrize("Model", [OneClassSVM, SVDD, NuSVC, NuSVR])
 @pytest.mark.parametrize(
-    "how", [{"tol": 0.3}, {"tol": 1e-8}, {"max_iter": 2000}, {"dtype": "float64"}, {"solver": "smo"}]
+    "how", [{"tol": 0.3}, {"tol": 1e-8}, {"max_iter": 2000}, {"solver": Auto(dtype="float64")}, {"solver": "smo"}]
 )
 def test_neither_the_tolerance_nor_a_budget_matters(Model: Any, how: dict[str, Any]) -> None:
     X, y = sample(1200, 4)

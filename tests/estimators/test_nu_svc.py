@@ -204,7 +204,7 @@ def test_solvers_that_cannot_are_refused_in_one_sentence(solver: str) -> None:
     X, y = many_class_points(2, 20)
     with pytest.raises(ValueError, match=f"solver.*{solver}") as caught:
         NuSVC(solver=solver).fit(X, y)
-    assert all(name in str(caught.value) for name in ("'auto'", "'smo'", "'block'"))
+    assert str(caught.value).count(". ") == 0
 
 
 def test_hulls_that_meet_get_a_warning() -> None:

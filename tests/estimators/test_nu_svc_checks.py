@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import NuSVC
+from widemargin.solvers import Block
 
 #: scikit-learn expects its own NuSVC, which ignores class weights, to fail this one; no nu-machine could pass it.
 IMPOSSIBLE = {
@@ -32,7 +33,7 @@ IMPOSSIBLE = {
         NuSVC(nu=0.2, kernel="poly", degree=2, coef0=1.0, max_iter=100_000),
         NuSVC(nu=0.2, kernel="precomputed", max_iter=100_000),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
-        NuSVC(nu=0.2, solver="block", planning_ahead=0, dtype="float64", tol=1e-8, max_iter=100_000),
+        NuSVC(nu=0.2, solver=Block(planning_ahead=0, dtype="float64"), tol=1e-8, max_iter=100_000),
         NuSVC(nu=0.2, solver="smo", shrinking=False, n_jobs=2, tol=1e-8, max_iter=100_000),
         NuSVC(nu=0.2, class_weight="balanced", break_ties=False, warm_start=True, max_iter=100_000),
     ],

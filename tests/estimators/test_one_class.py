@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import OneClassSVM
+from widemargin.solvers import MDM, as_solver
 from widemargin.testing import kernel_matrix
 
 RNG = np.random.default_rng(0)
@@ -23,9 +24,9 @@ NEW = RNG.normal(size=(60, 3)) + 1.0
 
 MACHINES: dict[str, dict[str, Any]] = {
     "hinge": {"nu": 0.2},
-    "squared": {"slack": "squared", "C": 2.0},
+    "squared": {"loss": "squared_hinge", "C": 2.0},
     "rejection": {"target_rejection": 0.1},
-    "squared-rejection": {"slack": "squared", "target_rejection": 0.1},
+    "squared-rejection": {"loss": "squared_hinge", "target_rejection": 0.1},
 }
 each_machine = pytest.mark.parametrize("machine", MACHINES)
 
@@ -63,7 +64,7 @@ def test_equal_rows_are_accepted() -> None:
 
 def test_squared_slack_keeps_its_promises() -> None:
     C = 2.0
-    model = OneClassSVM(slack="squared", C=C, gamma=0.5, tol=1e-9).fit(X)
+    model = OneClassSVM(loss="squared_hinge", C=C, gamma=0.5, tol=1e-9).fit(X)
     assert model.offset_ == 1.0
     assert model.intercept_.tolist() == [-1.0]
     alpha = np.zeros(len(X))
@@ -75,10 +76,10 @@ def test_squared_slack_keeps_its_promises() -> None:
     assert scores[alpha == 0].min() >= 1.0 - 1e-7
 
 
-@pytest.mark.parametrize("parameters", [{"nu": 0.2}, {"slack": "squared"}], ids=["hinge", "squared"])
-@pytest.mark.parametrize("solver", ["smo", "block", "mdm", "accelerated-mdm"])
-def test_any_solver_that_can_may_be_named(parameters: dict[str, Any], solver: str) -> None:
-    if parameters.get("slack") != "squared" and "mdm" in solver:
+@pytest.mark.parametrize("parameters", [{"nu": 0.2}, {"loss": "squared_hinge"}], ids=["hinge", "squared"])
+@pytest.mark.parametrize("solver", ["smo", "block", "mdm", MDM(accelerated=False)], ids=str)
+def test_any_solver_that_can_may_be_named(parameters: dict[str, Any], solver: Any) -> None:
+    if parameters.get("loss") != "squared_hinge" and isinstance(as_solver(solver), MDM):
         with pytest.raises(ValueError, match=r"minimum norm problems only.*'auto' can"):
             OneClassSVM(**parameters, solver=solver).fit(X)
         parameters = {"nu": 1.0 / len(X)}
@@ -96,15 +97,15 @@ def test_any_solver_that_can_may_be_named(parameters: dict[str, Any], solver: st
         ({"nu": np.nan}, "nu must be"),
         ({"nu": "half"}, "nu must be"),
         ({"nu": True}, "nu must be"),
-        ({"slack": "cubic"}, "slack must be one of 'hinge', 'squared'; got 'cubic'"),
-        ({"slack": "squared", "C": 0.0}, "C must be a number above 0"),
-        ({"slack": "squared", "C": np.inf}, "C must be a number above 0"),
-        ({"slack": "squared", "nu": 0.1}, "takes the place of nu.*nu=0.1"),
+        ({"loss": "cubic"}, "loss must be one of 'hinge', 'squared_hinge'; got 'cubic'"),
+        ({"loss": "squared_hinge", "C": 0.0}, "C must be a number above 0"),
+        ({"loss": "squared_hinge", "C": np.inf}, "C must be a number above 0"),
+        ({"loss": "squared_hinge", "nu": 0.1}, "takes the place of nu.*nu=0.1"),
         ({"C": 3.0}, "C is the price of squared slack.*C=3.0"),
         ({"target_rejection": 0.0}, "target_rejection must be a number above 0 and below 1"),
         ({"target_rejection": 1.0}, "target_rejection must be a number above 0 and below 1"),
         ({"target_rejection": 0.1, "nu": 0.2}, "target_rejection=0.1 takes the place of nu.*default 0.5; got nu=0.2"),
-        ({"target_rejection": 0.1, "slack": "squared", "solver": "mdm"}, "held out.*'auto', 'smo' and 'block' can"),
+        ({"target_rejection": 0.1, "loss": "squared_hinge", "solver": "mdm"}, "'mdm' requires target_rejection=None"),
         ({"solver": "newton"}, "solver must be one of"),
         ({"kernel": "rbff"}, "kernel must be one of"),
         ({"tol": 0.0}, "tol must be"),
@@ -137,7 +138,7 @@ def _hard(n: int) -> Any:
     return np.random.default_rng(4).normal(size=(n, 2))
 
 
-@pytest.mark.parametrize("machine", [{"nu": 0.3}, {"slack": "squared"}], ids=["hinge", "squared"])
+@pytest.mark.parametrize("machine", [{"nu": 0.3}, {"loss": "squared_hinge"}], ids=["hinge", "squared"])
 @pytest.mark.parametrize("solver", ["smo", "block"])
 def test_an_iteration_budget_is_kept(machine: dict[str, Any], solver: str) -> None:
     for budget in (0, 7, 60):
@@ -150,7 +151,7 @@ def test_an_iteration_budget_is_kept(machine: dict[str, Any], solver: str) -> No
         assert np.isfinite(model.decision_function(NEW[:, :2])).all()
 
 
-@pytest.mark.parametrize("machine", [{"nu": 0.5}, {"slack": "squared", "C": 0.1}], ids=["hinge", "squared"])
+@pytest.mark.parametrize("machine", [{"nu": 0.5}, {"loss": "squared_hinge", "C": 0.1}], ids=["hinge", "squared"])
 def test_a_deadline_is_kept(machine: dict[str, Any]) -> None:
     model = OneClassSVM(**machine, gamma=1.0, tol=1e-12, max_iter=-1, max_time=0.05, solver="smo")
     began = time.perf_counter()

@@ -12,6 +12,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import OneClassSVM
+from widemargin.solvers import MDM, SMO, Block
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -21,14 +22,14 @@ from widemargin import OneClassSVM
         OneClassSVM(kernel="linear"),
         OneClassSVM(kernel="poly", coef0=1.0),
         OneClassSVM(kernel="sigmoid"),
-        OneClassSVM(slack="squared", C=10.0),
+        OneClassSVM(loss="squared_hinge", C=10.0),
         OneClassSVM(target_rejection=0.2),
-        OneClassSVM(slack="squared", target_rejection=0.2),
+        OneClassSVM(loss="squared_hinge", target_rejection=0.2),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
-        OneClassSVM(solver="block", selection="maximum-gain", planning_ahead=0, dtype="float64", tol=1e-10),
-        OneClassSVM(solver="smo", selection="most-violating-pair", shrinking=False, n_jobs=2, tol=1e-10),
-        OneClassSVM(slack="squared", solver="mdm", tol=1e-10),
-        OneClassSVM(slack="squared", solver="accelerated-mdm", tol=1e-10),
+        OneClassSVM(solver=Block(selection="maximum-gain", planning_ahead=0, dtype="float64"), tol=1e-10),
+        OneClassSVM(solver=SMO(selection="most-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10),
+        OneClassSVM(loss="squared_hinge", solver=MDM(accelerated=False), tol=1e-10),
+        OneClassSVM(loss="squared_hinge", solver="mdm", tol=1e-10),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:

@@ -22,7 +22,7 @@ DISTRIBUTIONS: dict[str, Draw] = {
 }
 MACHINES: dict[str, Callable[[float], Any]] = {
     "hinge": lambda target: OneClassSVM(target_rejection=target),
-    "squared": lambda target: OneClassSVM(target_rejection=target, slack="squared", C=0.5),
+    "squared": lambda target: OneClassSVM(target_rejection=target, loss="squared_hinge", C=0.5),
     "ball": lambda target: SVDD(target_rejection=target),
     "linear ball": lambda target: SVDD(target_rejection=target, kernel="linear"),
 }

@@ -22,8 +22,8 @@ X = np.random.default_rng(0).normal(size=(60, 2))
     [
         (OneClassSVM(nu=0.2), 0.2),
         (OneClassSVM(target_rejection=0.1), 0.1),
-        (OneClassSVM(slack="squared", C=10.0), 0.05),
-        (OneClassSVM(slack="squared", C=10.0, target_rejection=0.3), 0.3),
+        (OneClassSVM(loss="squared_hinge", C=10.0), 0.05),
+        (OneClassSVM(loss="squared_hinge", C=10.0, target_rejection=0.3), 0.3),
         (SVDD(nu=0.2), 0.2),
         (SVDD(C=1.0), 0.05),
         (SVDD(target_rejection=0.1), 0.1),
@@ -60,7 +60,12 @@ def left_out(machine: Any) -> float:
 @pytest.mark.parametrize("gamma", [0.1, 1.0])
 @pytest.mark.parametrize(
     "machine",
-    [OneClassSVM(slack="squared", C=1.0), OneClassSVM(slack="squared", C=100.0), SVDD(C=0.05), SVDD(C=np.inf)],
+    [
+        OneClassSVM(loss="squared_hinge", C=1.0),
+        OneClassSVM(loss="squared_hinge", C=100.0),
+        SVDD(C=0.05),
+        SVDD(C=np.inf),
+    ],
     ids=str,
 )
 def test_the_leave_one_out_error_is_exact_where_the_price_is_fixed(machine: Any, gamma: float) -> None:
@@ -85,8 +90,8 @@ def test_scores_travel_to_other_processes() -> None:
         assert pickle.loads(pickle.dumps(score)) == score
     grid = {"C": [1.0, 10.0], "gamma": [0.1, 1.0]}
     how: dict[str, Any] = {"scoring": {"r": RejectionScore(0.1), "l": LeaveOneOutScore()}, "refit": "r", "cv": 2}
-    here = GridSearchCV(OneClassSVM(slack="squared"), grid, **how).fit(X)
+    here = GridSearchCV(OneClassSVM(loss="squared_hinge"), grid, **how).fit(X)
     with parallel_config("loky", n_jobs=2):
-        there = GridSearchCV(OneClassSVM(slack="squared"), grid, **how).fit(X)
+        there = GridSearchCV(OneClassSVM(loss="squared_hinge"), grid, **how).fit(X)
     for key in ("mean_test_r", "mean_test_l"):
         np.testing.assert_array_equal(here.cv_results_[key], there.cv_results_[key])

@@ -1,4 +1,4 @@
-"""SVC(multi_class="ova"), and decisions by fuzzy memberships."""
+"""SVC(multi_class="ovr"), and decisions by fuzzy memberships."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from widemargin import SVC
 from widemargin.estimators.multi_class import memberships_against_all, memberships_of_pairs
 from widemargin.kernels import kernel_matrix
 from widemargin.persistence.model_file import ModelFileError, load_model, save_model
+from widemargin.solvers import Block
 from widemargin.testing import many_class_points
 
 TIGHT = {"C": 5.0, "gamma": 0.5, "tol": 1e-7}
@@ -30,7 +31,7 @@ MACHINES = [
     {"kernel": "linear"},
     {"class_weight": {0: 3.0, 2: 0.5}},
     {"n_jobs": 2, "solver": "smo", "cache_size": 1.0},
-    {"dtype": "float64", "solver": "block"},
+    {"solver": Block(dtype="float64")},
 ]
 
 
@@ -51,7 +52,7 @@ def alone(parameters: Any, X: Any, y: Any, c: Any, weights: Any = None) -> SVC:
 def test_every_class_is_a_machine_against_all_others(parameters: Any) -> None:
     X, y = points()
     parameters = {**TIGHT, **parameters}
-    model = SVC(**parameters, multi_class="ova").fit(X, y)
+    model = SVC(**parameters, multi_class="ovr").fit(X, y)
     values = model.decision_function(X)
     assert values.shape == (100, 4)
     for c in range(4):
@@ -61,7 +62,7 @@ def test_every_class_is_a_machine_against_all_others(parameters: Any) -> None:
 
 def test_fitted_attributes() -> None:
     X, y = points()
-    model = SVC(**TIGHT, kernel="linear", multi_class="ova").fit(X, y)
+    model = SVC(**TIGHT, kernel="linear", multi_class="ovr").fit(X, y)
     n = len(model.support_)
     assert model.dual_coef_.shape == (4, n)
     assert model.intercept_.shape == (4,)
@@ -78,10 +79,10 @@ def test_fitted_attributes() -> None:
 
 def test_two_classes_are_one_machine_in_either_scheme() -> None:
     X, y = points(2, 40)
-    pairs, against_all = (SVC(**TIGHT, multi_class=scheme).fit(X, y) for scheme in ("ovo", "ova"))
+    pairs, against_all = (SVC(**TIGHT, multi_class=scheme).fit(X, y) for scheme in ("ovo", "ovr"))
     assert against_all.dual_coef_.shape == pairs.dual_coef_.shape == (1, len(pairs.support_))
     np.testing.assert_array_equal(against_all.decision_function(X), pairs.decision_function(X))
-    fuzzy = SVC(**TIGHT, multi_class="ova", decision="fuzzy-minimum").fit(X, y)
+    fuzzy = SVC(**TIGHT, multi_class="ovr", decision="fuzzy-minimum").fit(X, y)
     np.testing.assert_array_equal(fuzzy.decision_function(X), pairs.decision_function(X))
     np.testing.assert_array_equal(fuzzy.predict(X), pairs.predict(X))
 
@@ -92,18 +93,18 @@ def test_classes_share_kernel_values() -> None:
     def computed(machines: Any) -> int:
         return sum(entry.kernel_evaluations for one in machines for entry in one.fit_report_)
 
-    model = SVC(C=5.0, gamma=0.5, multi_class="ova").fit(X, y)
+    model = SVC(C=5.0, gamma=0.5, multi_class="ovr").fit(X, y)
     separate = [SVC(C=5.0, gamma=0.5).fit(X, y == c) for c in range(6)]
     assert computed([model]) < 0.8 * computed(separate)
     assert model.fit_report_[1].kernel_evaluations >= len(y) ** 2  # it pays for the matrix of all
-    small = SVC(C=5.0, gamma=0.5, multi_class="ova", cache_size=1.0).fit(X, y)
+    small = SVC(C=5.0, gamma=0.5, multi_class="ovr", cache_size=1.0).fit(X, y)
     assert small.fit_report_[1].kernel_evaluations < len(y) ** 2  # there is no room for it
     np.testing.assert_allclose(small.decision_function(X), model.decision_function(X), atol=0.02)
 
 
 def test_a_kernel_that_is_called_is_called_once_for_all_classes() -> None:
     X, y = points(4, 30)
-    counts = {"ova": 0, "alone": 0}
+    counts = {"ovr": 0, "alone": 0}
 
     def counted(name: str) -> Any:
         def linear(A: Any, B: Any) -> Any:
@@ -112,16 +113,16 @@ def test_a_kernel_that_is_called_is_called_once_for_all_classes() -> None:
 
         return linear
 
-    SVC(kernel=counted("ova"), multi_class="ova", solver="smo").fit(X, y)
+    SVC(kernel=counted("ovr"), multi_class="ovr", solver="smo").fit(X, y)
     for c in range(4):
         SVC(kernel=counted("alone"), solver="smo").fit(X, y == c)
-    assert counts["ova"] < 0.8 * counts["alone"]
+    assert counts["ovr"] < 0.8 * counts["alone"]
 
 
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.csr_array])
 def test_sparse_rows(container: Any) -> None:
     X, y = points()
-    dense, sparse = (SVC(**TIGHT, multi_class="ova").fit(given, y) for given in (X, container(X)))
+    dense, sparse = (SVC(**TIGHT, multi_class="ovr").fit(given, y) for given in (X, container(X)))
     assert sp.issparse(sparse.dual_coef_)
     assert sparse.dual_coef_.shape == dense.dual_coef_.shape
     np.testing.assert_allclose(sparse.decision_function(container(X)), dense.decision_function(X), atol=2e-5)
@@ -129,54 +130,54 @@ def test_sparse_rows(container: Any) -> None:
 
 def test_precomputed_and_callable_kernels() -> None:
     X, y = points()
-    expected = SVC(**TIGHT, multi_class="ova").fit(X, y).decision_function(X)
+    expected = SVC(**TIGHT, multi_class="ovr").fit(X, y).decision_function(X)
     K = kernel_matrix(X, kernel="rbf", gamma=0.5, dtype="float64")
-    given = SVC(C=5.0, tol=1e-7, kernel="precomputed", multi_class="ova").fit(K, y)
+    given = SVC(C=5.0, tol=1e-7, kernel="precomputed", multi_class="ovr").fit(K, y)
     np.testing.assert_allclose(given.decision_function(K), expected, atol=2e-5)
 
     def gaussian(A: Any, B: Any) -> Any:
         return np.exp(-0.5 * ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2))
 
-    called = SVC(C=5.0, tol=1e-7, kernel=gaussian, multi_class="ova").fit(X, y)
+    called = SVC(C=5.0, tol=1e-7, kernel=gaussian, multi_class="ovr").fit(X, y)
     np.testing.assert_allclose(called.decision_function(X), expected, atol=2e-5)
 
 
 def test_weights_count_rows() -> None:
     X, y = points()
     counts = np.random.default_rng(0).integers(0, 3, len(y))
-    weighted = SVC(**TIGHT, multi_class="ova").fit(X, y, sample_weight=counts)
-    repeated = SVC(**TIGHT, multi_class="ova").fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    weighted = SVC(**TIGHT, multi_class="ovr").fit(X, y, sample_weight=counts)
+    repeated = SVC(**TIGHT, multi_class="ovr").fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
 
 
 def test_a_class_without_weight_never_wins() -> None:
     X, y = points()
     weights = np.where(y == 1, 0.0, 1.0)
-    model = SVC(**TIGHT, multi_class="ova").fit(X, y, sample_weight=weights)
+    model = SVC(**TIGHT, multi_class="ovr").fit(X, y, sample_weight=weights)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     assert model.intercept_[1] == -1.0
     assert not model.dual_coef_[1].any()
     assert set(model.predict(X)) == {0, 2, 3}
-    removed = SVC(**TIGHT, multi_class="ova").fit(X[y != 1], y[y != 1])
+    removed = SVC(**TIGHT, multi_class="ovr").fit(X[y != 1], y[y != 1])
     np.testing.assert_array_equal(model.predict(X), removed.predict(X))
 
 
 def test_hard_margins_and_those_that_there_are_not() -> None:
     X, y = load_iris(return_X_y=True)
-    model = SVC(C=np.inf, gamma=5.0, tol=1e-6, multi_class="ova").fit(X, y)
+    model = SVC(C=np.inf, gamma=5.0, tol=1e-6, multi_class="ovr").fit(X, y)
     margins = np.where(np.arange(3) == y[:, None], 1.0, -1.0) * model.decision_function(X)
     assert margins.min() >= 1.0 - 1e-5
     X, y = np.vstack([X, X[75]]), np.append(y, 2)  # the same row in two classes
     with pytest.warns(ConvergenceWarning, match="none was found for class 1 and all others"):
-        SVC(C=np.inf, gamma=5.0, multi_class="ova").fit(X, y)
+        SVC(C=np.inf, gamma=5.0, multi_class="ovr").fit(X, y)
 
 
 def test_warm_starts_follow_the_bounds_and_know_their_scheme() -> None:
     X, y = points(3, 60)
-    warm = SVC(C=5.0, gamma=0.5, warm_start=True, multi_class="ova").fit(X, y)
+    warm = SVC(C=5.0, gamma=0.5, warm_start=True, multi_class="ovr").fit(X, y)
     assert warm.fit(X, y).n_iter_.sum() == 0
     again = warm.set_params(C=5.5).fit(X, y).n_iter_.sum()
-    cold = SVC(C=5.5, gamma=0.5, multi_class="ova").fit(X, y)
+    cold = SVC(C=5.5, gamma=0.5, multi_class="ovr").fit(X, y)
     assert again < cold.n_iter_.sum()
     np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=0.02)
     pairs = warm.set_params(multi_class="ovo").fit(X, y)
@@ -186,7 +187,7 @@ def test_warm_starts_follow_the_bounds_and_know_their_scheme() -> None:
 def test_the_clock_ends_all_machines_together() -> None:
     X, y = points(6, 200)
     with pytest.warns(ConvergenceWarning, match="time budget"):
-        model = SVC(C=1e6, gamma=2.0, max_time=0.002, multi_class="ova").fit(X, y)
+        model = SVC(C=1e6, gamma=2.0, max_time=0.002, multi_class="ovr").fit(X, y)
     assert len(model.fit_report_) == 6
     assert model.fit_status_ == 1
     assert model.predict(X).shape == y.shape
@@ -194,7 +195,7 @@ def test_the_clock_ends_all_machines_together() -> None:
 
 def test_the_result_does_not_depend_on_threads() -> None:
     X, y = points(5, 60)
-    one, two = (SVC(C=5.0, gamma=0.5, multi_class="ova", n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    one, two = (SVC(C=5.0, gamma=0.5, multi_class="ovr", n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
     np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
 
@@ -203,7 +204,7 @@ def test_the_result_does_not_depend_on_threads() -> None:
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
 def test_model_files_keep_the_scheme(tmp_path: Any, decision: str, container: Any) -> None:
     X, y = points()
-    model = SVC(**TIGHT, multi_class="ova", decision=decision).fit(
+    model = SVC(**TIGHT, multi_class="ovr", decision=decision).fit(
         container(X), y, sample_weight=np.where(y == 2, 0, 1)
     )
     save_model(model, tmp_path / "model.wm")
@@ -211,7 +212,7 @@ def test_model_files_keep_the_scheme(tmp_path: Any, decision: str, container: An
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.fit_report_ == model.fit_report_
-    with pytest.raises(ModelFileError, match="multi_class='ovo' was set after the fit, which was with 'ova'"):
+    with pytest.raises(ModelFileError, match="multi_class='ovo' was set after the fit, which was with 'ovr'"):
         save_model(model.set_params(multi_class="ovo", decision="auto"), tmp_path / "other.wm")
 
 
@@ -242,7 +243,7 @@ def test_memberships_of_pairs(values: Any) -> None:
 def test_fuzzy_decisions_of_both_schemes() -> None:
     X, y = points(5, 40)
     plane = np.random.default_rng(0).uniform(-5.0, 5.0, size=(400, 2))
-    against_all = SVC(C=5.0, gamma=0.5, multi_class="ova").fit(X, y)
+    against_all = SVC(C=5.0, gamma=0.5, multi_class="ovr").fit(X, y)
     values, predicted = against_all.decision_function(plane), against_all.predict(plane)
     against_all.set_params(decision="fuzzy-minimum")
     np.testing.assert_array_equal(against_all.decision_function(plane), fuzzy_one_against_all(values))
@@ -261,15 +262,15 @@ def test_fuzzy_decisions_of_both_schemes() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"multi_class": "ovr"}, "multi_class must be one of 'ovo', 'ova'; got 'ovr'."),
+        ({"multi_class": "ova"}, "multi_class must be one of 'ovo', 'ovr'; got 'ova'."),
         ({"decision": "fuzzy"}, "decision must be one of 'auto', 'votes', 'argmax', 'fuzzy-minimum'; got 'fuzzy'."),
-        ({"multi_class": "ova", "decision": "votes"}, "decision='votes' counts the votes of pairs of classes"),
+        ({"multi_class": "ovr", "decision": "votes"}, "decision='votes' counts the votes of pairs of classes"),
         ({"decision": "argmax"}, "decision='argmax' compares the decision values of classes"),
         (
-            {"multi_class": "ova", "decision_function_shape": "ovo"},
+            {"multi_class": "ovr", "decision_function_shape": "ovo"},
             "decision_function_shape='ovo' asks for a value for",
         ),
-        ({"multi_class": "ova", "break_ties": False}, "break_ties=False is about votes"),
+        ({"multi_class": "ovr", "break_ties": False}, "break_ties=False is about votes"),
         ({"decision": "fuzzy-minimum", "break_ties": False}, "break_ties=False is about votes"),
     ],
 )
@@ -281,9 +282,9 @@ def test_what_means_nothing_is_refused(parameters: Any, message: str) -> None:
 
 def test_parameters_that_are_set_after_the_fit() -> None:
     X, y = points()
-    model = SVC(multi_class="ova").fit(X, y)
+    model = SVC(multi_class="ovr").fit(X, y)
     with pytest.raises(ValueError, match="decision='votes' counts"):
         model.set_params(decision="votes").predict(X)
-    with pytest.raises(ValueError, match="multi_class was set to 'ovo' after the fit, which was with 'ova'"):
+    with pytest.raises(ValueError, match="multi_class was set to 'ovo' after the fit, which was with 'ovr'"):
         model.set_params(decision="auto", multi_class="ovo").predict(X)
-    assert model.set_params(multi_class="ova").predict(X).shape == y.shape
+    assert model.set_params(multi_class="ovr").predict(X).shape == y.shape

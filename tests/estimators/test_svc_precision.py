@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 
 from widemargin import SVC
 from widemargin.estimators import prediction
+from widemargin.solvers import Auto
 from widemargin.testing import kernel_matrix, many_class_points
 from widemargin.testing.oracles import as_matrix
 
@@ -62,7 +63,7 @@ def test_large_models_are_evaluated_in_float32_whatever_the_batch() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "scale"),
-    [({"dtype": "float64"}, 1.0), ({}, 1e-17), ({}, 1e17), ({"kernel": "linear"}, 1.0)],
+    [({"solver": Auto(dtype="float64")}, 1.0), ({}, 1e-17), ({}, 1e17), ({"kernel": "linear"}, 1.0)],
     ids=["float64", "tiny numbers", "huge numbers", "linear"],
 )
 def test_large_models_are_evaluated_in_float64_where_they_must(parameters: dict[str, Any], scale: float) -> None:
@@ -86,7 +87,7 @@ def test_a_machine_that_needed_float64_predicts_in_it() -> None:
 def test_the_report_names_the_precision() -> None:
     X, y = many_class_points(3, 40)
     assert {entry.precision for entry in SVC().fit(X, y).fit_report_} <= {"float32", "float64"}
-    assert {entry.precision for entry in SVC(dtype="float64").fit(X, y).fit_report_} == {"float64"}
+    assert {entry.precision for entry in SVC(solver=Auto(dtype="float64")).fit(X, y).fit_report_} == {"float64"}
 
 
 @pytest.mark.parametrize("container", [np.asarray, csr_array])

@@ -38,8 +38,8 @@ MACHINES: list[dict[str, Any]] = [
     {"loss": "squared_hinge", "fit_intercept": False, "solver": "mdm"},
     {"C": np.inf, "gamma": 5.0},
     {"class_weight": "balanced", "solver": "block"},
-    {"multi_class": "ova"},
-    {"multi_class": "ova", "decision": "fuzzy-minimum"},
+    {"multi_class": "ovr"},
+    {"multi_class": "ovr", "decision": "fuzzy-minimum"},
     {"decision": "fuzzy-minimum"},
     {"break_ties": False},
     {"decision_function_shape": "ovo"},
@@ -68,7 +68,7 @@ def check_probabilities(model: SVC, X: Any) -> None:
 @pytest.mark.filterwarnings("ignore:C=inf asks for a hard margin")
 def test_the_likeliest_class_is_predicted(parameters: Any, n_classes: int, sigmoid: str) -> None:
     X, y = many_class_points(n_classes, 60 // n_classes)
-    model = SVC(calibration="folds", sigmoid=sigmoid, **parameters).fit(X, y)
+    model = SVC(calibration="folds", calibration_method=sigmoid, **parameters).fit(X, y)
     assert model.sigmoids_.shape == (len(model.intercept_), 2)
     assert (model.sigmoids_[:, 0] >= 0).all()
     plane = np.random.default_rng(0).uniform(-4.0, 4.0, size=(300, 2))
@@ -83,7 +83,7 @@ def test_the_likeliest_class_is_predicted(parameters: Any, n_classes: int, sigmo
     parameters=st.fixed_dictionaries(
         {
             "sigmoid": st.sampled_from(["slope", "platt"]),
-            "multi_class": st.sampled_from(["ovo", "ova"]),
+            "multi_class": st.sampled_from(["ovo", "ovr"]),
             "decision": st.sampled_from(["auto", "fuzzy-minimum"]),
             "C": st.sampled_from([0.01, 1.0, 100.0]),
             "gamma": st.sampled_from([0.01, 1.0, 50.0]),
@@ -122,7 +122,7 @@ def test_two_classes_on_the_boundary_and_far_from_it() -> None:
 def naive_out_of_fold(model: SVC, X: Any, y: Any, folds: Any, weights: Any) -> Any:
     values = np.empty(len(y))
     for fold in range(N_FOLDS):
-        own = clone(model).set_params(calibration=None, sigmoid="slope")
+        own = clone(model).set_params(calibration=None, calibration_method="slope")
         own.fit(X[folds != fold], y[folds != fold], sample_weight=weights[folds != fold])
         values[folds == fold] = own.decision_function(X[folds == fold])
     return values
@@ -132,7 +132,7 @@ def naive_out_of_fold(model: SVC, X: Any, y: Any, folds: Any, weights: Any) -> A
 def test_sigmoids_are_fitted_to_the_values_of_rows_held_out(sigmoid: str) -> None:
     X, y = noisy(200)
     weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
-    model = SVC(gamma=0.2, tol=1e-7, calibration="folds", sigmoid=sigmoid).fit(X, y, sample_weight=weights)
+    model = SVC(gamma=0.2, tol=1e-7, calibration="folds", calibration_method=sigmoid).fit(X, y, sample_weight=weights)
     values = naive_out_of_fold(model, X, y, content_folds(X, y, weights), weights)
     signs = np.where(y == 1, 1.0, -1.0)
     if sigmoid == "slope":
@@ -154,7 +154,7 @@ def test_probabilities_are_as_good_as_those_of_scikit_learns_wrapper(seed: int, 
     machine = SVC(gamma=0.1)
     theirs = CalibratedClassifierCV(machine, ensemble=False, cv=5).fit(X, y)
     their_loss = log_loss(y_test, theirs.predict_proba(X_test))
-    for parameters in ({}, {"sigmoid": "platt"}, {"multi_class": "ova"}):
+    for parameters in ({}, {"calibration_method": "platt"}, {"multi_class": "ovr"}):
         ours = SVC(gamma=0.1, calibration="folds", **parameters).fit(X, y)
         p = ours.predict_proba(X_test)
         assert log_loss(y_test, p) <= their_loss + 0.03
@@ -190,7 +190,7 @@ def test_the_machine_is_the_same_with_and_without_probabilities() -> None:
     assert not hasattr(plain, "sigmoids_")
 
 
-@pytest.mark.parametrize("parameters", [{}, {"multi_class": "ova"}, {"cache_size": 0.05}])
+@pytest.mark.parametrize("parameters", [{}, {"multi_class": "ovr"}, {"cache_size": 0.05}])
 def test_the_result_is_the_same_again_and_for_every_number_of_threads(parameters: Any) -> None:
     X, y = noisy(300, 3)
     first, again, threads = (
@@ -201,7 +201,7 @@ def test_the_result_is_the_same_again_and_for_every_number_of_threads(parameters
 
 
 @pytest.mark.parametrize("sigmoid", ["slope", "platt"])
-@pytest.mark.parametrize("scheme", ["ovo", "ova"])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
 def test_weights_count_rows_and_their_order_does_not_matter(sigmoid: str, scheme: str) -> None:
     X, y = noisy(150, 3)
     counts = np.random.default_rng(1).integers(0, 3, len(y))
@@ -316,7 +316,7 @@ def test_indefinite_kernels_have_probabilities_or_are_refused_in_a_sentence(fit_
 def test_a_class_that_is_never_held_out_with_another_row_of_it() -> None:
     X, y = many_class_points(3, 20)
     y = np.where(np.arange(60) == 7, 3, y)  # a class of one row
-    for parameters in ({}, {"multi_class": "ova"}, {"sigmoid": "platt"}):
+    for parameters in ({}, {"multi_class": "ovr"}, {"calibration_method": "platt"}):
         check_probabilities(SVC(calibration="folds", **parameters).fit(X, y), X)
     two = SVC(calibration="folds").fit(X, np.arange(60) == 7)
     check_probabilities(two, X)
@@ -324,7 +324,7 @@ def test_a_class_that_is_never_held_out_with_another_row_of_it() -> None:
 
 def test_a_class_without_weight_has_no_probability() -> None:
     X, y = many_class_points(3, 20)
-    for parameters in ({}, {"multi_class": "ova"}):
+    for parameters in ({}, {"multi_class": "ovr"}):
         model = SVC(calibration="folds", **parameters).fit(X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
         check_probabilities(model, X)
         assert model.predict_proba(X)[:, 1].max() < 1e-5
@@ -350,8 +350,14 @@ def test_without_calibration_there_are_no_probabilities() -> None:
     ("parameters", "message"),
     [
         ({"calibration": True}, "calibration must be one of None, 'folds', 'from-search'; got True."),
-        ({"calibration": "folds", "sigmoid": "isotonic"}, "sigmoid must be one of 'slope', 'platt'; got 'isotonic'."),
-        ({"sigmoid": "platt"}, "sigmoid='platt' is for probabilities, and calibration=None asks for none"),
+        (
+            {"calibration": "folds", "calibration_method": "none"},
+            "calibration_method must be one of",
+        ),
+        (
+            {"calibration_method": "platt"},
+            "calibration_method='platt' requires calibration='folds' or calibration='from-search'",
+        ),
         ({"calibration": "from-search"}, "calibration='from-search' takes decision values of rows held out"),
     ],
 )
@@ -408,7 +414,7 @@ def test_ctrl_c_reaches_the_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_models_can_be_kept_and_copied(tmp_path: Any) -> None:
     X, y = load_iris(return_X_y=True)
-    for parameters in ({}, {"multi_class": "ova", "sigmoid": "platt"}):
+    for parameters in ({}, {"multi_class": "ovr", "calibration_method": "platt"}):
         model = SVC(calibration="folds", **parameters).fit(X, y)
         save_model(model, tmp_path / "model.wm")
         loaded, copied = load_model(tmp_path / "model.wm"), pickle.loads(pickle.dumps(model))

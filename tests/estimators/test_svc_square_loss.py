@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import SVC
+from widemargin.solvers import MDM
 from widemargin.testing import Case, many_class_points, solve_exactly
 from widemargin.testing.estimators import gram_of
 
@@ -154,7 +155,7 @@ def test_warm_starts_are_only_a_matter_of_speed(fit_intercept: bool) -> None:
 
 def test_pickling_and_cloning() -> None:
     X, y = many_class_points(3, 40)
-    model = SVC(**SQUARED, fit_intercept=False, acceleration=None).fit(X, y)
+    model = SVC(**SQUARED, fit_intercept=False, solver=MDM(accelerated=False)).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.decision_function(X), model.decision_function(X))
     assert clone(model).get_params() == model.get_params()
@@ -181,9 +182,9 @@ def test_a_class_of_no_weight_and_a_hard_margin() -> None:
     [
         ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge'; got 'log'"),
         ({"fit_intercept": "never"}, "fit_intercept must be True or False; got 'never'"),
-        ({"acceleration": "cycle"}, "acceleration must be one of 'cycles', None; got 'cycle'"),
+        ({"solver": MDM(accelerated="often")}, "solver=MDM.accelerated='often'. requires fit_intercept=False"),
         ({"loss": "squared_hinge", "C": 1e-31}, "C times the weights reaches 1e-31 at most, too small"),
-        ({"solver": "maxminover"}, "solver='maxminover' trains one-class machines.* 'auto', 'smo', 'block' and 'mdm'"),
+        ({"solver": "maxminover"}, "solver='maxminover' requires OneClassSVM with loss='squared_hinge'"),
     ],
 )
 def test_bad_parameters_are_refused_in_one_sentence(parameters: dict[str, Any], words: str) -> None:

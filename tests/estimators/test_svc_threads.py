@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from widemargin import SVC
+from widemargin.solvers import SMO, Auto
 from widemargin.testing import many_class_points
 
 
@@ -24,8 +25,8 @@ def _bits(model: SVC) -> list[bytes]:
         {"gamma": 0.5, "C": 5.0},
         {"kernel": "linear"},
         {"gamma": 0.5, "solver": "block"},
-        {"gamma": 0.5, "solver": "smo", "selection": "maximum-gain", "cache_size": 0.1},
-        {"gamma": 0.5, "dtype": "float64"},
+        {"gamma": 0.5, "solver": SMO(selection="maximum-gain"), "cache_size": 0.1},
+        {"gamma": 0.5, "solver": Auto(dtype="float64")},
     ],
     ids=lambda parameters: "-".join(map(str, parameters.values())),
 )

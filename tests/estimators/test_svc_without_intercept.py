@@ -15,9 +15,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import SVC
+from widemargin.solvers import MDM
 from widemargin.testing import many_class_points
 
-MDM: dict[str, Any] = {"loss": "squared_hinge", "fit_intercept": False, "solver": "mdm"}
+BY_GEOMETRY: dict[str, Any] = {"loss": "squared_hinge", "fit_intercept": False}
 
 
 # One of the checks takes any square matrix for a kernel matrix.
@@ -29,7 +30,7 @@ MDM: dict[str, Any] = {"loss": "squared_hinge", "fit_intercept": False, "solver"
         SVC(fit_intercept=False, loss="squared_hinge", kernel="poly", coef0=1.0),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
         SVC(fit_intercept=False, solver="smo", tol=1e-10, warm_start=True),
-        SVC(fit_intercept=False, loss="squared_hinge", solver="mdm", acceleration=None, tol=1e-10),
+        SVC(fit_intercept=False, loss="squared_hinge", solver=MDM(accelerated=False), tol=1e-10),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:
@@ -76,15 +77,17 @@ def test_a_pair_without_one_of_its_classes_votes_for_the_other() -> None:
     assert model.intercept_.tolist() == [0.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("acceleration", ["cycles", None])
+@pytest.mark.parametrize("accelerated", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
-def test_the_geometric_solver_finds_the_same_machine(acceleration: Any, n_classes: int, container: Any) -> None:
+def test_the_geometric_solver_finds_the_same_machine(accelerated: bool, n_classes: int, container: Any) -> None:
     X, y = many_class_points(n_classes, 50)
     parameters: dict[str, Any] = {"gamma": 0.5, "C": 5.0, "tol": 1e-6, "decision_function_shape": "ovo"}
     weights = np.random.default_rng(2).integers(0, 3, size=len(y)).astype(float)
-    geometric = SVC(**MDM, **parameters, acceleration=acceleration).fit(container(X), y, sample_weight=weights)
-    reference = SVC(**{**MDM, "solver": "smo"}, **parameters).fit(container(X), y, sample_weight=weights)
+    geometric = SVC(**BY_GEOMETRY, **parameters, solver=MDM(accelerated=accelerated)).fit(
+        container(X), y, sample_weight=weights
+    )
+    reference = SVC(**BY_GEOMETRY, **parameters, solver="smo").fit(container(X), y, sample_weight=weights)
     np.testing.assert_allclose(
         geometric.decision_function(container(X)), reference.decision_function(container(X)), atol=1e-4
     )
@@ -99,35 +102,35 @@ def test_the_geometric_solver_finds_the_same_machine(acceleration: Any, n_classe
 def test_a_constant_in_the_kernel_compensates() -> None:
     X, y = many_class_points(2, 40)
     X += 5.0
-    bare = SVC(**MDM, kernel="linear").fit(X, y)
-    extended = SVC(**MDM, kernel="linear").fit(np.hstack((X, np.full((80, 1), 30.0))), y)
+    bare = SVC(**BY_GEOMETRY, solver="mdm", kernel="linear").fit(X, y)
+    extended = SVC(**BY_GEOMETRY, solver="mdm", kernel="linear").fit(np.hstack((X, np.full((80, 1), 30.0))), y)
     assert extended.score(np.hstack((X, np.full((80, 1), 30.0))), y) > bare.score(X, y)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("acceleration", ["cycles", None])
-def test_hard_margins_by_geometry(loss: str, acceleration: Any) -> None:
+@pytest.mark.parametrize("accelerated", [True, False])
+def test_hard_margins_by_geometry(loss: str, accelerated: bool) -> None:
     X, y = many_class_points(3, 30)
     parameters: dict[str, Any] = {"C": np.inf, "gamma": 5.0, "fit_intercept": False, "loss": loss, "tol": 1e-6}
-    geometric = SVC(**parameters, solver="mdm", acceleration=acceleration).fit(X, y)
+    geometric = SVC(**parameters, solver=MDM(accelerated=accelerated)).fit(X, y)
     reference = SVC(**parameters).fit(X, y)
     np.testing.assert_allclose(geometric.decision_function(X), reference.decision_function(X), atol=1e-4)
     X[np.flatnonzero(y == 0)[0]] = X[np.flatnonzero(y == 1)[0]]
     with pytest.warns(ConvergenceWarning, match="hard margin.*classes 0 and 1"):
-        SVC(**{**parameters, "tol": 1e-3, "max_iter": 200_000}, solver="mdm", acceleration=acceleration).fit(X, y)
+        SVC(**{**parameters, "tol": 1e-3, "max_iter": 200_000}, solver=MDM(accelerated=accelerated)).fit(X, y)
 
 
-@pytest.mark.parametrize("acceleration", ["cycles", None])
-def test_threads_warm_starts_and_pickles_of_the_geometric_solver(acceleration: Any) -> None:
+@pytest.mark.parametrize("accelerated", [True, False])
+def test_threads_warm_starts_and_pickles_of_the_geometric_solver(accelerated: bool) -> None:
     X, y = many_class_points(4, 60)
-    models = [SVC(**MDM, acceleration=acceleration, gamma=0.5, n_jobs=n).fit(X, y) for n in (1, 2, 3)]
+    models = [SVC(**BY_GEOMETRY, solver=MDM(accelerated=accelerated), gamma=0.5, n_jobs=n).fit(X, y) for n in (1, 2, 3)]
     assert all(np.array_equal(one.dual_coef_, models[0].dual_coef_) for one in models)
     again = pickle.loads(pickle.dumps(models[0]))
     assert np.array_equal(again.decision_function(X), models[0].decision_function(X))
     assert clone(again).get_params() == models[0].get_params()
-    warm = SVC(**MDM, acceleration=acceleration, gamma=0.5, warm_start=True).fit(X, y)
+    warm = SVC(**BY_GEOMETRY, solver=MDM(accelerated=accelerated), gamma=0.5, warm_start=True).fit(X, y)
     warm.set_params(C=1.02).fit(X, y)
-    cold = SVC(**MDM, acceleration=acceleration, gamma=0.5, C=1.02).fit(X, y)
+    cold = SVC(**BY_GEOMETRY, solver=MDM(accelerated=accelerated), gamma=0.5, C=1.02).fit(X, y)
     assert warm.n_iter_.sum() < cold.n_iter_.sum()
     np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=1e-2)
 
@@ -135,25 +138,20 @@ def test_threads_warm_starts_and_pickles_of_the_geometric_solver(acceleration: A
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"fit_intercept": True, "loss": "squared_hinge"}, "intercept.*fit_intercept=False.*'auto', 'smo' and 'block'"),
-        (
-            {"fit_intercept": False, "loss": "hinge"},
-            "loss='hinge'.*loss='squared_hinge' or C=inf.*'auto', 'smo' and 'bl",
-        ),
-        ({"fit_intercept": False, "loss": "squared_hinge", "selection": "maximum-gain"}, "selection='maximum-gain'"),
+        ({"fit_intercept": True, "loss": "squared_hinge"}, "solver='mdm' requires fit_intercept=False."),
+        ({"fit_intercept": False, "loss": "hinge"}, "solver='mdm' requires loss='squared_hinge' or C=inf."),
     ],
 )
 def test_what_the_geometric_solver_cannot_do(parameters: dict[str, Any], words: str) -> None:
     X, y = many_class_points(2, 20)
-    with pytest.raises(ValueError, match=words) as caught:
+    with pytest.raises(ValueError, match=words):
         SVC(**parameters, solver="mdm").fit(X, y)
-    assert str(caught.value).count(". ") == 0
 
 
 def test_budgets_of_the_geometric_solver() -> None:
     X, y = many_class_points(2, 60)
     with pytest.warns(ConvergenceWarning, match="iteration budget"):
-        model = SVC(**MDM, max_iter=5).fit(X, y)
+        model = SVC(**BY_GEOMETRY, solver="mdm", max_iter=5).fit(X, y)
     assert model.n_iter_.tolist() == [5]
     assert model.fit_status_ == 1
     assert np.isfinite(model.decision_function(X)).all()

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVDD, OneClassSVM
+from widemargin.solvers import MDM
 from widemargin.testing import kernel_matrix
 
 RNG = np.random.default_rng(0)
@@ -176,8 +177,8 @@ def test_weight_zero_removes_and_weight_two_repeats(machine: str, container: Any
         ({"C": 1.0, "target_rejection": 0.2}, "target_rejection=0.2 takes the place of C"),
         ({"nu": 0.1, "target_rejection": 0.2}, "takes the place of nu"),
         ({"target_rejection": 1.2}, "target_rejection must be a number above 0 and below 1"),
-        ({"target_rejection": 0.2, "solver": "mdm"}, "held out"),
-        ({"solver": "maxminover"}, "maxminover.*cannot be used with a ball"),
+        ({"target_rejection": 0.2, "solver": "mdm"}, "solver='mdm' requires target_rejection=None"),
+        ({"solver": "maxminover"}, "solver='maxminover' requires OneClassSVM with loss='squared_hinge'"),
         ({"tol": -1.0}, "tol must be"),
     ],
 )
@@ -189,8 +190,8 @@ def test_bad_parameters_are_refused_before_the_kernel_is_computed(parameters: di
         SVDD(**{"kernel": never, **parameters}).fit(X)
 
 
-@pytest.mark.parametrize("solver", ["mdm", "accelerated-mdm"])
-def test_geometric_solvers_find_hard_balls(solver: str) -> None:
+@pytest.mark.parametrize("solver", ["mdm", MDM(accelerated=False)], ids=["accelerated", "plain"])
+def test_geometric_solvers_find_hard_balls(solver: Any) -> None:
     expected = SVDD(C=math.inf, gamma=0.4).fit(X)
     found = SVDD(C=math.inf, gamma=0.4, solver=solver, tol=1e-4).fit(X)
     assert found.radius_ == pytest.approx(expected.radius_, rel=1e-3)

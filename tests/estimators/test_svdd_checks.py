@@ -14,6 +14,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import SVDD
+from widemargin.solvers import SMO, Block
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -25,8 +26,8 @@ from widemargin import SVDD
         SVDD(kernel="sigmoid"),
         SVDD(target_rejection=0.2),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
-        SVDD(solver="block", selection="maximum-gain", planning_ahead=0, dtype="float64", tol=1e-10),
-        SVDD(solver="smo", selection="most-violating-pair", shrinking=False, n_jobs=2, tol=1e-10),
+        SVDD(solver=Block(selection="maximum-gain", planning_ahead=0, dtype="float64"), tol=1e-10),
+        SVDD(solver=SMO(selection="most-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:

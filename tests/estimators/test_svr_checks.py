@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import SVR, NuSVR
+from widemargin.solvers import SMO, Block
 
 
 # One of the checks takes any square matrix for a kernel matrix.
@@ -25,12 +26,12 @@ from widemargin import SVR, NuSVR
         SVR(kernel="linear"),
         SVR(kernel="precomputed"),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
-        SVR(solver="block", selection="maximum-gain", planning_ahead=0, dtype="float64", tol=1e-10),
-        SVR(solver="smo", selection="most-violating-pair", shrinking=False, n_jobs=2, tol=1e-10, warm_start=True),
+        SVR(solver=Block(selection="maximum-gain", planning_ahead=0, dtype="float64"), tol=1e-10),
+        SVR(solver=SMO(selection="most-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10, warm_start=True),
         NuSVR(),
         NuSVR(kernel="linear", warm_start=True),
         NuSVR(kernel="precomputed"),
-        NuSVR(solver="block", planning_ahead=0, dtype="float64", tol=1e-10),
+        NuSVR(solver=Block(planning_ahead=0, dtype="float64"), tol=1e-10),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVR, NuSVR
+from widemargin.solvers import SMO, Auto
 
 SETTINGS: dict[str, tuple[Any, dict[str, Any]]] = {
     "SVR": (SVR, {}),
@@ -140,8 +141,8 @@ def _bits(model: Any) -> list[bytes]:
         {},
         {"kernel": "linear", "C": 0.1},
         {"solver": "block"},
-        {"solver": "smo", "selection": "second-order", "cache_size": 0.1},
-        {"dtype": "float64"},
+        {"solver": SMO(selection="second-order"), "cache_size": 0.1},
+        {"solver": Auto(dtype="float64")},
     ],
     ids=lambda parameters: "-".join(map(str, parameters.values())) or "default",
 )

@@ -31,7 +31,7 @@ def _warnings_of(model: Any, X: np.ndarray, y: np.ndarray) -> str:
 @pytest.mark.parametrize(
     "model",
     [*(Machine(max_iter=1, tol=1e-9) for Machine in MACHINES)]
-    + [OneClassSVM(slack="squared", solver=name, max_iter=1, tol=1e-9) for name in ("mdm", "maxminover")],
+    + [OneClassSVM(loss="squared_hinge", solver=name, max_iter=1, tol=1e-9) for name in ("mdm", "maxminover")],
     ids=repr,
 )
 def test_of_a_budget(model: Any) -> None:
@@ -71,7 +71,7 @@ def test_of_a_gamma_that_makes_no_difference(Machine: Any, gamma: Any) -> None:
         GridSearchCV(SVC(), {"kernel": ["linear", "rbf"], "gamma": [0.1, 1.0], "C": [1.0, 10.0]}, cv=2),
         GridSearchCV(SVC(kernel="linear", gamma=0.1), {"C": [1.0, 10.0]}, cv=2),
         GridSearchCV(Pipeline([("svc", SVC(kernel="linear"))]), {"svc__gamma": [0.1, 1.0]}, cv=2),
-        GridSearchCV(SVC(kernel="linear", gamma=0.1), {"dtype": ["float64"], "C": [1.0, 10.0]}, cv=2),
+        GridSearchCV(SVC(kernel="linear", gamma=0.1), {"solver": ["smo"], "C": [1.0, 10.0]}, cv=2),
         ModelSearch(SVC(kernel="linear", gamma=0.1), max_evaluations=20),
     ],
     ids=["grid", "machine", "pipeline", "alone", "model search"],

@@ -25,6 +25,7 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 
 from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.persistence.model_file import ModelFileError, load_model, open_model, save_model
+from widemargin.solvers import Auto
 
 X, CLASSES = load_iris(return_X_y=True)
 
@@ -44,12 +45,12 @@ MACHINES: dict[str, Callable[[], Any]] = {
     "SVC with squared loss": lambda: SVC(loss="squared_hinge", fit_intercept=False, solver="mdm", C=np.inf),
     "NuSVC": lambda: NuSVC(nu=0.2, kernel="poly", coef0=1.0, degree=2),
     "linear SVC": lambda: SVC(kernel="linear"),
-    "sigmoid SVC": lambda: SVC(kernel="sigmoid", gamma=0.01, dtype="float64"),
+    "sigmoid SVC": lambda: SVC(kernel="sigmoid", gamma=0.01, solver=Auto(dtype="float64")),
     "SVR": lambda: SVR(C=np.float64(3.0), epsilon=0.05),
     "NuSVR": lambda: NuSVR(gamma="auto"),
     "OneClassSVM": lambda: OneClassSVM(nu=0.3),
     "OneClassSVM that rejects": lambda: OneClassSVM(target_rejection=0.2),
-    "OneClassSVM with squared slack": lambda: OneClassSVM(slack="squared", solver="maxminover"),
+    "OneClassSVM with squared slack": lambda: OneClassSVM(loss="squared_hinge", solver="maxminover"),
     "SVDD": lambda: SVDD(nu=0.2),
     "hard SVDD": lambda: SVDD(C=np.inf, kernel="linear"),
     "SVDD with a polynomial": lambda: SVDD(kernel="poly"),

@@ -111,7 +111,7 @@ MACHINE, SCALER = ("steps", 1), ("steps", 0)
         (("encoded",), {"c": ["z"]}, "c of encoded of model.json is ['z'], expected values that feature_names holds"),
         (("encoded",), {"c": []}, "expected values that feature_names holds"),
         ((*MACHINE, "class"), "os.system", "class of step 1 is 'os.system', expected one of SVC, NuSVC, SVR, NuSVR,"),
-        ((*MACHINE, "class"), "SVR", "parameter 'acceleration' is unknown to SVR"),
+        ((*MACHINE, "class"), "SVR", "parameter 'break_ties' is unknown to SVR"),
         ((*SCALER, "class"), "SVC", "class of step 0 is 'SVC', expected one of StandardScaler, MinMaxScaler."),
         ((*SCALER, "class"), "MinMaxScaler", "parameter 'with_mean' is unknown to MinMaxScaler"),
         ((*SCALER, "parameters", "with_std"), "x", "StandardScaler refuses its parameters."),

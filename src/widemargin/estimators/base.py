@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,14 +27,16 @@ from widemargin.estimators.validation import (
     require_flag,
     require_gram,
     require_number,
-    require_solver,
     require_symmetric,
     warn_if_indefinite,
 )
 from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
 from widemargin.kernels.rows import LARGEST_DEGREE, FixedKernel, checked_rows, count, source_at_once, take
-from widemargin.machines.dual import SELECTIONS, SOLVERS, Outcome, SolverOptions, StopRule, Vector, grace_of
+from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, grace_of
 from widemargin.runtime import cache_bytes, thread_count
+from widemargin.solvers import Solver, as_solver
+from widemargin.solvers.base import MINIMUM_NORM, ONE_CLASS_MARGIN
+from widemargin.solvers.choice import require_able
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
@@ -75,27 +76,44 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
     verbose: bool
     max_iter: int | str
     max_time: float | None
-    solver: str
-    selection: str
-    planning_ahead: int
-    dtype: str
+    solver: str | Solver
 
     shape_fit_: tuple[int, ...]
     fit_report_: FitReport
     fit_status_: int
     n_iter_: Any
 
-    #: Names that `solver` takes.
-    _solvers: ClassVar[tuple[str, ...]] = ("auto", *SOLVERS)
-
-    #: Names that it takes for other machines only, and why.
-    _refused_solvers: ClassVar[Mapping[str, str]] = {}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+    def _missing(self) -> dict[str, str]:
+        """Name what solvers may need that this model's problem does not offer, and what would offer it."""
+        return {
+            MINIMUM_NORM: "SVC with loss='squared_hinge' and fit_intercept=False, or a one-class model",
+            ONE_CLASS_MARGIN: "OneClassSVM with loss='squared_hinge'",
+        }
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator, of its kernel and of its solver, which may be given by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name, ``solver__planning_ahead`` and the like for parts.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        solver = params.get("solver", self.solver)
+        if isinstance(solver, str) and any(name.startswith("solver__") for name in params):
+            params = {**params, "solver": as_solver(solver)}
+        super().set_params(**params)
+        return self
 
     def _check_parameters(self) -> None:
         """Refuse values of the shared parameters that mean nothing."""
@@ -116,16 +134,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
             require_number("max_iter", self.max_iter, at_least=0, integer=True)
         if self.max_time is not None:
             require_number("max_time", self.max_time, above=0)
-        require_solver(self.solver, self._solvers, self._refused_solvers)
-        require_choice("solver", self.solver, self._solvers)
-        require_choice("selection", self.selection, ("auto", *SELECTIONS))
-        if self.selection != "auto" and self.solver not in ("auto", *SOLVERS):
-            raise ValueError(
-                f"selection={self.selection!r} is a rule of the solvers 'smo' and 'block'; solver={self.solver!r} has "
-                "its own; selection must be 'auto'."
-            )
-        require_number("planning_ahead", self.planning_ahead, at_least=0, integer=True)
-        require_choice("dtype", self.dtype, ("float32", "float64"))
+        require_able(self.solver, self._missing()).options()
         if self.n_jobs is not None:
             thread_count(self.n_jobs)
         for flag in ("shrinking", "verbose"):
@@ -239,13 +248,10 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
 
     def _solver_options(self, n: int) -> SolverOptions:
         """Parts of the solver, with cache for the kernel rows of `n` examples."""
-        return SolverOptions(
-            solver=self.solver,
-            selection=self.selection,
-            planning_ahead=int(self.planning_ahead),
+        solver = as_solver(self.solver)
+        return solver.options(
             shrinking=bool(self.shrinking),
-            dtype=self.dtype,
-            cache_bytes=cache_bytes(self.cache_size, n, self.dtype),
+            cache_bytes=cache_bytes(self.cache_size, n, solver.dtype),
             n_threads=thread_count(self.n_jobs),
         )
 
@@ -286,7 +292,7 @@ class KernelMachine(KernelPrediction, BaseEstimator):  # type: ignore[misc]
         self.fit_status_ = int(not report.converged)
         precisions = {entry.precision for entry in report.begun}
         self._predict_in_double = kernel.of_examples and needs_double(
-            kernel.mapped(self.support_vectors_), dual_coef, self.dtype, precisions
+            kernel.mapped(self.support_vectors_), dual_coef, as_solver(self.solver).dtype, precisions
         )
 
     def _tell(self) -> None:

@@ -24,7 +24,7 @@ from widemargin.machines.held_out import held_out_values
 from widemargin.machines.sigmoid import LARGEST_SLOPE, Sigmoid, fit_platt, fit_slope, slope_for_no_error
 
 CALIBRATIONS = (None, "folds", "from-search")
-SIGMOIDS = ("slope", "platt")
+METHODS = ("slope", "platt")
 
 #: Exponents of sigmoids stay within this: beyond, the larger of two probabilities would be rounded to 1.
 LARGEST_EXPONENT = 36.0
@@ -66,7 +66,7 @@ class CalibratedClassifier(MultiClassClassifier):
     """A classifier that may have probabilities."""
 
     calibration: str | None
-    sigmoid: str
+    calibration_method: str
     sigmoids_: Matrix
 
     @available_if(_calibrates)  # type: ignore[untyped-decorator]
@@ -128,11 +128,11 @@ class CalibratedClassifier(MultiClassClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_choice("calibration", self.calibration, CALIBRATIONS)
-        require_choice("sigmoid", self.sigmoid, SIGMOIDS)
-        if self.calibration is None and self.sigmoid != SIGMOIDS[0]:
+        require_choice("calibration_method", self.calibration_method, METHODS)
+        if self.calibration is None and self.calibration_method != METHODS[0]:
             raise ValueError(
-                f"sigmoid={self.sigmoid!r} is for probabilities, and calibration=None asks for none; pass "
-                "calibration='folds' or 'from-search'."
+                f"calibration_method={self.calibration_method!r} requires calibration='folds' or "
+                "calibration='from-search'; got None."
             )
 
     def _take_out_of_fold(self, values: OutOfFold) -> None:
@@ -162,7 +162,7 @@ class CalibratedClassifier(MultiClassClassifier):
         self.sigmoids_ = np.tile([LARGEST_SLOPE, 0.0], (len(self.intercept_), 1))  # where a class has no examples
         function_of = {pair: number for number, pair in enumerate(self._pairs())}
         for one, own in zip(problems, values, strict=True):
-            found = fitted_sigmoid(self.sigmoid, own, one.signs, trained.weights[one.ids])
+            found = fitted_sigmoid(self.calibration_method, own, one.signs, trained.weights[one.ids])
             # scikit-learn's binary machines point the other way.
             offset = -found.offset if len(self.classes_) == 2 else found.offset
             function = one.pair[0] if one.pair[1] == OTHERS else function_of[one.pair]

@@ -25,7 +25,7 @@ from widemargin.machines.classifier import OTHERS, Pair, PairExamples, PairSolut
 from widemargin.machines.dual import Vector
 from widemargin.machines.one_against_all import classes_against_all, gather_against_all
 
-SCHEMES = ("ovo", "ova")
+SCHEMES = ("ovo", "ovr")
 DECISIONS = ("auto", "votes", "argmax", "fuzzy-minimum")
 
 
@@ -96,9 +96,9 @@ class MultiClassClassifier(PairwiseClassifier):
         super()._check_parameters()
         require_choice("multi_class", self.multi_class, SCHEMES)
         self._rule()
-        if self.multi_class == "ova" and self.decision_function_shape == "ovo":
+        if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
             raise ValueError(
-                "decision_function_shape='ovo' asks for a value for each pair of classes, and multi_class='ova' trains "
+                "decision_function_shape='ovo' asks for a value for each pair of classes, and multi_class='ovr' trains "
                 "none of these; pass 'ovr', or multi_class='ovo'."
             )
 
@@ -109,13 +109,13 @@ class MultiClassClassifier(PairwiseClassifier):
         rule = ("votes" if pairs else "argmax") if self.decision == "auto" else self.decision
         if rule == "votes" and not pairs:
             raise ValueError(
-                "decision='votes' counts the votes of pairs of classes, and multi_class='ova' trains none of these; "
+                "decision='votes' counts the votes of pairs of classes, and multi_class='ovr' trains none of these; "
                 "pass 'auto', 'argmax' or 'fuzzy-minimum'."
             )
         if rule == "argmax" and pairs:
             raise ValueError(
                 "decision='argmax' compares the decision values of classes, and multi_class='ovo' has those of pairs "
-                "only; pass 'auto', 'votes' or 'fuzzy-minimum', or multi_class='ova'."
+                "only; pass 'auto', 'votes' or 'fuzzy-minimum', or multi_class='ovr'."
             )
         if rule != "votes" and not self.break_ties:
             raise ValueError(
@@ -126,7 +126,7 @@ class MultiClassClassifier(PairwiseClassifier):
 
     def _trains_against_all(self) -> bool:
         """Whether there is a machine for each class; two classes are a pair in either scheme."""
-        return self.multi_class == "ova" and len(self.classes_) > 2
+        return self.multi_class == "ovr" and len(self.classes_) > 2
 
     def _problems(self, labels: NDArray[np.intp], weights: Vector) -> list[PairExamples] | None:
         """Two-class problems to solve, if they are not all pairs."""
@@ -163,10 +163,10 @@ class MultiClassClassifier(PairwiseClassifier):
         if len(self.classes_) == 2 or rule == "votes":
             return super()._winners(values)
         # Against all, memberships are largest where values are; see the module's docstring.
-        return np.asarray(np.argmax(values if self.multi_class == "ova" else self._memberships(values), axis=1))
+        return np.asarray(np.argmax(values if self.multi_class == "ovr" else self._memberships(values), axis=1))
 
     def _memberships(self, values: Matrix) -> Matrix:
-        if self.multi_class == "ova":
+        if self.multi_class == "ovr":
             return memberships_against_all(values)
         return memberships_of_pairs(values, len(self.classes_))
 
@@ -182,7 +182,7 @@ class MultiClassClassifier(PairwiseClassifier):
         -------
         ndarray
             Shape (n_samples,) for two classes, positive for ``classes_[1]``. For more, (n_samples, n_classes): votes
-            with confidences, or the classes' own decision values with ``multi_class="ova"``, or fuzzy memberships,
+            with confidences, or the classes' own decision values with ``multi_class="ovr"``, or fuzzy memberships,
             at most 1, with ``decision="fuzzy-minimum"``. With ``decision_function_shape="ovo"``, the values of all
             pairs, (n_samples, n_classes * (n_classes - 1) / 2).
         """

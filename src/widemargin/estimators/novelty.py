@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,11 +15,12 @@ from sklearn.base import OutlierMixin
 from widemargin.estimators.base import SingleMachine
 from widemargin.estimators.out_of_fold import Keys, row_keys
 from widemargin.estimators.report import FitReport, ProblemReport
-from widemargin.estimators.validation import check_weights, require_fraction, require_solver, total_weight
+from widemargin.estimators.validation import check_weights, require_fraction, total_weight
 from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count, take
-from widemargin.machines.dual import GEOMETRIC_SOLVERS, SOLVERS, DualProblem, Outcome, Solution, StopRule, Vector
+from widemargin.machines.dual import DualProblem, Outcome, Solution, StopRule, Vector
 from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
+from widemargin.solvers.base import ALL_SAMPLES, MINIMUM_NORM
 
 Rows = NDArray[np.intp]
 
@@ -36,23 +37,6 @@ BORDER = 1e-9
 #: Where scores are predicted with other digits than those that the threshold was set with, so many support vectors on
 #: the border tell by how much they differ, and thresholds lie so many times as much lower.
 COMPARED, CAUTION = 1000, 4.0
-
-GENERAL = ("auto", *SOLVERS)
-
-#: Solvers by the machine whose problem they solve. The geometric ones solve minimum norm problems: always with squared
-#: slack, else where no bound can hold a variable back, which the machine itself says.
-SOLVERS_OF: dict[str, tuple[str, ...]] = {
-    "slack='hinge'": (*GENERAL, *GEOMETRIC_SOLVERS),
-    "slack='squared'": (*GENERAL, *GEOMETRIC_SOLVERS, "maxminover"),
-    "a ball": (*GENERAL, *GEOMETRIC_SOLVERS),
-    "target_rejection": GENERAL,
-}
-
-#: Why a solver cannot solve what the table above leaves out.
-REASONS: dict[str, str] = {
-    **{name: "a row is held out by a bound of 0, and it knows no bounds" for name in GEOMETRIC_SOLVERS},
-    "maxminover": "it raises counts without a bound, which is what squared slack asks for",
-}
 
 
 def _fingerprints(X: Any) -> Keys | None:
@@ -138,21 +122,20 @@ class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
     target_rejection: float | None
     offset_: float
 
-    _solvers: ClassVar[tuple[str, ...]] = tuple(dict.fromkeys(name for names in SOLVERS_OF.values() for name in names))
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_fraction("nu", self.nu)
         if self.target_rejection is not None:
             require_fraction("target_rejection", self.target_rejection, below_one=True)
             self._require_default_nu("target_rejection", self.target_rejection)
-            self._require_solver_for("target_rejection")
 
-    def _require_solver_for(self, machine: str) -> None:
-        """Refuse a solver that the table does not name beside this machine."""
-        able = SOLVERS_OF[machine]
-        refused = {name: f"cannot be used with {machine}: {why}" for name, why in REASONS.items() if name not in able}
-        require_solver(self.solver, able, refused)
+    def _missing(self) -> dict[str, str]:
+        missing = super()._missing()
+        # Where a bound can hold a variable back, which is no minimum norm problem, the solve itself says so.
+        del missing[MINIMUM_NORM]
+        if self.target_rejection is not None:
+            missing[ALL_SAMPLES] = "target_rejection=None"
+        return missing
 
     def _require_default_nu(self, name: str, value: float | str) -> None:
         if self.nu != DEFAULT_NU:

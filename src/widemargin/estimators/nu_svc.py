@@ -19,6 +19,7 @@ from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.nu_classifier import solve_nu_pairs, starting_points_in_weights, tightest_pair
+from widemargin.solvers import Solver
 
 
 class NuSVC(PairwiseClassifier):
@@ -56,13 +57,11 @@ class NuSVC(PairwiseClassifier):
     class_weight : dict or "balanced", default=None
         Multiplies the weights of the examples of a class, as if they occurred that often; "balanced" makes every `nu`
         feasible. (scikit-learn's class of this name takes it and does nothing with it.)
-    solver : {"auto", "smo", "block"}, default="auto"
-        See :class:`~widemargin.SVC`, whose "mdm" is not for this machine.
-    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
-        See :class:`~widemargin.SVC`; both variables of a working set are of one class.
+    solver : {"auto", "smo", "block"} or Solver, default="auto"
+        How the dual problems are solved: a name, or an object of :mod:`widemargin.solvers`.
     kernel, degree, gamma, coef0, shrinking, cache_size, verbose, max_iter
         See :class:`~widemargin.SVC`.
-    decision_function_shape, break_ties, random_state, n_jobs, max_time, warm_start, planning_ahead, dtype
+    decision_function_shape, break_ties, random_state, n_jobs, max_time, warm_start
         See :class:`~widemargin.SVC`.
 
     Attributes
@@ -96,11 +95,6 @@ class NuSVC(PairwiseClassifier):
     True
     """
 
-    _refused_solvers: ClassVar[Mapping[str, str]] = {
-        **PairwiseClassifier._refused_solvers,
-        "mdm": "solves minimum norm problems only: of the classifiers, SVC with squared loss and no intercept",
-    }
-
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "probability": "NuSVC has no parameter 'probability', and no probabilities; SVC has, with calibration='folds'.",
     }
@@ -125,10 +119,7 @@ class NuSVC(PairwiseClassifier):
         n_jobs: int | None = None,
         max_time: float | None = None,
         warm_start: bool = False,
-        solver: str = "auto",
-        selection: str = "auto",
-        planning_ahead: int = 3,
-        dtype: str = "float32",
+        solver: str | Solver = "auto",
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -148,9 +139,6 @@ class NuSVC(PairwiseClassifier):
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
-        self.selection = selection
-        self.planning_ahead = planning_ahead
-        self.dtype = dtype
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

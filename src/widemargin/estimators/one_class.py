@@ -29,14 +29,16 @@ from widemargin.machines.one_class import (
     train_squared_slack,
 )
 from widemargin.runtime import cache_bytes, thread_count
+from widemargin.solvers import MaxMinOver, Solver, as_solver
+from widemargin.solvers.base import ONE_CLASS_MARGIN
 
-SLACKS = ("hinge", "squared")
+LOSSES = ("hinge", "squared_hinge")
 
 
 class OneClassSVM(NoveltyMachine):
     r"""One-class support vector machine: where the training rows are, and where they are not.
 
-    With ``slack="hinge"`` it is the machine of [Schoelkopf2001]_, a drop-in for scikit-learn's: for weights
+    With ``loss="hinge"`` it is the machine of [Schoelkopf2001]_, a drop-in for scikit-learn's: for weights
     :math:`w_n` of total :math:`W` it minimises
 
     .. math:: \tfrac12 \|w\|^2 + \sum_n w_n \max(0, \rho - \langle w, \phi(x_n)\rangle) - \nu W \rho
@@ -47,7 +49,7 @@ class OneClassSVM(NoveltyMachine):
     it are accepted. At least a share `nu` belongs to support vectors. Where :math:`\nu W` is less than any weight (nu n
     < 1), no row may be rejected, and `nu` is but a scale of the coefficients.
 
-    With ``slack="squared"`` it is the machine of [Timm2009, eq. 1]: it minimises
+    With ``loss="squared_hinge"`` it is the machine of [Timm2009, eq. 1]: it minimises
 
     .. math:: \tfrac12 \|w\|^2 + \tfrac12 \sum_n C_n \max(0, 1 - \langle w, \phi(x_n)\rangle)^2
 
@@ -73,20 +75,20 @@ class OneClassSVM(NoveltyMachine):
         Largest violation of the optimality conditions: for the hinge in units of f, which grow with the number of rows
         (as in scikit-learn), or of typical scores where these are below 1; for squared slack in units of the margin 1.
     nu : float, default=0.5
-        Above 0 and at most 1: the largest share of the weight that is rejected; only for ``slack="hinge"``.
+        Above 0 and at most 1: the largest share of the weight that is rejected; only for ``loss="hinge"``.
     shrinking : bool, default=True
-        Leave variables that stay at their bounds aside while solving. No effect for "mdm", "accelerated-mdm" and
-        "maxminover", each of whose steps is chosen among all examples.
+        Leave variables that stay at their bounds aside while solving. No effect for "mdm" and "maxminover", each of
+        whose steps is chosen among all samples.
     cache_size : "auto" or float, default="auto"
         Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
     verbose : bool, default=False
         Print the fit report.
     max_iter : "auto" or int, default="auto"
         Limit on solver steps; "auto" is max(10^7, 100 n), -1 means none.
-    slack : {"hinge", "squared"}, default="hinge"
-        Price of a row on the wrong side: proportional to its distance, or to the square of it.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        Price of a sample on the wrong side: proportional to its distance, or to the square of it.
     C : float, default=1.0
-        Price of squared slack; only for ``slack="squared"``.
+        Price of squared slack; only for ``loss="squared_hinge"``.
     target_rejection : float, default=None
         Share of new rows to reject, above 0 and below 1, in place of `nu`, which must then be left at its default. The
         training rows are dealt into five parts; each part is scored by a machine trained without it, and the threshold
@@ -103,24 +105,10 @@ class OneClassSVM(NoveltyMachine):
         Seconds after which training returns the best machine so far; saying what it is worth takes 0.2 s and a fifth of
         the time more at most. Where that does not suffice, its violation and gap in ``fit_report_`` are infinite, and
         its constant is an estimate. Calls of a kernel that take longer are waited for.
-    solver : {"auto", "smo", "block", "mdm", "accelerated-mdm", "maxminover"}, default="auto"
-        Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
-        steps, and Newton steps on all free variables at once where these are few. Where kernel values are cheap (the
-        Gaussian kernel of few features), "auto" works on the free and the strongly violating variables only, and comes
-        back to the others from time to time. Solvers asked for by name take the steps of their papers, and no others.
-        "mdm" and "accelerated-mdm" [Barbero2008]_ solve minimum norm problems: squared slack, or the hinge with nu so
-        small that no row may be rejected (nu <= min(w) / W). "maxminover" is OneClassMaxMinOver [Timm2009, Algorithm
-        2], for squared slack: it ends where (primal - dual) / (primal + 1) is at most `tol`, and keeps kernel values in
-        float32.
-    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
-        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1] of "auto", "smo" and "block"; the
-        other solvers have rules of their own and take "auto" only.
-    planning_ahead : int, default=3
-        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps. No
-        effect for "mdm", "accelerated-mdm" and "maxminover": by their nature the first two take the best step for their
-        pair or cycle, and the last one counts by the same amounts in every step.
-    dtype : {"float32", "float64"}, default="float32"
-        Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
+    solver : {"auto", "smo", "block", "mdm", "maxminover"} or Solver, default="auto"
+        How the dual problem is solved; objects of :mod:`widemargin.solvers` have options of their own, as in
+        ``SMO(planning_ahead=0)``. "mdm" requires ``loss="squared_hinge"``, or a `nu` so small that no sample may be
+        rejected (nu <= min(w) / W); "maxminover" requires ``loss="squared_hinge"``.
 
     Attributes
     ----------
@@ -170,7 +158,7 @@ class OneClassSVM(NoveltyMachine):
     array([ 1, -1])
     >>> bool(0.08 < np.mean(model.predict(X) == -1) <= 0.1)
     True
-    >>> OneClassSVM(slack="squared", C=10.0).fit(X).offset_
+    >>> OneClassSVM(loss="squared_hinge", C=10.0).fit(X).offset_
     1.0
     """
 
@@ -187,15 +175,12 @@ class OneClassSVM(NoveltyMachine):
         cache_size: float | str = "auto",
         verbose: bool = False,
         max_iter: int | str = "auto",
-        slack: str = "hinge",
+        loss: str = "hinge",
         C: float = 1.0,
         target_rejection: float | None = None,
         n_jobs: int | None = None,
         max_time: float | None = None,
-        solver: str = "auto",
-        selection: str = "auto",
-        planning_ahead: int = 3,
-        dtype: str = "float32",
+        solver: str | Solver = "auto",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -207,15 +192,12 @@ class OneClassSVM(NoveltyMachine):
         self.cache_size = cache_size
         self.verbose = verbose
         self.max_iter = max_iter
-        self.slack = slack
+        self.loss = loss
         self.C = C
         self.target_rejection = target_rejection
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.solver = solver
-        self.selection = selection
-        self.planning_ahead = planning_ahead
-        self.dtype = dtype
 
     def score_samples(self, X: Any) -> Vector:
         """Scores of the rows of `X`: the decision values before the threshold ``offset_`` is taken off.
@@ -247,20 +229,24 @@ class OneClassSVM(NoveltyMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        require_choice("slack", self.slack, SLACKS)
+        require_choice("loss", self.loss, LOSSES)
         require_number("C", self.C, above=0)
-        self._require_solver_for(f"slack='{self.slack}'")
-        if self.solver == "maxminover" and self.dtype != "float32":
-            raise ValueError(f"solver='maxminover' keeps kernel values in float32; got dtype={self.dtype!r}.")
-        if self.slack == "squared":
-            self._require_default_nu("slack", self.slack)
+        if self.loss == "squared_hinge":
+            self._require_default_nu("loss", self.loss)
         elif self.C != 1.0:
-            raise ValueError(f"C is the price of squared slack, and slack='hinge' takes nu instead; got C={self.C!r}.")
+            raise ValueError(f"C is the price of squared slack, and loss='hinge' takes nu instead; got C={self.C!r}.")
+
+    def _missing(self) -> dict[str, str]:
+        missing = super()._missing()
+        missing[ONE_CLASS_MARGIN] = "loss='squared_hinge'"
+        if self.loss == "squared_hinge":
+            del missing[ONE_CLASS_MARGIN]
+        return missing
 
     def _require_feasible(self, weights: Vector, total: float) -> None:
         """Check that what the coefficients sum to, or prices of slack, can be computed with."""
-        if self.slack == "squared":
-            require_prices(self._prices(weights), "slack='squared'")
+        if self.loss == "squared_hinge":
+            require_prices(self._prices(weights), "loss='squared_hinge'")
             return
         name, share = ("nu", self.nu) if self.target_rejection is None else ("target_rejection", self.target_rejection)
         product = share * total
@@ -278,7 +264,7 @@ class OneClassSVM(NoveltyMachine):
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
         n, rows = len(weights), self._row_source(X, kernel)
         stop = self._stop_rule(n, time.perf_counter() - began)
-        if self.solver == "maxminover":
+        if isinstance(as_solver(self.solver), MaxMinOver):
             self._count(X, weights, kernel, rows, stop)
             return
         machine, scale, solution = self._solve(weights, rows, stop, self._solver_options(n))
@@ -296,9 +282,9 @@ class OneClassSVM(NoveltyMachine):
                 self._tight(self._stop_rule(n, time.perf_counter() - began), solution),
             )
             # Machines of fewer rows have smaller sums of coefficients; scores are compared per unit of the sum.
-            offset = share * (scale * machine.total if self.slack == "hinge" else 1.0)
+            offset = share * (scale * machine.total if self.loss == "hinge" else 1.0)
         self._keep_machine(X, kernel, machine, alpha, offset, outcome)
-        if self.slack == "hinge" and self.target_rejection is None:
+        if self.loss == "hinge" and self.target_rejection is None:
             scores = np.zeros(n)
             scores[machine.ids] = -scale * solution.gradient
             self._accept_border(X, weights, rows.diagonal(), scores, measured=self._predicts_in_single)
@@ -350,7 +336,7 @@ class OneClassSVM(NoveltyMachine):
         self, weights: Vector, rows: RowSource, stop: StopRule, options: SolverOptions
     ) -> tuple[ConstantSumMachine, float, Solution]:
         """Train; return the machine that was solved, the scale of its variables, and its solution."""
-        if self.slack == "squared":
+        if self.loss == "squared_hinge":
             machine = squared_slack_machine(self._prices(weights))
             return machine, 1.0, train_squared_slack(machine, rows, stop=stop, options=options)[1]
         nu = float(self.nu if self.target_rejection is None else self.target_rejection)
@@ -362,7 +348,7 @@ class OneClassSVM(NoveltyMachine):
 
     def _read(self, machine: ConstantSumMachine, scale: float, solution: Solution) -> tuple[Vector, float, Outcome]:
         """Coefficients, threshold and outcome of the machine."""
-        if self.slack == "squared":
+        if self.loss == "squared_hinge":
             alpha, outcome = at_margin_one(machine, solution)
             return alpha, 1.0, outcome
         own = times(solution, scale)
@@ -372,12 +358,12 @@ class OneClassSVM(NoveltyMachine):
         self, machine: ConstantSumMachine, scale: float, problem: DualProblem, solution: Solution
     ) -> tuple[Vector, Outcome]:
         similarities = machine.similarities(problem, solution)
-        if self.slack == "squared":
+        if self.loss == "squared_hinge":
             return similarities / squared_norm(solution), at_margin_one(machine, solution)[1]
         return similarities, times(solution, scale).outcome
 
     def _tight(self, stop: StopRule, solution: Solution) -> StopRule:
         """Translate the tolerance into units of the problems solved."""
-        if self.slack == "hinge":
+        if self.loss == "hinge":
             return stop
         return replace(stop, tolerance=stop.tolerance * squared_norm(solution))

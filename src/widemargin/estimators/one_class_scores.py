@@ -55,7 +55,7 @@ class RejectionScore(OneClassScore):
     >>> round(RejectionScore()(machine, X), 3), round(RejectionScore(0.3)(machine, X), 3)
     (-0.035, -0.235)
     >>> grid = {"C": [1.0, 10.0, 100.0], "gamma": [0.1, 1.0]}
-    >>> search = GridSearchCV(OneClassSVM(slack="squared"), grid, scoring=RejectionScore(0.2)).fit(X)
+    >>> search = GridSearchCV(OneClassSVM(loss="squared_hinge"), grid, scoring=RejectionScore(0.2)).fit(X)
     >>> bool(search.best_score_ > -0.1)
     True
     """
@@ -84,7 +84,8 @@ class RejectionScore(OneClassScore):
             return float(self.target)
         if getattr(machine, "target_rejection", None) is not None:
             return float(machine.target_rejection)
-        priced = machine.C is not None if isinstance(machine, SVDD) else getattr(machine, "slack", "hinge") == "squared"
+        squared = getattr(machine, "loss", "hinge") == "squared_hinge"
+        priced = machine.C is not None if isinstance(machine, SVDD) else squared
         return DEFAULT_TARGET if priced else float(machine.nu)
 
 
@@ -106,12 +107,13 @@ class LeaveOneOutScore(OneClassScore):
     Examples
     --------
     >>> import numpy as np
+    >>> from sklearn.base import clone
     >>> from widemargin import LeaveOneOutScore, OneClassSVM
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> machine = OneClassSVM(slack="squared", C=100.0, gamma=0.1).fit(X)
-    >>> LeaveOneOutScore()(machine, X)
+    >>> model = OneClassSVM(loss="squared_hinge", C=100.0, gamma=0.1).fit(X)
+    >>> LeaveOneOutScore()(model, X)
     -0.04
-    >>> left_out = [OneClassSVM(slack="squared", C=100.0, gamma=0.1).fit(np.delete(X, n, axis=0)) for n in range(100)]
+    >>> left_out = [clone(model).fit(np.delete(X, n, axis=0)) for n in range(100)]
     >>> sum(int(one.predict(X[[n]])[0] == -1) for n, one in enumerate(left_out))
     4
     """

@@ -62,10 +62,6 @@ class PairwiseClassifier(PairwisePrediction, ClassifierMixin, KernelMachine):  #
     #: Parameters of scikit-learn's class of this name that there are none of here, and what to do instead.
     _elsewhere: ClassVar[Mapping[str, str]] = {}
 
-    _refused_solvers: ClassVar[Mapping[str, str]] = {
-        "maxminover": "trains one-class machines with squared slack only, no classifiers",
-    }
-
     def __new__(cls, *positional: Any, **parameters: Any) -> Self:
         """Say, of parameters that scikit-learn's class has and this one has not, what to do instead."""
         for name in cls._elsewhere.keys() & parameters:

@@ -12,6 +12,7 @@ from widemargin.kernels import RowSource
 from widemargin.kernels.rows import KernelCallable
 from widemargin.machines.dual import Vector
 from widemargin.machines.regression import LOSSES, Regression, solve_nu_tube, solve_tube
+from widemargin.solvers import Solver
 
 
 class SVR(KernelRegressor):
@@ -68,18 +69,9 @@ class SVR(KernelRegressor):
         its constant is an estimate. Calls of a kernel that take longer are waited for.
     warm_start : bool, default=False
         Start from the last solution, scaled to the new bounds, if the new data have as many rows.
-    solver : {"auto", "smo", "block"}, default="auto"
-        Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
-        steps, and Newton steps on all free variables at once where these are few. Where kernel values are cheap (the
-        Gaussian kernel of few features), "auto" works on the free and the strongly violating variables only, and comes
-        back to the others from time to time. Solvers asked for by name take the steps of their papers, and no others.
-    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
-        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order", but for
-        ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain".
-    planning_ahead : int, default=3
-        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
-    dtype : {"float32", "float64"}, default="float32"
-        Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
+    solver : {"auto", "smo", "block"} or Solver, default="auto"
+        How the dual problem is solved; objects of :mod:`widemargin.solvers` have options of their own, as in
+        ``SMO(planning_ahead=0)``.
 
     Attributes
     ----------
@@ -139,10 +131,7 @@ class SVR(KernelRegressor):
         n_jobs: int | None = None,
         max_time: float | None = None,
         warm_start: bool = False,
-        solver: str = "auto",
-        selection: str = "auto",
-        planning_ahead: int = 3,
-        dtype: str = "float32",
+        solver: str | Solver = "auto",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -160,9 +149,6 @@ class SVR(KernelRegressor):
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
-        self.selection = selection
-        self.planning_ahead = planning_ahead
-        self.dtype = dtype
 
     def _squared_loss(self) -> str | None:
         return f"loss='{self.loss}'" if self.loss == LOSSES[1] else None
@@ -204,7 +190,7 @@ class NuSVR(KernelRegressor):
         Price of leaving the tube; finite, since it is also the price of its width.
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
         See :class:`SVR`.
-    n_jobs, max_time, warm_start, solver, selection, planning_ahead, dtype
+    n_jobs, max_time, warm_start, solver
         See :class:`SVR`.
 
     Attributes
@@ -252,10 +238,7 @@ class NuSVR(KernelRegressor):
         n_jobs: int | None = None,
         max_time: float | None = None,
         warm_start: bool = False,
-        solver: str = "auto",
-        selection: str = "auto",
-        planning_ahead: int = 3,
-        dtype: str = "float32",
+        solver: str | Solver = "auto",
     ) -> None:
         self.nu = nu
         self.C = C
@@ -272,9 +255,6 @@ class NuSVR(KernelRegressor):
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
-        self.selection = selection
-        self.planning_ahead = planning_ahead
-        self.dtype = dtype
 
     def _bounds(self, weights: Vector) -> Vector:
         bounds = super()._bounds(weights)

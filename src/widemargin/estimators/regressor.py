@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from widemargin.estimators.base import SingleMachine
 from widemargin.estimators.validation import check_weights, priced, require_flag, require_prices
 from widemargin.kernels import RowSource
 from widemargin.kernels.rows import count
-from widemargin.machines.dual import GEOMETRIC_SOLVERS, Vector
+from widemargin.machines.dual import Vector
 from widemargin.machines.regression import Regression, rescaled_start
 
 #: Targets beyond this leave no room for sums of their products with coefficients.
@@ -29,11 +28,6 @@ class KernelRegressor(RegressorMixin, SingleMachine):  # type: ignore[misc]
     C: float
     warm_start: bool
     _variables_per_row: ClassVar[int] = 1
-    _refused_solvers: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        (*GEOMETRIC_SOLVERS, "maxminover"),
-        "finds the point of a convex hull nearest to the origin, which regression is not, since the targets are a "
-        "linear term of its problem",
-    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows of `X`.

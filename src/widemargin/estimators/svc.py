@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +14,11 @@ from widemargin.estimators.validation import priced, require_choice, require_fla
 from widemargin.kernels import RowSource
 from widemargin.kernels.rows import KernelCallable
 from widemargin.machines.classifier import Pair, PairSolution, solve_pairs, starting_points
-from widemargin.machines.dual import SOLVERS, SolverOptions, StopRule, Vector
+from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 from widemargin.machines.one_against_all import solve_against_all
+from widemargin.solvers import Solver
+from widemargin.solvers.base import MINIMUM_NORM
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -41,12 +42,10 @@ class SVC(CalibratedClassifier):
     short of the margin, to whatever extent. Prediction costs n_SV d operations a row.
 
     ``solver="mdm"`` takes the squared loss without intercept as a problem of geometry [Barbero2008]: the point W
-    nearest to the origin in the convex hull of the examples, mirrored by their labels; the machine is :math:`W /
-    \|W\|^2`. Its steps move weight from the support vector with the largest margin to the example with the smallest
-    one, until the two differ by `tol` times the margin at most. ``acceleration="cycles"`` adds up the steps between
-    two appearances of the same pair, since these tend to repeat, and takes them as one. `kkt_violation` in
-    ``fit_report_`` is that difference, in units of the margin like everywhere else; `kernel_operations` counts as the
-    paper does: n for each row that is read, cached or not.
+    nearest to the origin in the convex hull of the samples, mirrored by their labels; the model is :math:`W / \|W\|^2`.
+    It stops when the largest margin of a support vector and the smallest of all differ by `tol` times the margin at
+    most; `kkt_violation` in ``fit_report_`` is that difference, in units of the margin like everywhere else, and
+    `kernel_operations` counts as the paper does: n for each kernel row that is read, cached or not.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ class SVC(CalibratedClassifier):
         Largest violation of the optimality conditions.
     cache_size : "auto" or float, default="auto"
         Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory. Half as
-        much again for more than two classes with ``multi_class="ova"``.
+        much again for more than two classes with ``multi_class="ovr"``.
     class_weight : dict or "balanced", default=None
         Multiplies `C` for the examples of a class.
     verbose : bool, default=False
@@ -78,7 +77,7 @@ class SVC(CalibratedClassifier):
         Limit on solver steps per pair of classes; "auto" is max(10^7, 100 n), -1 means none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Columns of :meth:`decision_function` for more than two classes: one a class, or one a pair. There are no pairs
-        with ``multi_class="ova"``.
+        with ``multi_class="ovr"``.
     break_ties : bool, default=True
         Break ties between votes by confidence; otherwise the first of the tied classes wins. For votes only.
     random_state : int, RandomState instance or None, default=None
@@ -92,30 +91,15 @@ class SVC(CalibratedClassifier):
         that take longer are waited for.
     warm_start : bool, default=False
         Start from the last solution, scaled to the new bounds, if the new data have as many rows and the same classes.
-    solver : {"auto", "smo", "block", "mdm"}, default="auto"
-        Two variables at a time, or blocks of rows; "auto" computes rows in blocks while they are new, then takes single
-        steps, and Newton steps on all free variables at once where these are few. Where kernel values are cheap (the
-        Gaussian kernel of few features), "auto" works on the free and the strongly violating variables only, and comes
-        back to the others from time to time. Solvers asked for by name take the steps of their papers, and no others.
-        "mdm" is for the squared loss, or ``C=inf``, without intercept only.
-    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
-        Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order", but for
-        ``solver="smo"`` with a kernel that does not fit the cache, where it is "maximum-gain". "mdm" has a rule of its
-        own and takes "auto" only.
-    planning_ahead : int, default=3
-        Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps. No
-        effect for ``solver="mdm"``, which by its nature takes the best step for its pair; steps that come back in
-        cycles are a matter of `acceleration`.
-    dtype : {"float32", "float64"}, default="float32"
-        Storage of kernel values while solving. Where float32 does not reach `tol`, float64 takes over by itself.
+    solver : {"auto", "smo", "block", "mdm"} or Solver, default="auto"
+        How the dual problems are solved; objects of :mod:`widemargin.solvers` have options of their own, as in
+        ``SMO(planning_ahead=0)``. "mdm" requires ``fit_intercept=False``, and ``loss="squared_hinge"`` or ``C=inf``.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         Slack counts by itself, or by its square, as in ``sklearn.svm.LinearSVC``.
     fit_intercept : bool, default=True
         Whether decision functions have a constant. Without one the kernel should see to it: add `coef0`, or a constant
         column.
-    acceleration : "cycles" or None, default="cycles"
-        Whether ``solver="mdm"`` makes one step of a cycle of them; other solvers have no such cycles.
-    multi_class : {"ovo", "ova"}, default="ovo"
+    multi_class : {"ovo", "ovr"}, default="ovo"
         What is trained for k > 2 classes: a machine for each of the k (k - 1) / 2 pairs, or one for each class against
         all others: k problems of all rows, which share their kernel values. Two classes are one machine in any case.
     decision : {"auto", "votes", "argmax", "fuzzy-minimum"}, default="auto"
@@ -130,7 +114,7 @@ class SVC(CalibratedClassifier):
         Their machines start from the whole one and share its kernel: mostly that takes the time of one or two fits.
         They meet `tol`, by ``solver="auto"``. "from-search" takes what a search, :class:`GridSearchCV` or
         :class:`ModelSearch`, has of its best candidate for the refit. None makes no probabilities.
-    sigmoid : {"slope", "platt"}, default="slope"
+    calibration_method : {"slope", "platt"}, default="slope"
         How a decision value f becomes a probability. "slope": :math:`1 / (1 + e^{-sf})`, with the likeliest s
         [Glasmachers2008, section 9.2.2], but none that claims fewer errors on the rows held out than the rule of
         succession does after none: 1 in N + 2. "platt": :math:`1 / (1 + e^{-(sf + r)})`, regularised [Platt1999;
@@ -193,14 +177,13 @@ class SVC(CalibratedClassifier):
     True
     >>> SVC(gamma=0.1, loss="squared_hinge", fit_intercept=False, solver="mdm").fit(X, y).intercept_
     array([0., 0., 0.])
-    >>> fuzzy = SVC(C=10, gamma=0.1, multi_class="ova", decision="fuzzy-minimum").fit(X, y)
+    >>> fuzzy = SVC(C=10, gamma=0.1, multi_class="ovr", decision="fuzzy-minimum").fit(X, y)
     >>> fuzzy.dual_coef_.shape[0], fuzzy.decision_function(X[:2]).round(2).tolist()
     (3, [[1.0, -1.87, -2.53], [1.0, -1.7, -2.32]])
     >>> SVC(C=10, gamma=0.1, calibration="folds").fit(X, y).predict_proba(X[[0, 60, 120]]).round(2).tolist()
     [[0.99, 0.01, 0.0], [0.0, 0.99, 0.0], [0.0, 0.0, 1.0]]
     """
 
-    _solvers: ClassVar[tuple[str, ...]] = ("auto", *SOLVERS, "mdm")
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "probability": "SVC has no parameter 'probability'; calibration='folds' trains for probabilities, and "
         "calibration='from-search' takes them from the splits of a search.",
@@ -226,17 +209,13 @@ class SVC(CalibratedClassifier):
         n_jobs: int | None = None,
         max_time: float | None = None,
         warm_start: bool = False,
-        solver: str = "auto",
-        selection: str = "auto",
-        planning_ahead: int = 3,
-        dtype: str = "float32",
+        solver: str | Solver = "auto",
         loss: str = "hinge",
         fit_intercept: bool = True,
-        acceleration: str | None = "cycles",
         multi_class: str = "ovo",
         decision: str = "auto",
         calibration: str | None = None,
-        sigmoid: str = "slope",
+        calibration_method: str = "slope",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -256,39 +235,28 @@ class SVC(CalibratedClassifier):
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
-        self.selection = selection
-        self.planning_ahead = planning_ahead
-        self.dtype = dtype
         self.loss = loss
         self.fit_intercept = fit_intercept
-        self.acceleration = acceleration
         self.multi_class = multi_class
         self.decision = decision
         self.calibration = calibration
-        self.sigmoid = sigmoid
+        self.calibration_method = calibration_method
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_number("C", self.C, above=0, infinite=True)
         require_choice("loss", self.loss, LOSSES)
         require_flag("fit_intercept", self.fit_intercept)
-        require_choice("acceleration", self.acceleration, ("cycles", None))
-        if self.solver == "mdm":
-            self._require_minimum_norm()
 
-    def _require_minimum_norm(self) -> None:
-        """Refuse the geometric solver where the machine is no minimum norm problem."""
-        others = "'auto', 'smo' and 'block' can"
+    def _missing(self) -> dict[str, str]:
+        missing = super()._missing()
         if self.fit_intercept:
-            raise ValueError(
-                "solver='mdm' solves minimum norm problems only, and a machine with an intercept is none; pass "
-                f"fit_intercept=False, or another solver: {others}."
-            )
-        if self.loss == "hinge" and np.isfinite(self.C):
-            raise ValueError(
-                "solver='mdm' solves minimum norm problems only, and the bounds that loss='hinge' sets to the "
-                f"coefficients make none; pass loss='squared_hinge' or C=inf, or another solver: {others}."
-            )
+            missing[MINIMUM_NORM] = "fit_intercept=False"
+        elif self.loss == "hinge" and np.inf != self.C:
+            missing[MINIMUM_NORM] = "loss='squared_hinge' or C=inf"
+        else:
+            del missing[MINIMUM_NORM]
+        return missing
 
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         bounds = priced(weights, self.C)
@@ -302,8 +270,7 @@ class SVC(CalibratedClassifier):
         # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
         common: dict[str, Any] = {"starts": self._starts(bounds, follow=self.loss == "hinge")}
         solve_problems: Any = solve_pairs
-        if self.solver == "mdm":
-            options = replace(options, solver="mdm" if self.acceleration is None else "accelerated-mdm")
+        if options.solver == "mdm":
             solve_problems = solve_minimum_norm_pairs
         else:
             common |= {"squared": self.loss == "squared_hinge", "fit_intercept": bool(self.fit_intercept)}

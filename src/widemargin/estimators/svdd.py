@@ -21,6 +21,7 @@ from widemargin.kernels.rows import KernelCallable, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_machine, read_ball, scaled_stop, train_ball
 from widemargin.machines.one_class import ConstantSumMachine
+from widemargin.solvers import Solver
 
 #: Squared radii below this share of the kernel's diagonal need more digits than float32 predictions have.
 THIN_BALL = 1e-2
@@ -65,12 +66,11 @@ class SVDD(NoveltyMachine):
         ball trained without it, and the radius is set so that this share of the held-out rows lies outside. Balls are
         trained with nu = `target_rejection`, the ball whose own radius would do with ever more rows; see
         :class:`OneClassSVM`.
-    solver : {"auto", "smo", "block", "mdm", "accelerated-mdm"}, default="auto"
-        See :class:`OneClassSVM`. "mdm" and "accelerated-mdm" [Barbero2008]_, for which `shrinking` and `planning_ahead`
-        have no effect, solve minimum norm problems: hard balls of kernels with constant k(x, x).
+    solver : {"auto", "smo", "block", "mdm"} or Solver, default="auto"
+        See :class:`OneClassSVM`. "mdm" requires a hard ball and a kernel with constant k(x, x).
     kernel, degree, gamma, coef0, shrinking, cache_size, verbose, max_iter
         See :class:`OneClassSVM`.
-    n_jobs, max_time, selection, planning_ahead, dtype
+    n_jobs, max_time
         See :class:`OneClassSVM`.
 
     Attributes
@@ -135,10 +135,7 @@ class SVDD(NoveltyMachine):
         target_rejection: float | None = None,
         n_jobs: int | None = None,
         max_time: float | None = None,
-        solver: str = "auto",
-        selection: str = "auto",
-        planning_ahead: int = 3,
-        dtype: str = "float32",
+        solver: str | Solver = "auto",
     ) -> None:
         self.nu = nu
         self.C = C
@@ -155,9 +152,6 @@ class SVDD(NoveltyMachine):
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.solver = solver
-        self.selection = selection
-        self.planning_ahead = planning_ahead
-        self.dtype = dtype
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.intp]:
         """Train on the rows of `X` and tell which of them the ball accepts.
@@ -239,7 +233,6 @@ class SVDD(NoveltyMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._require_solver_for("a ball")
         if self.C is not None:
             require_number("C", self.C, above=0, infinite=True)
             self._require_default_nu("C", self.C)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Mapping
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -85,16 +84,6 @@ def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         known = any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices)
     if not known:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
-
-
-def require_solver(solver: Any, able: tuple[str, ...], refused: Mapping[str, str]) -> None:
-    """Refuse a solver that is for other machines, saying why, and naming those that are able to train this one.
-
-    A name that no machine knows is left to :func:`require_choice`.
-    """
-    if isinstance(solver, str) and solver in refused:
-        *first, last = map(repr, able)
-        raise ValueError(f"solver={solver!r} {refused[solver]}; {', '.join(first)} and {last} can be used.")
 
 
 def require_flag(name: str, value: Any) -> None:

@@ -31,9 +31,18 @@ Vector = NDArray[np.float64]
 
 SOLVERS = ("smo", "block")
 #: Solvers of minimum norm problems only: linear term 0, lower bounds 0, one constant sum, upper bounds not below it.
-GEOMETRIC_SOLVERS = ("mdm", "accelerated-mdm")
+GEOMETRIC_SOLVERS = ("mdm",)
+#: Solves no dual problem but counts, see :mod:`widemargin.machines.max_min_over`.
+COUNTING_SOLVERS = ("maxminover",)
 SELECTIONS = ("most-violating-pair", "second-order", "maximum-gain")
 PLANS = (0, 1, 3)
+
+#: Texts that :class:`SolverOptions` accepts.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "solver": ("auto", *SOLVERS, *GEOMETRIC_SOLVERS, *COUNTING_SOLVERS),
+    "selection": ("auto", *SELECTIONS),
+    "dtype": ("float32", "float64"),
+}
 
 #: Every combination of solver parts, as keyword arguments of :class:`SolverOptions`. All of them are valid.
 COMBINATIONS: tuple[dict[str, Any], ...] = tuple(
@@ -101,33 +110,33 @@ def grace_of(max_seconds: float) -> float:
 class SolverOptions:
     """How a problem is solved. None of it changes the solution beyond the tolerance.
 
-    `solver`: "smo" (two variables a step), "block" (hundreds of rows at a time) or "auto"; `selection`: the working-set
-    rule; `planning_ahead`: 0 for Newton steps, N to plan with the N most recent working sets; `dtype`: storage of
-    kernel values; `cache_bytes`: None for what the problem needs, at most a quarter of the free memory.
+    `solver`: "smo" (two variables a step), "block" (hundreds of rows at a time) or "auto", and those for some problems
+    only; `selection`: the working-set rule; `planning_ahead`: 0 for Newton steps, N to plan with the N most recent
+    working sets; `accelerated`: whether "mdm" takes a cycle of steps as one; `dtype`: storage of kernel values;
+    `cache_bytes`: None for what the problem needs, at most a quarter of the free memory.
     """
 
     solver: str = "auto"
     selection: str = "auto"
     planning_ahead: int = 3
     shrinking: bool = True
+    accelerated: bool = True
     dtype: str = "float32"
     cache_bytes: int | None = None
     n_threads: int = 1
 
     def __post_init__(self) -> None:
-        choices = {
-            "solver": ("auto", *SOLVERS, *GEOMETRIC_SOLVERS),
-            "selection": ("auto", *SELECTIONS),
-            "dtype": ("float32", "float64"),
-        }
-        for name, accepted in choices.items():
+        for name, accepted in CHOICES.items():
             value = getattr(self, name)
-            if value not in accepted:
+            if not isinstance(value, str) or value not in accepted:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, accepted))}; got {value!r}.")
         for name, least in (("planning_ahead", 0), ("n_threads", 1), ("cache_bytes", 0)):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= least):
+            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+            if value is not None and not (whole and int(value) >= least):
                 raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+        if not isinstance(self.accelerated, (bool, np.bool_)) and self.accelerated not in (0, 1):
+            raise ValueError(f"accelerated must be True or False; got {self.accelerated!r}.")
 
 
 @dataclass(frozen=True)
@@ -202,9 +211,9 @@ def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
     """Say how problems of up to so many variables are solved, in the words of the core."""
     cache = cache_bytes("auto", variables, options.dtype) if options.cache_bytes is None else options.cache_bytes
     return {
-        "solver": options.solver,
+        "solver": "accelerated-mdm" if options.solver == "mdm" and options.accelerated else options.solver,
         "selection": options.selection,
-        "planning_ahead": options.planning_ahead,
+        "planning_ahead": int(options.planning_ahead),
         "shrinking": options.shrinking,
         "double_precision": options.dtype == "float64",
         "cache_bytes": cache,

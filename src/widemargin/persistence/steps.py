@@ -24,6 +24,8 @@ from widemargin.kernels import KernelParameters, is_kernel_object
 from widemargin.kernels.rows import LARGEST_DEGREE
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.kernels import describe_kernel, restore_kernel, restore_parameters
+from widemargin.solvers import Solver
+from widemargin.solvers.choice import SOLVERS
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -192,12 +194,33 @@ def _describe(estimator: Any) -> dict[str, Any]:
     parameters = estimator.get_params(deep=False)
     return {
         "class": type(estimator).__name__,
-        "parameters": {
-            name: describe_kernel(value) if is_kernel_object(value) else to_json(value, f"parameter {name}")
-            for name, value in parameters.items()
-        },
+        "parameters": {name: _describe_value(value, f"parameter {name}") for name, value in parameters.items()},
         "n_features": int(estimator.n_features_in_),
     }
+
+
+def _describe_value(value: Any, where: str) -> Any:
+    """Say what a parameter is: a kernel or a solver by its class and parameters, anything else as it is."""
+    if is_kernel_object(value):
+        return describe_kernel(value)
+    if not isinstance(value, Solver):
+        return to_json(value, where)
+    if type(value) is not SOLVERS.get(value.name):
+        raise ModelFileError(
+            f"solver={value!r} is of type {type(value).__name__}, which a model file cannot keep; it keeps those of "
+            "widemargin.solvers."
+        )
+    own = {name: to_json(one, f"{name} of the solver") for name, one in value.get_params().items()}
+    return {"class": value.name, "parameters": own}
+
+
+def _restore_solver(description: Fields) -> Solver:
+    cls = SOLVERS[description.choice("class", tuple(SOLVERS))]
+    given = {name: from_json(value) for name, value in description.fields("parameters").values.items()}
+    try:
+        return cls(**given)
+    except TypeError:
+        raise ModelFileError(f"{cls.__name__} does not have the parameters {', '.join(given)}.") from None
 
 
 def _parameters(step: Fields, cls: Any) -> dict[str, Any]:
@@ -209,6 +232,8 @@ def _parameters(step: Fields, cls: Any) -> dict[str, Any]:
     parameters: dict[str, Any] = {key: from_json(value) for key, value in given.items()}
     if isinstance(given.get("kernel"), dict):
         parameters["kernel"] = restore_kernel(Fields(given["kernel"], f"kernel of {name}"))
+    if isinstance(given.get("solver"), dict):
+        parameters["solver"] = _restore_solver(Fields(given["solver"], f"solver of {name}"))
     for key, value in parameters.items():
         if isinstance(value, dict) and key != "class_weight":
             raise ModelFileError(f"parameter {key} of {name} is a mapping, expected a number or a text.")

@@ -28,13 +28,13 @@ SHARES = [0.05, 0.1, 0.2, 0.4]
 #: Machines, what their chains go along, and the share of the steps from nothing that the heuristic may need; where it
 #: is 1, the heuristic starts from nothing.
 MACHINES = {
-    "squared": (OneClassSVM(slack="squared", tol=1e-6), {"C": PRICES}, 1.0),
-    "counted": (OneClassSVM(slack="squared", solver="maxminover", tol=1e-5), {"C": PRICES}, 0.8),
+    "squared": (OneClassSVM(loss="squared_hinge", tol=1e-6), {"C": PRICES}, 1.0),
+    "counted": (OneClassSVM(loss="squared_hinge", solver="maxminover", tol=1e-5), {"C": PRICES}, 0.8),
     "hinge": (OneClassSVM(tol=1e-6), {"nu": SHARES}, 0.95),
     "ball": (SVDD(tol=1e-6), {"nu": SHARES}, 0.95),
     "squared ball": (SVDD(tol=1e-6), {"C": [0.02, 0.1, 0.5]}, 0.99),
     "target": (OneClassSVM(tol=1e-6), {"target_rejection": [0.05, 0.2]}, 1.0),
-    "squared target": (OneClassSVM(slack="squared", target_rejection=0.1, tol=1e-6), {"C": PRICES}, 1.0),
+    "squared target": (OneClassSVM(loss="squared_hinge", target_rejection=0.1, tol=1e-6), {"C": PRICES}, 1.0),
     "ball target": (SVDD(tol=1e-6), {"target_rejection": [0.05, 0.2]}, 1.0),
 }
 
@@ -120,7 +120,7 @@ def test_counts_go_from_a_machine_to_itself() -> None:
 #: Lines along nu, along C by either solver, and along a target.
 SEVERAL = [
     {"nu": SHARES, "gamma": WIDTHS},
-    {"slack": ["squared"], "solver": ["auto", "maxminover"], "C": PRICES, "gamma": WIDTHS},
+    {"loss": ["squared_hinge"], "solver": ["auto", "maxminover"], "C": PRICES, "gamma": WIDTHS},
     {"target_rejection": [0.1, 0.2], "gamma": WIDTHS},
 ]
 
@@ -152,7 +152,7 @@ def test_a_pipeline_starts_its_splits_from_the_first() -> None:
     X, _ = data("iris")
     grid = {"oneclasssvm__C": PRICES, "oneclasssvm__gamma": WIDTHS}
     for solver in ("auto", "maxminover"):
-        machine = make_pipeline(StandardScaler(), OneClassSVM(slack="squared", solver=solver, tol=1e-6))
+        machine = make_pipeline(StandardScaler(), OneClassSVM(loss="squared_hinge", solver=solver, tol=1e-6))
         searches = (
             GridSearchCV(machine, grid, cv=3, scoring=depth, refit=False, plan=plan).fit(X)
             for plan in ("heuristic", "cold")

@@ -61,7 +61,7 @@ def check(search: GridSearchCV, X: Any) -> None:
 )
 def test_two_classes(cv: Any, sigmoid: str) -> None:
     X, y = data("two")
-    search = GridSearchCV(machine(sigmoid=sigmoid), GRID, cv=cv).fit(X, y)
+    search = GridSearchCV(machine(calibration_method=sigmoid), GRID, cv=cv).fit(X, y)
     values = naive_values(SVC(tol=1e-6, **search.best_params_), X, y, cv.split(X, y))
     expected = fitted_sigmoid(sigmoid, values, np.where(y == 1, 1.0, -1.0), np.ones(len(y)))
     np.testing.assert_allclose(
@@ -70,7 +70,7 @@ def test_two_classes(cv: Any, sigmoid: str) -> None:
     check(search, X)
 
 
-@pytest.mark.parametrize("scheme", ["ovo", "ova"])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
 @pytest.mark.parametrize("pipeline", [False, True])
 def test_three_classes_alone_and_in_pipelines(scheme: str, pipeline: bool) -> None:
     X, y = data("three")
@@ -81,14 +81,14 @@ def test_three_classes_alone_and_in_pipelines(scheme: str, pipeline: bool) -> No
         grid = {f"svc__{name}": values for name, values in GRID.items()}
     search = GridSearchCV(estimator, grid, cv=5).fit(X, y)
     best = search.best_estimator_[-1] if pipeline else search.best_estimator_
-    shape = "ovr" if scheme == "ova" else "ovo"
+    shape = "ovr" if scheme == "ovr" else "ovo"
     plain = clone(search.best_estimator_)
     (plain[-1] if pipeline else plain).set_params(calibration=None, decision_function_shape=shape)
     values = cross_val_predict(plain, X, y, cv=5, method="decision_function")
     for column in range(3):
         first, second = [(0, 1), (0, 2), (1, 2)][column]
-        used = np.ones(len(y), dtype=bool) if scheme == "ova" else (y == first) | (y == second)
-        signs = np.where(y == (column if scheme == "ova" else first), 1.0, -1.0)
+        used = np.ones(len(y), dtype=bool) if scheme == "ovr" else (y == first) | (y == second)
+        signs = np.where(y == (column if scheme == "ovr" else first), 1.0, -1.0)
         expected = fitted_sigmoid("slope", values[used, column], signs[used], np.ones(used.sum()))
         assert best.sigmoids_[column, 0] == pytest.approx(expected.slope, rel=2e-3)
     check(search, X)
@@ -98,7 +98,7 @@ def test_splits_that_lack_classes() -> None:
     X, y = many_class_points(3, 20)
     groups = np.where(y == 2, 0, 1 + np.arange(60) % 3)
     splits = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(4)]
-    for scheme in ("ovo", "ova"):
+    for scheme in ("ovo", "ovr"):
         search = GridSearchCV(machine(multi_class=scheme), GRID, cv=splits).fit(X, y)
         check(search, X)
         assert (search.best_estimator_.sigmoids_[:, 0] > 0).all()

@@ -31,7 +31,7 @@ def depth(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> f
 
 
 def squared(**parameters: Any) -> OneClassSVM:
-    return OneClassSVM(**{"slack": "squared", "tol": 1e-6, **parameters})
+    return OneClassSVM(**{"loss": "squared_hinge", "tol": 1e-6, **parameters})
 
 
 def alone(machine: Any, X: Any, grid: Any = None, fit: dict[str, Any] | None = None, **how: Any) -> Any:
@@ -136,7 +136,7 @@ def test_little_memory_changes_no_score(solver: str) -> None:
     check_cells(rows, whole)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"slack": "squared", "C": 10.0}], ids=["hinge", "squared"])
+@pytest.mark.parametrize("parameters", [{}, {"loss": "squared_hinge", "C": 10.0}], ids=["hinge", "squared"])
 @pytest.mark.parametrize("scoring", [depth, RejectionScore()], ids=["depth", "rejection"])
 def test_targets(parameters: dict[str, Any], scoring: Any) -> None:
     X, _ = data("breast_cancer")
@@ -183,8 +183,8 @@ def test_solvers_and_slacks_in_one_grid() -> None:
     X, _ = data("two")
     grid = [
         {"nu": [0.1, 0.3]},
-        {"slack": ["squared"], "C": [1.0, 10.0], "solver": ["auto", "maxminover"]},
-        {"slack": ["squared"], "C": [10.0], "target_rejection": [0.1]},
+        {"loss": ["squared_hinge"], "C": [1.0, 10.0], "solver": ["auto", "maxminover"]},
+        {"loss": ["squared_hinge"], "C": [10.0], "target_rejection": [0.1]},
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -33,7 +33,7 @@ LONG: dict[str, tuple[Any, dict[str, Any], Any]] = {
     "nu": (NuSVC(tol=1e-9, gamma=1e-3, max_iter=500_000), {"nu": [0.3, 0.5, 0.7]}, LABELS),
     "numbers": (SVR(tol=1e-9, max_iter=2_000_000), {"C": [1e7, 1e8]}, NUMBERS),
     "numbers by nu": (NuSVR(tol=1e-9, max_iter=2_000_000), {"C": [1e7, 1e8]}, NUMBERS),
-    "counts": (OneClassSVM(tol=1e-12, slack="squared", solver="maxminover", gamma=0.01), {"C": [1e7, 1e8]}, None),
+    "counts": (OneClassSVM(tol=1e-12, loss="squared_hinge", solver="maxminover", gamma=0.01), {"C": [1e7, 1e8]}, None),
     "balls": (SVDD(tol=1e-14, gamma=1e-3), {"nu": [0.3, 0.5, 0.7]}, None),
 }
 

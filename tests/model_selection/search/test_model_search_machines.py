@@ -25,7 +25,7 @@ MACHINES: dict[str, tuple[Any, Any]] = {
     "squared hinge": (SVC(loss="squared_hinge"), two_classes),
     "without intercept": (SVC(fit_intercept=False), two_classes),
     "hard margin": (SVC(C=np.inf, gamma=1.0), two_classes),
-    "one against all": (SVC(multi_class="ova"), three_classes),
+    "one against all": (SVC(multi_class="ovr"), three_classes),
     "tube": (SVR(), targets),
     "squared tube": (SVR(loss="squared_epsilon_insensitive"), targets),
 }

@@ -39,10 +39,10 @@ def check(search: ModelSearch, X: Any, y: Any, **params: Any) -> None:
 @pytest.mark.parametrize("how", [{"objective": CrossValidation(FOLDS)}, {"objective": "target-alignment", "cv": FOLDS}])
 def test_they_are_those_of_a_grid_search_with_the_same_folds(how: Any, sigmoid: str) -> None:
     X, y = two_classes()
-    check(ModelSearch(machine(sigmoid=sigmoid), random_state=0, max_evaluations=20, **how), X, y)
+    check(ModelSearch(machine(calibration_method=sigmoid), random_state=0, max_evaluations=20, **how), X, y)
 
 
-@pytest.mark.parametrize("multi_class", ["ovo", "ova"])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_more_than_two_classes_with_weights(multi_class: str) -> None:
     X, y = load_iris(return_X_y=True)
     weights = np.random.default_rng(0).integers(1, 4, size=len(y)).astype(float)

@@ -233,8 +233,8 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) ->
     --------
     >>> from widemargin import SVC
     >>> why_plain(SVC(), {"C": [1, 10]}, {})
-    >>> why_plain(SVC(), {"dtype": ["float32", "float64"]}, {})
-    "dtype='float64' asks for kernel values in double"
+    >>> why_plain(SVC(), {"solver": ["auto", "smo"]}, {})
+    "solver='smo' is asked for, and chains of models have a solver of their own"
     """
     machine = machine_of(estimator)
     family = family_of(machine)

@@ -222,9 +222,10 @@ def _sharing(estimator: Any) -> Any:
     own = clone(estimator)
     if isinstance(own, Pipeline):
         own.set_params(memory=None)
-    machine = machine_of(own).set_params(solver="auto", selection="auto", dtype="float32", max_time=None)
+    machine = machine_of(own).set_params(solver="auto", max_time=None)
     if hasattr(machine, "calibration"):
-        machine.set_params(calibration=None, sigmoid="slope")  # probabilities are for the machine that is chosen
+        # Probabilities are for the model that is chosen.
+        machine.set_params(calibration=None, calibration_method="slope")
     return own
 
 

@@ -14,6 +14,7 @@ from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.solvers import Auto, Solver
 
 Rows = NDArray[np.intp]
 Machine = TypeVar("Machine")
@@ -37,8 +38,8 @@ class SplitMachines(ABC):
         Rows whose decision values will be asked for.
     """
 
-    #: Solvers, other than "auto", that the family has chains for.
-    solvers: ClassVar[tuple[str, ...]] = ()
+    #: Solvers, other than ``Auto()``, that the family has chains for.
+    solvers: ClassVar[tuple[str | Solver, ...]] = ()
 
     def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
         self.y, self.train, self.test, self.asked = y, train, test, np.unique(asked)
@@ -47,13 +48,13 @@ class SplitMachines(ABC):
     @classmethod
     def why_alone(cls, setting: Mapping[str, Any]) -> str | None:
         """Say why machines with these parameters (some of them, or all) cannot be trained together, if they cannot."""
-        if setting.get("solver", "auto") not in ("auto", *cls.solvers) or setting.get("selection", "auto") != "auto":
-            return "A solver or a selection rule is asked for by name"
-        if setting.get("max_time") is not None:
-            return "max_time limits single machines"
-        if setting.get("dtype", "float32") != "float32":
-            return "dtype='float64' asks for kernel values in double"
-        return None
+        solver = setting.get("solver", "auto")
+        if solver not in ("auto", Auto(), *cls.solvers):
+            return f"solver={solver!r} is asked for, and chains of models have a solver of their own"
+        for name in setting:
+            if name.startswith("solver__"):
+                return f"{name} is an option of a solver, and chains of models have a solver of their own"
+        return "max_time limits single models" if setting.get("max_time") is not None else None
 
     @classmethod
     def chained(cls, machine: Any) -> tuple[str, ...]:

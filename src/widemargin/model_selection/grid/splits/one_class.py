@@ -21,24 +21,25 @@ from widemargin.machines.one_class import nu_scale, solve_sums, times
 from widemargin.model_selection.grid.paths.starts import Start
 from widemargin.model_selection.grid.splits.base import Way
 from widemargin.model_selection.grid.splits.novelty import FUNCTION, NoveltySplit
+from widemargin.solvers import MaxMinOver, as_solver
 
 
 class OneClassSplit(NoveltySplit):
     """One-class machines: along nu, or along C if slack is squared."""
 
-    solvers = ("maxminover",)
+    solvers = ("maxminover", MaxMinOver())
 
     @classmethod
     def chained(cls, machine: OneClassSVM) -> tuple[str, ...]:
         """Chains go along the parameter that says how much may be rejected."""
-        if machine.slack == "squared":
+        if machine.loss == "squared_hinge":
             return ("C", "target_rejection")
         return ("nu" if machine.target_rejection is None else "target_rejection",)
 
     @classmethod
     def own_matrices(cls, machine: OneClassSVM) -> int:
         """Machines with squared slack copy the kernel: to add a variable, or to count with it."""
-        return int(machine.slack == "squared")
+        return int(machine.loss == "squared_hinge")
 
     @classmethod
     def way(cls, machine: OneClassSVM) -> Way:
@@ -47,9 +48,9 @@ class OneClassSplit(NoveltySplit):
         Other machines with squared slack start from nothing: at a small C almost all rows are support vectors, and to
         sum them up takes as long as the steps that a start saves.
         """
-        if machine.solver == "maxminover":
+        if isinstance(as_solver(machine.solver), MaxMinOver):
             return "down"
-        return "cold" if machine.slack == "squared" else super().way(machine)
+        return "cold" if machine.loss == "squared_hinge" else super().way(machine)
 
     def _chain(
         self,
@@ -59,7 +60,7 @@ class OneClassSplit(NoveltySplit):
         start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
-        if machines[0].slack == "squared":
+        if machines[0].loss == "squared_hinge":
             yield from self._squared_chain(machines, kernel, weights, start, stop)
             return
         nothing, diagonal = np.zeros(len(weights)), np.abs(kernel.diagonal()[weights > 0])
@@ -85,7 +86,7 @@ class OneClassSplit(NoveltySplit):
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
         prices = [machine._prices(weights) for machine in machines]
-        if machines[0].solver == "maxminover":
+        if isinstance(as_solver(machines[0].solver), MaxMinOver):
             for one in count_chain(kernel, prices, start=start, stop=stop):
                 yield _with(one, gradient=one.solution.gradient - 1.0, intercept=-1.0)
             return
@@ -106,7 +107,7 @@ class OneClassSplit(NoveltySplit):
         return super().start_of(machine, solutions)
 
     def _unit(self, machine: OneClassSVM, weights: Vector) -> float:
-        if machine.slack == "squared":
+        if machine.loss == "squared_hinge":
             return 1.0
         share = machine.nu if machine.target_rejection is None else machine.target_rejection
         return float(share) * float(weights.sum())
@@ -124,7 +125,7 @@ class OneClassSplit(NoveltySplit):
             outcome=solution.outcome,
         )
         found.offset_ = -solution.intercept
-        if machine.slack == "hinge" and machine.target_rejection is None:
+        if machine.loss == "hinge" and machine.target_rejection is None:
             # Scores of the chain come from another kernel than predictions: one in float32.
             own, scores = self.weights[self.rows], -solution.gradient[self.rows]
             found._accept_border(X, own, kernel.rows_of(X).diagonal(), scores, measured=True)
