@@ -82,7 +82,7 @@ def test_the_likeliest_class_is_predicted(parameters: Any, n_classes: int, sigmo
     n_classes=st.integers(2, 5),
     parameters=st.fixed_dictionaries(
         {
-            "sigmoid": st.sampled_from(["slope", "platt"]),
+            "calibration_method": st.sampled_from(["slope", "platt"]),
             "multi_class": st.sampled_from(["ovo", "ovr"]),
             "decision": st.sampled_from(["auto", "fuzzy-minimum"]),
             "C": st.sampled_from([0.01, 1.0, 100.0]),
@@ -205,7 +205,13 @@ def test_the_result_is_the_same_again_and_for_every_number_of_threads(parameters
 def test_weights_count_rows_and_their_order_does_not_matter(sigmoid: str, scheme: str) -> None:
     X, y = noisy(150, 3)
     counts = np.random.default_rng(1).integers(0, 3, len(y))
-    parameters = {"calibration": "folds", "sigmoid": sigmoid, "multi_class": scheme, "tol": 1e-8, "gamma": 0.2}
+    parameters = {
+        "calibration": "folds",
+        "calibration_method": sigmoid,
+        "multi_class": scheme,
+        "tol": 1e-8,
+        "gamma": 0.2,
+    }
     weighted = SVC(**parameters).fit(X, y, sample_weight=counts)
     order = np.random.default_rng(2).permutation(int(counts.sum()))
     repeated = SVC(**parameters).fit(np.repeat(X, counts, axis=0)[order], np.repeat(y, counts)[order])

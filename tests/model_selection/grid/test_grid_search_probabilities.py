@@ -168,7 +168,7 @@ def test_a_callable_that_chooses_and_a_search_without_refit() -> None:
 
 def test_calibration_in_the_grid() -> None:
     X, y = data("two")
-    grid = {**GRID, "calibration": ["folds", "from-search"], "sigmoid": ["slope", "platt"]}
+    grid = {**GRID, "calibration": ["folds", "from-search"], "calibration_method": ["slope", "platt"]}
     search = GridSearchCV(machine(), grid, cv=3).fit(X, y)
     check(search, X)
     scores = search.cv_results_["mean_test_score"].reshape(3, 2, 2, 2)  # C, calibration, gamma, sigmoid
