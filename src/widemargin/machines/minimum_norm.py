@@ -122,7 +122,7 @@ def solve_minimum_norm_pairs(
     stop : StopRule
         Its tolerance is relative to ||W||^2 [Barbero2008, section 4], which is the same as absolute in margins.
     options : SolverOptions
-        Any solver can; "mdm" and "accelerated-mdm" are made for it.
+        Any solver can; "mdm" is made for it.
     starts : mapping from pair to ndarray, optional
         Signed dual variables over all examples.
     problems : sequence of PairExamples, optional
