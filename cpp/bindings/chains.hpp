@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -10,15 +9,10 @@
 #include <vector>
 
 #include "bindings/problems.hpp"
-#include "core/buffer.hpp"
-#include "core/grid/chain.hpp"
+#include "core/runtime/buffer.hpp"
+#include "core/chain/matrix_chain.hpp"
 
 namespace widemargin::bindings {
-
-// Lets one thread end what others compute.
-struct StopSignal {
-  std::atomic<bool> requested{false};
-};
 
 // Whether a computation is to end: because of a signal, if there is one, or of Ctrl-C.
 inline std::function<bool()> end_wanted(const StopSignal* signal) {
@@ -43,9 +37,9 @@ struct SolvedLink : Solved {
 // Stands for the number of an example whose kernel values are all 0; such examples come last.
 inline constexpr Id resembles_nothing = -1;
 
-inline std::vector<SolvedLink> as_solved(std::vector<grid::LinkSolution> solutions) {
+inline std::vector<SolvedLink> as_solved(std::vector<chain::LinkSolution> solutions) {
   std::vector<SolvedLink> solved;
-  for (grid::LinkSolution& one : solutions) solved.push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated, one.rounding});
+  for (chain::LinkSolution& one : solutions) solved.push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome}, one.repeated, one.rounding});
   return solved;
 }
 
@@ -58,14 +52,14 @@ inline void check_link(const Task& link, std::size_t n) {
       throw std::invalid_argument("a ridge must be a finite number of at least 0; that of variable " + std::to_string(p) + " is not");
 }
 
-inline grid::Link link_of(const Task& task) { return {task.problem(), task.ridge ? view(*task.ridge) : std::span<const double>{}}; }
+inline chain::Link link_of(const Task& task) { return {task.problem(), task.ridge ? view(*task.ridge) : std::span<const double>{}}; }
 
 // The problems of a chain, over `ids` of so many examples or all of them, with all that they refer to but the signal; and the clock.
 struct ChainParts {
   ChainParts(std::size_t examples, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, double max_seconds,
              double grace_seconds, const StopSignal* signal)
       : ids(ids), tasks(std::move(links)), given_start(start), n(ids ? ids->shape(0) : examples),
-        watch(max_seconds, grace_seconds, end_wanted(signal)) {
+        deadline(max_seconds, grace_seconds, end_wanted(signal)) {
     if (tasks.empty()) throw std::invalid_argument("a chain needs one problem at least");
     if (start && start->shape(0) != n) throw std::invalid_argument("the start differs in length from the problems");
     for (std::size_t p = 0; start && p < n; ++p)
@@ -85,7 +79,7 @@ struct ChainParts {
   }
 
   void raise_what_interrupted() const {
-    if (watch.stopped() && watch.reason() == Reason::interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (deadline.stopped() && deadline.reason() == Reason::interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
   }
 
   // Refuses rather than waits: who has the chain may wait for the interpreter, which the caller has.
@@ -99,8 +93,8 @@ struct ChainParts {
   std::vector<Task> tasks;
   std::optional<Vector<double>> given_start;
   std::size_t n;
-  Watch watch;
-  std::vector<grid::Link> links;
+  Deadline deadline;
+  std::vector<chain::Link> links;
   std::mutex advancing;
 };
 
@@ -111,12 +105,12 @@ class HeldChain {
             std::int64_t max_iterations, double max_seconds, const StopSignal* signal, double grace_seconds)
       : kernel_(kernel), parts_(kernel.shape(0), ids, std::move(links), start, max_seconds, grace_seconds, signal) {
     if (kernel.shape(1) != kernel.shape(0)) throw std::invalid_argument("a kernel matrix must be square");
-    chain_.emplace(kernel_.data(), parts_.n, parts_.links, parts_.start(), StopRule{tolerance, max_iterations}, parts_.watch);
+    chain_.emplace(kernel_.data(), parts_.n, parts_.links, parts_.start(), StoppingCriterion{tolerance, max_iterations}, parts_.deadline);
   }
 
   std::vector<SolvedLink> advance(std::size_t links) {
     const std::unique_lock alone = parts_.taken();
-    std::vector<grid::LinkSolution> solutions;
+    std::vector<chain::LinkSolution> solutions;
     if (chain_) {
       nb::gil_scoped_release release;
       if (parts_.ids && part_.size() == 0) gather();
@@ -159,13 +153,13 @@ class HeldChain {
   Matrix<float> kernel_;
   ChainParts parts_;
   Buffer<float> part_;
-  std::optional<grid::Chain> chain_;  // until its last link is solved
+  std::optional<chain::MatrixChain> chain_;  // until its last link is solved
 };
 
 // Whether `link` provably has the solution `alpha` of the problem before.
 inline bool same_solution(const Task& before, const Task& link, Vector<double> alpha) {
   check_link(before, alpha.shape(0)), check_link(link, alpha.shape(0));
-  return grid::same_solution(link_of(before), link_of(link), {{alpha.data(), alpha.data() + alpha.shape(0)}, {}, {}});
+  return chain::same_solution(link_of(before), link_of(link), {{alpha.data(), alpha.data() + alpha.shape(0)}, {}, {}});
 }
 
 // Kernel values from squared distances or dot products, written to `out`.
@@ -174,17 +168,17 @@ inline void apply_kernel(Matrix<float> base, const std::string& kernel, double g
   if (base.shape(0) != out.shape(0) || base.shape(1) != out.shape(1)) throw std::invalid_argument("the result has another shape than the matrix");
   if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
   const KernelFunction function{kernel_kind(kernel), gamma, coef0, degree};
-  Watch watch(max_seconds, end_wanted(signal));
+  Deadline deadline(max_seconds, end_wanted(signal));
   {
     nb::gil_scoped_release release;
     ThreadTeam team(n_threads);
     const std::size_t m = base.shape(1);
     const auto apply = [&](std::size_t r, std::size_t member) {
-      if (!watch.poll(member == 0)) function.from_base(base.data() + r * m, out.data() + r * m, m);
+      if (!deadline.poll(member == 0)) function.from_base(base.data() + r * m, out.data() + r * m, m);
     };
     team.share(base.shape(0), apply);
   }
-  if (watch.stopped()) raise_stopped();
+  if (deadline.stopped()) raise_stopped();
 }
 
 }  // namespace widemargin::bindings

@@ -20,12 +20,11 @@
 #include "bindings/sensitivity.hpp"
 #include "bindings/sources.hpp"
 #include "bindings/trace.hpp"
-#include "core/blas.hpp"
-#include "core/combinations.hpp"
-#include "core/decision.hpp"
+#include "core/linear_algebra/blas.hpp"
+#include "core/rows/row_sums.hpp"
 #include "core/geometric/maxminover.hpp"
-#include "core/kernel_matrix.hpp"
-#include "core/project.hpp"
+#include "core/rows/kernel_matrix.hpp"
+#include "core/solve/feasible.hpp"
 #include "core/solve.hpp"
 
 using namespace nb::literals;
@@ -88,10 +87,10 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
   geometric::MaxMinOverResult result;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, grace_seconds, end_wanted(signal));
-    Patience patience(watch, true);
+    Deadline deadline(max_seconds, grace_seconds, end_wanted(signal));
+    TimeBudget budget(deadline, true);
     ThreadTeam team(n_threads);
-    geometric::MaxMinOver solver(held.store, {ridge.data(), ridge.data() + n}, team, patience);
+    geometric::MaxMinOver solver(held.store, {ridge.data(), ridge.data() + n}, team, budget);
     result = solver.run({alpha.data(), alpha.data() + n}, {gap, max_iterations, recompute_every});
   }
   if (result.reason == Reason::interrupted && PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -122,19 +121,19 @@ nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids,
   const std::span<const Id> all{ids.data(), n};
   nb::ndarray<nb::numpy, float> matrix = empty_matrix<float>(n, n);
   float* const values = matrix.data();
-  Watch watch(max_seconds, end_wanted(signal));
+  Deadline deadline(max_seconds, end_wanted(signal));
   {
     nb::gil_scoped_release release;
     ThreadTeam team(require_threads(n_threads));
     const std::unique_ptr<Columns<float>> columns = source.rows->prepare(all, true, team, float{});
     std::vector<float*> to(at_once);
-    for (std::size_t begin = 0; begin < n && !watch.poll(true); begin += at_once) {
+    for (std::size_t begin = 0; begin < n && !deadline.poll(true); begin += at_once) {
       const std::size_t some = std::min(at_once, n - begin);
       for (std::size_t r = 0; r < some; ++r) to[r] = values + (begin + r) * n;
       source.rows->rows(all.subspan(begin, some), *columns, 0, n, to.data(), team);
     }
   }
-  if (watch.stopped()) raise_stopped();
+  if (deadline.stopped()) raise_stopped();
   return matrix;
 }
 
@@ -144,21 +143,19 @@ nb::ndarray<nb::numpy, double> combined_rows(const Source& source, Vector<Id> ro
   check_ids(rows, source.rows->size()), check_ids(columns, source.rows->size());
   if (coefficients.shape(1) != rows.shape(0)) throw std::invalid_argument("coefficients and rows differ in number");
   const std::size_t functions = coefficients.shape(0), n = columns.shape(0);
-  std::vector<double> negated(coefficients.data(), coefficients.data() + functions * rows.shape(0));
-  for (double& c : negated) c = -c;
   nb::ndarray<nb::numpy, double> found = empty_matrix<double>(functions, n);
   std::fill_n(found.data(), functions * n, 0.0);
-  std::vector<double*> values;
-  std::vector<const double*> terms;
-  for (std::size_t f = 0; f < functions; ++f) values.push_back(found.data() + f * n), terms.push_back(negated.data() + f * rows.shape(0));
+  RowGroup all{0, rows.shape(0), {}};
+  for (std::size_t f = 0; f < functions; ++f) all.sums.push_back({coefficients.data() + f * rows.shape(0), found.data() + f * n});
   bool stopped = false;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, end_wanted(signal));
-    Patience patience(watch, true);
+    Deadline deadline(max_seconds, end_wanted(signal));
+    TimeBudget budget(deadline, true);
     ThreadTeam team(require_threads(n_threads));
     try {
-      subtract_combinations(*source.rows, {rows.data(), rows.shape(0)}, terms, {columns.data(), n}, values, team, patience);
+      const auto prepare = [&](std::size_t first, std::size_t width) { return source.rows->prepare(view(columns).subspan(first, width), true, team, float{}); };
+      add_row_sums<float>(*source.rows, view(rows), {&all, 1}, n, prepare, team, budget);
     } catch (const Stopped&) {
       stopped = true;
     }
@@ -179,15 +176,15 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
   bool stopped = false;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, end_wanted(signal));
+    Deadline deadline(max_seconds, end_wanted(signal));
     ThreadTeam team(n_threads);
     try {
       const KernelRows source = beside(rows, right);
       if (std::is_same_v<T, double> || source.fits_floats()) {
-        kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, values, team, watch);
+        kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, values, team, deadline);
       } else {  // what values are computed from needs the range of a double; what comes of it may well fit
         Buffer<double> wide(n * m);
-        kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, wide.data(), team, watch);
+        kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, wide.data(), team, deadline);
         std::transform(wide.data(), wide.data() + n * m, values, [](double value) { return static_cast<T>(value); });
       }
     } catch (const Stopped&) {
@@ -204,7 +201,7 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
                                                bool double_precision, std::size_t n_threads) {
   if (support.kernel == nullptr) throw std::invalid_argument("only a kernel of examples can be evaluated on new ones");
   const std::size_t k = n_support.size(), n_vectors = dual_coef.shape(1), n = examples.examples->size();
-  std::vector<SupportClass> classes(k);
+  std::vector<RowGroup> classes(k);
   std::size_t begin = 0;
   for (std::size_t c = 0; c < k; ++c) {
     classes[c].first = begin;
@@ -213,35 +210,42 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
   if (support.examples.examples->dimension() != examples.examples->dimension()) throw std::invalid_argument("support vectors and examples differ in their number of columns");
   if (k == 0 || begin != n_vectors || (k > 1 && dual_coef.shape(0) != k - 1) || support.rows->size() != n_vectors)
     throw std::invalid_argument("coefficients and support vectors differ in number");
-  std::size_t pair = 0;
+  const std::size_t functions = k == 1 ? dual_coef.shape(0) : k * (k - 1) / 2;
+  nb::ndarray<nb::numpy, double> values = empty_matrix<double>(functions, n);
+  std::fill_n(values.data(), functions * n, 0.0);
+  double* function = values.data();
   if (k == 1)
-    for (; pair < dual_coef.shape(0); ++pair) classes[0].pairs.push_back({pair, dual_coef.data() + pair * n_vectors});
+    for (std::size_t f = 0; f < functions; ++f, function += n) classes[0].sums.push_back({dual_coef.data() + f * n_vectors, function});
   for (std::size_t a = 0; a < k; ++a)
-    for (std::size_t b = a + 1; b < k; ++b, ++pair) {
-      classes[a].pairs.push_back({pair, dual_coef.data() + (b - 1) * n_vectors + classes[a].first});
-      classes[b].pairs.push_back({pair, dual_coef.data() + a * n_vectors + classes[b].first});
+    for (std::size_t b = a + 1; b < k; ++b, function += n) {
+      classes[a].sums.push_back({dual_coef.data() + (b - 1) * n_vectors + classes[a].first, function});
+      classes[b].sums.push_back({dual_coef.data() + a * n_vectors + classes[b].first, function});
     }
-  std::vector<double> values(pair * n, 0.0);
   bool interrupted = false;
   {
     nb::gil_scoped_release release;
-    Watch watch(1e10, interruption_pending);
-    Patience patience(watch, true);
+    Deadline deadline(1e10, interruption_pending);
+    TimeBudget budget(deadline, true);
     ThreadTeam team(n_threads);
     const KernelRows source = beside(support, *examples.examples);
+    std::vector<Id> ids(std::max(n_vectors, n));
+    std::iota(ids.begin(), ids.end(), Id{0});
+    const auto add = [&](auto precision) {
+      using T = decltype(precision);
+      const auto prepare = [&](std::size_t first, std::size_t width) { return source.pack<T>(*examples.examples, {ids.data() + first, width}, true, team); };
+      add_row_sums<T>(source, ids, classes, n, prepare, team, budget);
+    };
     try {
       if (double_precision || !source.fits_floats())
-        add_decision_values<double>(source, classes, *examples.examples, values.data(), n, team, patience);
+        add(double{});
       else
-        add_decision_values<float>(source, classes, *examples.examples, values.data(), n, team, patience);
+        add(float{});
     } catch (const Stopped&) {
       interrupted = true;
     }
   }
   if (interrupted) throw nb::python_error();
-  auto* kept = new std::vector<double>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  return nb::ndarray<nb::numpy, double>(kept->data(), {pair, n}, owner);
+  return values;
 }
 
 nb::ndarray<nb::numpy, double> projected(Vector<double> alpha, Vector<double> lower, Vector<double> upper, double total) {

@@ -11,7 +11,7 @@
 
 #include "bindings/chains.hpp"
 #include "bindings/problems.hpp"
-#include "core/grid/row_chain.hpp"
+#include "core/chain/row_chain.hpp"
 #include "core/solve.hpp"
 
 namespace widemargin::bindings {
@@ -49,19 +49,19 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
                                      std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
                                      std::int64_t max_iterations, double max_seconds, double grace_seconds, std::size_t n_threads) {
   const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
-  const StopRule stop{tolerance, max_iterations};
+  const StoppingCriterion stop{tolerance, max_iterations};
   require_threads(n_threads);
   for (const Task& task : tasks) check_task(task, *source.rows);
   std::vector<Solution> solutions(tasks.size());
   bool interrupted = false;
   {
     nb::gil_scoped_release release;
-    Watch watch(max_seconds, grace_seconds, interruption_pending);
+    Deadline deadline(max_seconds, grace_seconds, interruption_pending);
     std::vector<SlabPool> pools(n_threads);
     const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
       const Task& task = tasks[t];
       const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{}, task.gradient ? view(*task.gradient) : std::span<const double>{}};
-      solutions[t] = solve(task.problem(), *source.rows, view(task.ids), options, stop, start, pools[member], team, watch,
+      solutions[t] = solve(task.problem(), *source.rows, view(task.ids), options, stop, start, pools[member], team, deadline,
                            member == 0);
     };
     ThreadTeam team(n_threads);
@@ -74,15 +74,15 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
             try {
               one(t, alone, member);
             } catch (...) {
-              watch.give_up();  // what the others are at is of no use any more
+              deadline.cancel();  // what the others are at is of no use any more
               throw;
             }
           },
-          [&] { watch.poll(); });
+          [&] { deadline.poll(); });
     } else {
       for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, 0);
     }
-    interrupted = watch.stopped() && watch.reason() == Reason::interrupted;
+    interrupted = deadline.stopped() && deadline.reason() == Reason::interrupted;
   }
   if (interrupted) throw nb::python_error();
   std::vector<Solved> solved;
@@ -104,12 +104,12 @@ class HeldRowChain {
       std::iota(own.begin(), own.end(), Id{0});
     if (std::find(own.begin(), own.end(), resembles_nothing) != own.end()) throw std::invalid_argument("an id lies outside the kernel");
     const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
-    chain_.emplace(*nb::cast<const Source&>(source).rows, std::move(own), parts_.links, parts_.start(), options, StopRule{tolerance, max_iterations}, team_, parts_.watch);
+    chain_.emplace(*nb::cast<const Source&>(source).rows, std::move(own), parts_.links, parts_.start(), options, StoppingCriterion{tolerance, max_iterations}, team_, parts_.deadline);
   }
 
   std::vector<SolvedLink> advance(std::size_t links) {
     const std::unique_lock alone = parts_.taken();
-    std::vector<grid::LinkSolution> solutions;
+    std::vector<chain::LinkSolution> solutions;
     {
       nb::gil_scoped_release release;
       SlabPool pool;
@@ -123,7 +123,7 @@ class HeldRowChain {
   nb::object source_;
   ChainParts parts_;
   ThreadTeam team_;
-  std::optional<grid::RowChain> chain_;
+  std::optional<chain::RowChain> chain_;
 };
 
 }  // namespace widemargin::bindings

@@ -13,7 +13,7 @@
 #include "core/sensitivity/exact_machine.hpp"
 #include "core/sensitivity/leave_one_out.hpp"
 #include "core/sensitivity/slope.hpp"
-#include "core/thread_team.hpp"
+#include "core/runtime/thread_team.hpp"
 
 namespace widemargin::bindings {
 
@@ -113,7 +113,7 @@ inline LeftOut leave_one_out(Matrix<double> kernel, Vector<double> signs, Vector
   const sensitivity::TrainedMachine machine{view(signs), view(bounds), view(ridge), view(alpha), view(residual), intercept, bordered, view(free), {inverse.data(), size * size}};
   std::vector<double> values(m), intercepts(m), alphas(keep ? m * n : 0);
   std::vector<std::uint8_t> found(m);
-  Watch watch(max_seconds, end_wanted(signal));
+  Deadline deadline(max_seconds, end_wanted(signal));
   {
     nb::gil_scoped_release release;
     ThreadTeam team(n_threads);
@@ -128,17 +128,17 @@ inline LeftOut leave_one_out(Matrix<double> kernel, Vector<double> signs, Vector
     };
     std::vector<std::uint8_t> again(m);
     team.share(m, [&](std::size_t k, std::size_t member) {
-      if (!watch.poll(member == 0)) again[k] = run(k, paths[member]) == sensitivity::LeaveOneOut::End::changed_far;
+      if (!deadline.poll(member == 0)) again[k] = run(k, paths[member]) == sensitivity::LeaveOneOut::End::changed_far;
     });
     if (std::find(again.begin(), again.end(), 1) != again.end()) {
       const sensitivity::OrderedKernel all(kernel.data(), machine, std::numeric_limits<double>::infinity());
       std::vector<sensitivity::LeaveOneOut> wider(team.size(), sensitivity::LeaveOneOut(machine, all));
       team.share(m, [&](std::size_t k, std::size_t member) {
-        if (again[k] && !watch.poll(member == 0)) run(k, wider[member]);
+        if (again[k] && !deadline.poll(member == 0)) run(k, wider[member]);
       });
     }
   }
-  if (watch.stopped()) raise_stopped();
+  if (deadline.stopped()) raise_stopped();
   return {numpy_array(std::move(values)), numpy_array(std::move(found)), numpy_array(std::move(intercepts)), numpy_array(std::move(alphas))};
 }
 

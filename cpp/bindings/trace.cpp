@@ -33,14 +33,14 @@ DualState start_of(const Task& task, const DualProblem& problem) {
 
 template <class T>
 Traced traced(const Source& source, const Task& task, Selection selection, std::size_t planning_ahead, std::size_t shrink_every, std::size_t cache_bytes,
-              const StopRule& stop, std::size_t n_threads) {
+              const StoppingCriterion& stop, std::size_t n_threads) {
   constexpr std::size_t least_rows = 64;
   const DualProblem problem = task.problem();
-  Watch watch(1e10, interruption_pending);
-  Patience patience(watch, true);
+  Deadline deadline(1e10, interruption_pending);
+  TimeBudget budget(deadline, true);
   SlabPool pool;
   ThreadTeam team(n_threads);
-  CachedRows<T> rows(*source.rows, {task.ids.data(), task.ids.data() + task.ids.shape(0)}, cache_bytes, least_rows, false, pool, team, patience);
+  CachedRows<T> rows(*source.rows, {task.ids.data(), task.ids.data() + task.ids.shape(0)}, cache_bytes, least_rows, false, pool, team, budget);
   Traced found;
   DualState state = start_of(task, problem);
   smo::Housekeeping keeper(shrink_every > 0 ? smo::Narrowing::shrinking : smo::Narrowing::none, smo::Leaps(0), stop.tolerance, std::max<std::size_t>(shrink_every, 1),
@@ -48,9 +48,9 @@ Traced traced(const Source& source, const Task& task, Selection selection, std::
   smo::TracedKeeper traced_keeper(keeper, found.trace);
   std::int64_t iterations = 0;
   // As in a solve: the recomputed violation differs by rounding.
-  const StopRule inner{0.95 * stop.tolerance, stop.max_iterations};
+  const StoppingCriterion inner{0.95 * stop.tolerance, stop.max_iterations};
   try {
-    found.reason = smo::run(state, rows, inner, patience, smo::TracedSelection(selection), smo::TracedStep(planning_ahead, found.trace), traced_keeper, iterations);
+    found.reason = smo::run(state, rows, inner, budget, smo::TracedSelection(selection), smo::TracedStep(planning_ahead, found.trace), traced_keeper, iterations);
   } catch (const Stopped& stopped) {
     found.reason = stopped.reason;
   }
@@ -68,7 +68,7 @@ Traced trace_smo(const Source& source, const Task& task, const std::string& sele
   if (rule == Selection::automatic) throw std::invalid_argument("selection='auto' depends on the cache; a trace follows one rule");
   require_threads(n_threads);
   check_task(task, *source.rows);
-  const StopRule stop{tolerance, max_iterations};
+  const StoppingCriterion stop{tolerance, max_iterations};
   Traced found;
   {
     nb::gil_scoped_release release;

@@ -6,7 +6,7 @@
 //   Stepper                                              step 2: how far, and whether another working set had been counted on
 //   Keeper                                               everything between the steps: shrinking, leaps, and the last word on convergence
 //
-// smo::run puts a selector, a stepper and a keeper together; block::BlockSolver runs it inside blocks; solve.cpp lists every combination.
+// smo::run puts a selector, a stepper and a keeper together; block::BlockSolver runs it inside blocks; solve/solver_choice.hpp lists every combination.
 #pragma once
 
 #include <concepts>

@@ -201,6 +201,16 @@ struct BasicDualState {
     return {lead_of_group(0, count), grouped() ? lead_of_group(1, count) : simd::Lead{}};
   }
 
+  // All variables become active, and the rows follow.
+  template <class Rows>
+  void activate_all(Rows& rows) {
+    if (active == size()) return;
+    std::vector<Id> order(size());
+    std::iota(order.begin(), order.end(), Id{0});
+    active = size();
+    rows.reorder(order, active);
+  }
+
   // Position p takes what stood at order[p].
   void permute(std::span<const Id> order) {
     const auto reorder = [&](auto&... vectors) { (..., reordered(vectors, order)); };

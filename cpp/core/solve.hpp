@@ -1,15 +1,16 @@
-// From a problem and a kernel to a certified solution: picks the solver, runs it, recomputes the gradient in double, and goes on (first
-// from that gradient, then with kernel values in double) until the recomputed violation meets the tolerance.
+// From a problem and a kernel to a certified solution.
+//
+// solve/solver_choice.hpp picks the solver, solve/precision_ladder.hpp runs it with as many digits as it takes, and solve/current_point.hpp
+// recomputes the gradient in double and hands out the coefficients with their certificate.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <vector>
 
+#include "core/certificate.hpp"
 #include "core/dual_problem.hpp"
 #include "core/rows/row_source.hpp"
 #include "core/rows/slabs.hpp"
-#include "core/solution.hpp"
+#include "core/solve/start.hpp"
 
 namespace widemargin {
 
@@ -25,13 +26,8 @@ struct Options {
   std::size_t cache_bytes = std::size_t{200} << 20;
 };
 
-struct Start {
-  std::span<const double> alpha;     // any point; it is moved into the box and onto the constant sums
-  std::span<const double> gradient;  // empty, or y - K alpha
-};
-
 // `ids` are the examples behind the variables. `owner` tells whether this thread may ask for interruption.
-Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StopRule& stop,
-               const Start& start, SlabPool& pool, ThreadTeam& team, Watch& watch, bool owner);
+Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StoppingCriterion& stop,
+               const Start& start, SlabPool& pool, ThreadTeam& team, Deadline& deadline, bool owner);
 
 }  // namespace widemargin

@@ -9,9 +9,41 @@
 #include <cmath>
 #include <type_traits>
 
-#include "core/gradient.hpp"
+#include "core/dual_state.hpp"
+#include "core/rows/cached_rows.hpp"
+#include "core/rows/row_sums.hpp"
 
 namespace widemargin {
+
+// The support vectors of a state: positions, examples, coefficients.
+struct Support {
+  std::vector<Id> positions, ids;
+  std::vector<double> coefficients;
+
+  // Those at the positions `first` (which are support vectors) come before the others.
+  Support(const DualState& state, std::span<const Id> example_ids, std::span<const Id> first = {}) {
+    std::vector<std::uint8_t> taken(state.size(), 0);
+    const auto take = [&](std::size_t p) {
+      if (state.alpha[p] == 0 || taken[p] != 0) return;
+      taken[p] = 1;
+      positions.push_back(static_cast<Id>(p));
+      ids.push_back(example_ids[p]);
+      coefficients.push_back(state.alpha[p]);
+    };
+    for (const Id p : first) take(static_cast<std::size_t>(p));
+    for (std::size_t p = 0; p < state.size(); ++p) take(p);
+  }
+
+  // Keeps every so many-th, which stands for those around it: about `enough` of them.
+  void thin_out(std::size_t enough) {
+    const std::size_t each = ids.size() / enough;
+    if (each < 2) return;
+    const std::size_t kept = (ids.size() + each - 1) / each;
+    const double counts = static_cast<double>(ids.size()) / static_cast<double>(kept);
+    for (std::size_t k = 0; k < kept; ++k) positions[k] = positions[k * each], ids[k] = ids[k * each], coefficients[k] = counts * coefficients[k * each];
+    positions.resize(kept), ids.resize(kept), coefficients.resize(kept);
+  }
+};
 
 enum class Verdict {
   certified,  // the recomputed violation is within the tolerance
@@ -48,12 +80,7 @@ class Verifier {
   template <class Rows>
   static void recompute(DualState& state, Rows& rows) {
     using T = typename Rows::Value;
-    if (state.active < state.size()) {
-      std::vector<Id> order(state.size());
-      std::iota(order.begin(), order.end(), Id{0});
-      state.active = state.size();
-      rows.reorder(order, state.active);
-    }
+    state.activate_all(rows);
     const Support support(state, rows.ids());
     state.gradient = state.linear;
     const auto ids_at = [&](const std::vector<Id>& positions) {
@@ -63,7 +90,7 @@ class Verifier {
     };
     for (const auto& missing : rows.subtract_known_rows(support.positions, support.coefficients, state.gradient.data())) {
       std::vector<double> change(missing.columns.size(), 0.0);
-      rows.count(subtract_kernel_rows<T>(rows.source(), ids_at(missing.rows), missing.coefficients, ids_at(missing.columns), 0, change.data(), rows.team(), rows.patience()));
+      rows.count(subtract_kernel_rows<T>(rows.source(), ids_at(missing.rows), missing.coefficients, ids_at(missing.columns), 0, change.data(), rows.team(), rows.budget()));
       for (std::size_t c = 0; c < change.size(); ++c) state.gradient[static_cast<std::size_t>(missing.columns[c])] += change[c];
     }
   }
@@ -96,7 +123,7 @@ class Verifier {
       std::vector<Id> ids;
       for (const Id p : positions) gradient.push_back(state.linear[static_cast<std::size_t>(p)]), ids.push_back(rows.ids()[static_cast<std::size_t>(p)]);
       const Support support(state, rows.ids(), std::span(positions).first(common));
-      rows.count(subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, common, gradient.data(), rows.team(), rows.patience()));
+      rows.count(subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, common, gradient.data(), rows.team(), rows.budget()));
       for (std::size_t k = 0; k < positions.size(); ++k) {
         double& current = state.gradient[static_cast<std::size_t>(positions[k])];
         largest_difference = std::max(largest_difference, std::fabs(current - gradient[k]));

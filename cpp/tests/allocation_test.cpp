@@ -7,10 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "core/blas.hpp"
+#include "core/linear_algebra/blas.hpp"
 #include "core/geometric/kernel_store.hpp"
 #include "core/rows/kernel_rows.hpp"
-#include "core/scratch.hpp"
+#include "core/runtime/scratch.hpp"
 #include "core/solve.hpp"
 
 namespace {
@@ -71,9 +71,9 @@ struct Data {
 Solution solved(const Data& data, const RowSource& rows, Solver solver) {
   ThreadTeam team(3);
   SlabPool pool;
-  Watch watch(1e10, nullptr);
+  Deadline deadline(1e10, nullptr);
   return solve({data.linear, data.lower, data.upper, {0, 0}, {}, {}}, rows, data.ids, {solver, Selection::automatic, 1, true, false, 1 << 20}, {1e-3, 1'000'000}, {}, pool,
-               team, watch, true);
+               team, deadline, true);
 }
 
 // Refuses one piece of memory after the other, until none is left to refuse; how many were, or -1 if something else went wrong.

@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-#include "core/thread_team.hpp"
+#include "core/runtime/thread_team.hpp"
 
 namespace {
 

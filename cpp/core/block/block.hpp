@@ -35,7 +35,7 @@ class BlockSolver {
 
   // With `while_rows_are_new` it ends, without a reason, once a round has found nearly all the rows it needed in the cache: from there on
   // single steps with the best pair of all are the better choice.
-  std::optional<Reason> run(DualState& state, CachedRows<T>& rows, const StopRule& stop, Patience& patience, smo::Housekeeping& keeper,
+  std::optional<Reason> run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, TimeBudget& budget, smo::Housekeeping& keeper,
                             std::int64_t& iterations, bool while_rows_are_new) {
     WorkingBlock block(state.size(), std::min({tuning_.block_size, rows.capacity(), state.size()}));
     const std::int64_t most = iterations + std::min(stop.max_iterations, std::numeric_limits<std::int64_t>::max() - iterations);
@@ -50,16 +50,16 @@ class BlockSolver {
       }
       if (in_vain) return Reason::stalled;
       if (iterations >= most) return Reason::iteration_budget;
-      if (patience.now()) return patience.reason();
+      if (budget.over()) return budget.reason();
       if (keeper.tidy(state, rows, lead)) lead = state.lead();
 
       const std::uint64_t evaluated = rows.evaluations();
       const std::vector<Id>& positions = block.choose(state, lead, 0.1 * stop.tolerance);
       gather(state, rows, positions);
-      const StopRule inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
+      const StoppingCriterion inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
                                 std::min<std::int64_t>(most - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
       smo::PartOfLarger keeper_inside(tuning_.leaps, inner_stop.tolerance);
-      const Reason ended = smo::run(inner_.state, kernel_, inner_stop, patience, select_, step_, keeper_inside, iterations);
+      const Reason ended = smo::run(inner_.state, kernel_, inner_stop, budget, select_, step_, keeper_inside, iterations);
       if (ended == Reason::unbounded) return ended;
       in_vain = !(take_over(state, rows, positions) > 0);
       if (ended == Reason::time_budget || ended == Reason::interrupted) return ended;

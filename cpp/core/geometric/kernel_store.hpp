@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/buffer.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/rows/row_source.hpp"
 #include "core/simd/ops.hpp"
 

@@ -43,8 +43,8 @@ inline double feasibility_gap(const std::vector<double>& alpha, const std::vecto
 
 class MaxMinOver {
  public:
-  MaxMinOver(KernelStore& store, std::vector<double> ridge, ThreadTeam& team, Patience& patience)
-      : store_(store), ridge_(std::move(ridge)), team_(team), patience_(patience) {}
+  MaxMinOver(KernelStore& store, std::vector<double> ridge, ThreadTeam& team, TimeBudget& budget)
+      : store_(store), ridge_(std::move(ridge)), team_(team), budget_(budget) {}
 
   // `alpha`: zeros, or what an earlier run ended with. After an interruption only `alpha` and `iterations` say what was reached.
   MaxMinOverResult run(std::vector<double> alpha, const MaxMinOverRule& rule) {
@@ -60,7 +60,7 @@ class MaxMinOver {
       result.reason = stopped.reason;
     }
     if (result.reason == Reason::time_budget || result.reason == Reason::iteration_budget) {
-      patience_.grant_grace();
+      budget_.grant_grace();
       try {
         recompute(alpha, G);
       } catch (const Stopped& stopped) {
@@ -98,7 +98,7 @@ class MaxMinOver {
         if (result.gap <= rule.gap) return Reason::converged;
       }
       if (result.iterations >= rule.max_iterations) return Reason::iteration_budget;
-      if (patience_.spent(store_.source().value_work() * n)) return patience_.reason();
+      if (budget_.spent(store_.source().value_work() * n)) return budget_.reason();
       const std::size_t i_min = static_cast<std::size_t>(lead.up_at);
       add(alpha, G, i_min, 2);
       used[i_min] = -1;
@@ -118,17 +118,17 @@ class MaxMinOver {
     alpha[i] += count;
   }
 
-  // All of G, or, where patience ends, nothing.
+  // All of G, or, where the time budget ends, nothing.
   void recompute(const std::vector<double>& alpha, std::vector<double>& G) {
     std::vector<double> fresh(G.size(), 0.0);
     const std::size_t used = alpha.size() - static_cast<std::size_t>(std::count(alpha.begin(), alpha.end(), 0.0));
-    Patience::Work work(patience_, static_cast<double>(used) * static_cast<double>(alpha.size()), store_.source().value_work());
+    TimeBudget::Forecast work(budget_, static_cast<double>(used) * static_cast<double>(alpha.size()), store_.source().value_work());
     for (std::size_t i = 0; i < alpha.size(); ++i) {
       if (alpha[i] == 0) continue;
       const float* row = store_.row(i, team_);
       simd::ops<float>().subtract_rows(fresh.data(), &row, &alpha[i], 1, 0, fresh.size());
       fresh[i] -= alpha[i] * ridge_[i];
-      if (work.spent(alpha.size())) throw Stopped{patience_.reason()};
+      if (work.spent(alpha.size())) throw Stopped{budget_.reason()};
     }
     G = std::move(fresh);
   }
@@ -143,7 +143,7 @@ class MaxMinOver {
   KernelStore& store_;
   std::vector<double> ridge_;
   ThreadTeam& team_;
-  Patience& patience_;
+  TimeBudget& budget_;
 };
 
 }  // namespace widemargin::geometric

@@ -28,7 +28,7 @@ class MinimumNorm {
 
   // Adds its steps to `iterations` and the kernel values it reads, cached or not, to `operations`.
   template <class Rows>
-  Reason run(DualState& state, Rows& rows, const StopRule& stop, Patience& patience, std::int64_t& iterations, std::uint64_t& operations) {
+  Reason run(DualState& state, Rows& rows, const StoppingCriterion& stop, TimeBudget& budget, std::int64_t& iterations, std::uint64_t& operations) {
     simd::Lead lead = state.lead();
     double squared_norm = norm_of(state);
     bool refined = false;
@@ -45,7 +45,7 @@ class MinimumNorm {
         if (violation_of(lead) == 0) return Reason::stalled;  // there is no update that would help
       }
       if (left <= 0) return Reason::iteration_budget;
-      if (patience.spent(state.active)) return patience.reason();
+      if (budget.spent(state.active)) return budget.reason();
       const Update update{static_cast<std::size_t>(lead.up_at), static_cast<std::size_t>(lead.down_at)};
       if (accelerated_ && follow_cycle(state, update)) {
         lead = state.lead();

@@ -24,7 +24,7 @@ class LowRank {
 
   // False if the kernel is not of low rank: more columns would be needed, as far as can be seen from those there are. The ridge is no part
   // of the kernel.
-  bool factor(const RowSource& source, std::span<const Id> ids, ThreadTeam& team, Patience& patience) {
+  bool factor(const RowSource& source, std::span<const Id> ids, ThreadTeam& team, TimeBudget& budget) {
     const std::size_t n = size_ = ids.size();
     std::vector<double> left(n);  // diag(K - FF')
     for (std::size_t p = 0; p < n; ++p) left[p] = source.diagonal(ids[p]) - source.ridge(ids[p]);
@@ -54,7 +54,7 @@ class LowRank {
       });
       left[pivot] = 0;
       columns_.push_back(column);
-      if (patience.spent(n * (rank + 4))) throw Stopped{patience.reason()};
+      if (budget.spent(n * (rank + 4))) throw Stopped{budget.reason()};
     }
     return false;
   }

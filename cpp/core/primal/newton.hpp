@@ -13,9 +13,9 @@
 #include <span>
 #include <vector>
 
-#include "core/blas.hpp"
+#include "core/linear_algebra/blas.hpp"
 #include "core/primal/low_rank.hpp"
-#include "core/smo/cholesky.hpp"
+#include "core/linear_algebra/cholesky.hpp"
 
 namespace widemargin::primal {
 
@@ -34,7 +34,7 @@ class Newton {
   }
 
   // The dual variables at the minimum. Adds its steps to `iterations`.
-  std::vector<double> minimise(ThreadTeam& team, Patience& patience, std::int64_t& iterations) {
+  std::vector<double> minimise(ThreadTeam& team, TimeBudget& budget, std::int64_t& iterations) {
     const std::size_t n = factor_.size();
     centre(team);
     std::vector<double> slack = slacks(team), ahead(n), alpha(n), change;
@@ -60,7 +60,7 @@ class Newton {
       if (!(reached <= value + rounding)) break;
       w_.swap(w), slack.swap(s);
       value = reached;
-      if (patience.spent(n * (4 * factor_.rank() + 16))) throw Stopped{patience.reason()};
+      if (budget.spent(n * (4 * factor_.rank() + 16))) throw Stopped{budget.reason()};
     }
     for (std::size_t p = 0; p < n; ++p) alpha[p] = dual(p, slack[p]);
     return alpha;

@@ -23,7 +23,7 @@
 #include "core/outcome.hpp"
 #include "core/rows/row_source.hpp"
 #include "core/rows/slabs.hpp"
-#include "core/scratch.hpp"
+#include "core/runtime/scratch.hpp"
 #include "core/simd/ops.hpp"
 
 namespace widemargin {
@@ -35,12 +35,12 @@ class CachedRows {
 
   // `ids` are the examples behind the variables: a subset view of the source. `stay_small`: computing rows anew is as good as keeping them.
   CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, bool stay_small, SlabPool& pool,
-             ThreadTeam& team, Patience& patience)
-      : source_(source), stay_small_(stay_small), arena_(pool), team_(team), patience_(patience), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
+             ThreadTeam& team, TimeBudget& budget)
+      : source_(source), stay_small_(stay_small), arena_(pool), team_(team), budget_(budget), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
         slot_of_(ids_.size(), none), variable_(ids_.size()), computed_(ids_.size(), 0) {
     for (std::size_t p = 0; p < ids_.size(); ++p) {
       diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
-      if (patience.spent(source.diagonal_work())) throw Stopped{patience.reason()};
+      if (budget.spent(source.diagonal_work())) throw Stopped{budget.reason()};
     }
     std::iota(variable_.begin(), variable_.end(), Id{0});
     where_.push_back(variable_);
@@ -90,7 +90,7 @@ class CachedRows {
     for (std::size_t begin = 0; begin < missing_.size();) {
       const std::size_t length = slots_[missing_[begin]].length;
       std::size_t end = begin;
-      const std::size_t most = patience_.limited() ? source_.rows_in_a_moment(active_ - length) : at_once;
+      const std::size_t most = budget_.limited() ? source_.rows_in_a_moment(active_ - length) : at_once;
       while (end < missing_.size() && end - begin < most && slots_[missing_[end]].length == length) ++end;
       extend({missing_.data() + begin, end - begin}, length);
       begin = end;
@@ -193,7 +193,7 @@ class CachedRows {
   const RowSource& source() const { return source_; }
   std::span<const Id> ids() const { return ids_; }
   ThreadTeam& team() { return team_; }
-  Patience& patience() { return patience_; }
+  TimeBudget& budget() { return budget_; }
   void count(std::uint64_t evaluations) { evaluations_ += evaluations; }
 
  private:
@@ -270,7 +270,7 @@ class CachedRows {
     }
     evaluations_ += source_.rows(ids, *columns_, length, active_, out.data(), team_);
     for (const std::size_t s : slots) slots_[s].length = active_;
-    if (patience_.spent(slots.size() * (active_ - length) * source_.value_work())) throw Stopped{patience_.reason()};
+    if (budget_.spent(slots.size() * (active_ - length) * source_.value_work())) throw Stopped{budget_.reason()};
   }
 
   // The slot of a row, made the most recently used one; an empty or the oldest slot is given to a row that has none.
@@ -375,7 +375,7 @@ class CachedRows {
   std::size_t room_ = 0;  // values that may be held
   bool keep_columns_ = true, evicted_ = false;
   ThreadTeam& team_;
-  Patience& patience_;
+  TimeBudget& budget_;
   std::vector<Id> ids_;
   std::size_t active_;
   std::vector<T> diagonal_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/blas.hpp"
+#include "core/linear_algebra/blas.hpp"
 #include "core/rows/panels.hpp"
 
 namespace widemargin {

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/buffer.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/kernels/kernel_function.hpp"
 #include "core/rows/examples.hpp"
 #include "core/rows/row_source.hpp"
-#include "core/scratch.hpp"
+#include "core/runtime/scratch.hpp"
 
 namespace widemargin {
 

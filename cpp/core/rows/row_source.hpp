@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "core/thread_team.hpp"
+#include "core/runtime/thread_team.hpp"
 
 namespace widemargin {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/buffer.hpp"
+#include "core/runtime/buffer.hpp"
 
 namespace widemargin {
 

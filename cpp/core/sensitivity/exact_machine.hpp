@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/blas.hpp"
+#include "core/linear_algebra/blas.hpp"
 
 namespace widemargin::sensitivity {
 

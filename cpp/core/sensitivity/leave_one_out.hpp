@@ -184,8 +184,8 @@ class LeaveOneOut {
     const std::size_t p = kernel_.place(example);
     begin(p);
     if (status_at_start_[p] == free_ && !inverse_.remove(position_of(p))) return End::degenerate;
-    const std::size_t patience = 20 * (inverse_.set().size() + 10);
-    for (std::size_t events = 0; events < patience; ++events) {
+    const std::size_t most_events = 20 * (inverse_.set().size() + 10);
+    for (std::size_t events = 0; events < most_events; ++events) {
       if (inverse_.set().empty() && machine_.bordered) return End::degenerate;
       find_direction(p);
       const Event next = first_event(1.0 - gone_);

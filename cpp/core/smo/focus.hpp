@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "core/gradient.hpp"
+#include "core/rows/row_sums.hpp"
 
 namespace widemargin::smo {
 
@@ -38,11 +38,8 @@ class Focus {
     for (std::size_t p = 0; p < state.active; ++p)
       if (state.alpha[p] != start_[p]) ids.push_back(rows.ids()[p]), by.push_back(state.alpha[p] - start_[p]);
     rows.count(subtract_kernel_rows<typename Rows::Value>(rows.source(), ids, by, rows.ids().subspan(state.active), 0,
-                                                          state.gradient.data() + state.active, rows.team(), rows.patience()));
-    std::vector<Id> order(state.size());
-    std::iota(order.begin(), order.end(), Id{0});
-    state.active = state.size();
-    rows.reorder(order, state.active);
+                                                          state.gradient.data() + state.active, rows.team(), rows.budget()));
+    state.activate_all(rows);
     state.cross();
   }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/dual_state.hpp"
-#include "core/smo/cholesky.hpp"
+#include "core/linear_algebra/cholesky.hpp"
 
 namespace widemargin::smo {
 

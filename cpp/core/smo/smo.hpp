@@ -137,7 +137,7 @@ bool endless(const StateFor<R>& state, R& rows, const WorkingSet& B, const typen
 
 // Adds its steps to `iterations` as it goes: the count is right however it ends.
 template <Rows R, Selector<R> Select, Stepper<R, Select> Step, Keeper<R> Keep>
-Reason run(StateFor<R>& state, R& rows, const StopRule& stop, Patience& patience, const Select& select, const Step& step, Keep& keeper,
+Reason run(StateFor<R>& state, R& rows, const StoppingCriterion& stop, TimeBudget& budget, const Select& select, const Step& step, Keep& keeper,
            std::int64_t& iterations) {
   LastStep last;
   Progress progress(state);
@@ -154,8 +154,8 @@ Reason run(StateFor<R>& state, R& rows, const StopRule& stop, Patience& patience
     const bool between = last.kind == LastStep::Kind::planned;
     if (left <= 0) return Reason::iteration_budget;
     if (left == 1 && !between) last.kind = LastStep::Kind::none;
-    out_of_time = out_of_time || patience.spent(state.active);
-    if (out_of_time && !between) return patience.reason();
+    out_of_time = out_of_time || budget.spent(state.active);
+    if (out_of_time && !between) return budget.reason();
     if (!between && progress.ended(state)) return Reason::stalled;
 
     const WorkingSet B = step.reconsider(state, select, select(state, rows, lead, last), last);

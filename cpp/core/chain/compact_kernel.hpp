@@ -13,12 +13,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/buffer.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/rows/row_source.hpp"
-#include "core/scratch.hpp"
+#include "core/runtime/scratch.hpp"
 #include "core/simd/ops.hpp"
 
-namespace widemargin::grid {
+namespace widemargin::chain {
 
 // T is float, or Fraction where memory is what a step waits for. Fractions are for kernels without a ridge, with values from 0 to 1.
 template <class T>
@@ -223,4 +223,4 @@ class CompactKernel {
   bool held_ = true;
 };
 
-}  // namespace widemargin::grid
+}  // namespace widemargin::chain

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/blas.hpp"
+#include "core/linear_algebra/blas.hpp"
 
 namespace widemargin::smo {
 

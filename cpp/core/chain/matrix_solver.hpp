@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "core/block/inner_problem.hpp"
-#include "core/grid/compact_kernel.hpp"
+#include "core/chain/compact_kernel.hpp"
 #include "core/smo/select_second_order.hpp"
 #include "core/smo/smo.hpp"
 #include "core/smo/step_planning_ahead.hpp"
 
-namespace widemargin::grid {
+namespace widemargin::chain {
 
 struct Tuning {
   std::size_t most = 8192;  // variables worked on at once: 256 MB
@@ -38,8 +38,8 @@ struct Tuning {
 
 class MatrixSolver {
  public:
-  MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, Patience& patience)
-      : kernel_(kernel), n_(n), tuning_(tuning), patience_(patience), floats_(kernel, n), fractions_(kernel, n), chosen_by_(n, 0) {}
+  MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, TimeBudget& budget)
+      : kernel_(kernel), n_(n), tuning_(tuning), budget_(budget), floats_(kernel, n), fractions_(kernel, n), chosen_by_(n, 0) {}
 
   // What the square loss adds to the diagonal from now on; empty for nothing.
   void set_ridge(std::span<const double> ridge) {
@@ -60,7 +60,7 @@ class MatrixSolver {
   }
 
   // From a feasible point and its gradient.
-  Reason run(DualState& state, const StopRule& stop, std::int64_t& iterations) {
+  Reason run(DualState& state, const StoppingCriterion& stop, std::int64_t& iterations) {
     double least = std::numeric_limits<double>::infinity();  // violation so far
     bool in_vain = false;
     for (int rounds_since = 0; rounds_since < tuning_.most_rounds_in_vain; ++rounds_since) {
@@ -71,10 +71,10 @@ class MatrixSolver {
       if (in_vain) return Reason::stalled;
       if (violation < 0.9 * least) least = violation, rounds_since = 0;
       if (iterations >= stop.max_iterations) return Reason::iteration_budget;
-      if (patience_.now()) return patience_.reason();
+      if (budget_.over()) return budget_.reason();
       choose(state, violation);
       // A tenth of the tolerance is left for what the members do not know of.
-      StopRule inner_stop{std::max(0.9 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
+      StoppingCriterion inner_stop{std::max(0.9 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
       const bool narrow = fractions_do_ && ridge_.empty() && wanted_.size() >= tuning_.narrow_from;
       // Rounding may leave a kernel matrix with directions of negative curvature, along which there is no end.
       if (narrow) inner_stop.max_iterations = std::min(inner_stop.max_iterations, static_cast<std::int64_t>(32 * wanted_.size()));
@@ -113,11 +113,11 @@ class MatrixSolver {
 
   // Solves the problem of the members of a compact kernel and takes their solution over.
   template <class T>
-  Round round(DualState& state, CompactKernel<T>& kernel, block::BasicInnerProblem<simd::Slope<T>>& inner, const StopRule& stop,
+  Round round(DualState& state, CompactKernel<T>& kernel, block::BasicInnerProblem<simd::Slope<T>>& inner, const StoppingCriterion& stop,
               std::int64_t& iterations) {
     inner.take(state, kernel.members());
     smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), stop.tolerance);
-    const Reason ended = smo::run(inner.state, kernel, stop, patience_, select_, step_, keeper, iterations);
+    const Reason ended = smo::run(inner.state, kernel, stop, budget_, select_, step_, keeper, iterations);
     const block::Takeover change(state, inner.state, kernel.members());
     subtract(state, change.positions, change.by);
     // Floats are not asked: they hold all the digits there are.
@@ -180,7 +180,7 @@ class MatrixSolver {
   std::size_t n_;
   std::span<const double> ridge_;
   Tuning tuning_;
-  Patience& patience_;
+  TimeBudget& budget_;
   smo::SelectSecondOrder select_;
   smo::StepPlanningAhead step_{1};  // steps among few variables are cheap, and so must plans be
   CompactKernel<float> floats_;
@@ -193,4 +193,4 @@ class MatrixSolver {
   std::uint32_t choice_ = 0;
 };
 
-}  // namespace widemargin::grid
+}  // namespace widemargin::chain

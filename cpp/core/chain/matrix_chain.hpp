@@ -11,24 +11,24 @@
 #include <cmath>
 #include <vector>
 
-#include "core/ceiling.hpp"
-#include "core/feasible.hpp"
-#include "core/grid/matrix_solver.hpp"
-#include "core/grid/sequence.hpp"
+#include "core/solve/coefficient_bound.hpp"
+#include "core/solve/feasible.hpp"
+#include "core/chain/matrix_solver.hpp"
+#include "core/chain/sequence.hpp"
 #include "core/solve.hpp"
 
-namespace widemargin::grid {
+namespace widemargin::chain {
 
-class Chain {
+class MatrixChain {
  public:
   // `start` is any point, with its gradient if that is known; or empty.
-  Chain(const float* kernel, std::size_t n, std::span<const Link> links, const Start& start, const StopRule& stop, Watch& watch)
-      : kernel_(kernel), n_(n), sequence_(links, watch), start_(start), stop_(stop), watch_(watch), patience_(watch, true), solver_(kernel, n, Tuning{}, patience_) {}
+  MatrixChain(const float* kernel, std::size_t n, std::span<const Link> links, const Start& start, const StoppingCriterion& stop, Deadline& deadline)
+      : kernel_(kernel), n_(n), sequence_(links, deadline), start_(start), stop_(stop), deadline_(deadline), budget_(deadline, true), solver_(kernel, n, Tuning{}, budget_) {}
 
   // Solves the next links, as a sequence does.
   std::vector<LinkSolution> advance(std::size_t count) {
     return sequence_.advance(count, [this](const Link& link, const Link* before, const LinkSolution* last) {
-      const double began = watch_.seconds();
+      const double began = deadline_.seconds();
       DualState state(link.problem);
       if (last != nullptr && last->outcome.reason != Reason::overflow)
         start_from(*before, link, *last, state);
@@ -58,7 +58,7 @@ class Chain {
     if (reason == Reason::converged && imbalance(state, link.problem.total) * largest > 0.01 * stop_.tolerance) reason = Reason::stalled;
     LinkSolution solution;
     static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
-    solution.outcome.seconds = watch_.seconds() - began;
+    solution.outcome.seconds = deadline_.seconds() - began;
     solution.rounding = rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
     return solution;
   }
@@ -70,34 +70,20 @@ class Chain {
   }
 
   void start_from(const Link& link, const Start& start, DualState& state) {
+    const auto& total = link.problem.total;
+    const auto place = [&](const std::vector<double>& alpha, const std::vector<double>& from) { this->place(state, alpha, from); };
     solver_.set_ridge(link.ridge);
-    if (!start.alpha.empty()) return start_from_point(link, start, state);
+    if (!start.alpha.empty()) return start_from_point(state, total, start, place);
     std::vector<double> alpha(n_, 0.0);
     stretch(link.problem, alpha);
-    make_feasible(state, link.problem.total, alpha);
-    place(state, alpha, std::vector<double>(n_, 0.0));
-    if (link.problem.total[0] != 0 || link.problem.total[1] != 0) return sharpen(state, link.problem.total, std::move(alpha));
+    make_feasible(state, total, alpha);
+    place(alpha, std::vector<double>(n_, 0.0));
+    if (total[0] != 0 || total[1] != 0) return sharpen(state, total, std::move(alpha));
     double objective = 0;
     for (std::size_t p = 0; p < n_; ++p) objective += 0.5 * (state.linear[p] + state.gradient[p]) * alpha[p];
     if (objective > 0) return;
     state = DualState(link.problem);
-    alpha.assign(n_, 0.0);
-    make_feasible(state, link.problem.total, alpha);
-    place(state, alpha, std::vector<double>(n_, 0.0));
-  }
-
-  // Any point: moved into the box, then onto the sums by the gradient it has there, or had before if that is known.
-  void start_from_point(const Link& link, const Start& start, DualState& state) {
-    std::vector<double> alpha(start.alpha.begin(), start.alpha.end());
-    if (start.gradient.empty()) {
-      for (std::size_t p = 0; p < n_; ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
-      place(state, alpha, std::vector<double>(n_, 0.0));
-    } else {
-      for (std::size_t p = 0; p < n_; ++p) state.gradient[p] = start.gradient[p] + (state.linear[p] - link.problem.linear[p]);
-    }
-    const std::vector<double> from = alpha;
-    make_feasible_by_gradient(state, link.problem.total, alpha);
-    place(state, alpha, from);
+    start_from_zero(state, total, place);
   }
 
   // From a point that is spread over all variables to one that has the same sums on those with the largest gradients alone: for machines with
@@ -134,15 +120,9 @@ class Chain {
     stretched_ = 1;
   }
 
-  // Moves the variables from a point whose gradient the state has to another one.
   void place(DualState& state, const std::vector<double>& alpha, const std::vector<double>& from) {
-    std::vector<Id> moved;
-    std::vector<double> by;
-    for (std::size_t p = 0; p < n_; ++p) {
-      if (alpha[p] != from[p]) moved.push_back(static_cast<Id>(p)), by.push_back(alpha[p] - from[p]);
-      if (alpha[p] != state.alpha[p]) state.put(p, alpha[p]);
-    }
-    solver_.subtract(state, moved, by);
+    const Move move(state, alpha, from);
+    solver_.subtract(state, move.positions, move.by);
   }
 
   static constexpr double most_stretched = 1e4;
@@ -153,10 +133,10 @@ class Chain {
   double stretched_ = 1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
   Sequence sequence_;
   Start start_;
-  StopRule stop_;
-  Watch& watch_;
-  Patience patience_;
+  StoppingCriterion stop_;
+  Deadline& deadline_;
+  TimeBudget budget_;
   MatrixSolver solver_;
 };
 
-}  // namespace widemargin::grid
+}  // namespace widemargin::chain

@@ -4,18 +4,18 @@
 #include <numeric>
 #include <vector>
 
-#include "core/grid/sequence.hpp"
+#include "core/chain/sequence.hpp"
 #include "core/rows/derived_rows.hpp"
 #include "core/solve.hpp"
 
-namespace widemargin::grid {
+namespace widemargin::chain {
 
 class RowChain {
  public:
   // `start` is any point, with its gradient if that is known; or empty.
-  RowChain(const RowSource& source, std::vector<Id> ids, std::span<const Link> links, const Start& start, const Options& options, const StopRule& stop,
-           ThreadTeam& team, Watch& watch)
-      : source_(source), ids_(std::move(ids)), sequence_(links, watch), start_(start), options_(options), stop_(stop), team_(team), watch_(watch) {}
+  RowChain(const RowSource& source, std::vector<Id> ids, std::span<const Link> links, const Start& start, const Options& options, const StoppingCriterion& stop,
+           ThreadTeam& team, Deadline& deadline)
+      : source_(source), ids_(std::move(ids)), sequence_(links, deadline), start_(start), options_(options), stop_(stop), team_(team), deadline_(deadline) {}
 
   // Solves the next links, as a sequence does.
   std::vector<LinkSolution> advance(std::size_t count, SlabPool& pool) {
@@ -28,11 +28,11 @@ class RowChain {
 
  private:
   LinkSolution solve(const Link& link, const Start& start, SlabPool& pool) {
-    if (link.ridge.empty()) return {widemargin::solve(link.problem, source_, ids_, options_, stop_, start, pool, team_, watch_, true)};
+    if (link.ridge.empty()) return {widemargin::solve(link.problem, source_, ids_, options_, stop_, start, pool, team_, deadline_, true)};
     std::vector<Id> everything(ids_.size());
     std::iota(everything.begin(), everything.end(), Id{0});
     const DerivedRows ridged(source_, ids_, {}, {link.ridge.begin(), link.ridge.end()});
-    return {widemargin::solve(link.problem, ridged, everything, options_, stop_, start, pool, team_, watch_, true)};
+    return {widemargin::solve(link.problem, ridged, everything, options_, stop_, start, pool, team_, deadline_, true)};
   }
 
   const RowSource& source_;
@@ -40,9 +40,9 @@ class RowChain {
   Sequence sequence_;
   Start start_;
   Options options_;
-  StopRule stop_;
+  StoppingCriterion stop_;
   ThreadTeam& team_;
-  Watch& watch_;
+  Deadline& deadline_;
 };
 
-}  // namespace widemargin::grid
+}  // namespace widemargin::chain

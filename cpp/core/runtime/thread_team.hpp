@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/process.hpp"
+#include "core/runtime/process.hpp"
 
 namespace widemargin {
 

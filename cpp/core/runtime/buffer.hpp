@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-#include "core/process.hpp"
+#include "core/runtime/process.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>

@@ -16,7 +16,7 @@
 #include "core/dual_problem.hpp"
 #include "core/solve.hpp"
 
-namespace widemargin::grid {
+namespace widemargin::chain {
 
 struct Link {
   DualProblem problem;
@@ -95,4 +95,4 @@ inline LinkSolution repeated(LinkSolution last) {
   return last;
 }
 
-}  // namespace widemargin::grid
+}  // namespace widemargin::chain

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/buffer.hpp"
-#include "core/process.hpp"
+#include "core/runtime/buffer.hpp"
+#include "core/runtime/process.hpp"
 
 namespace widemargin {
 

@@ -5,17 +5,17 @@
 #include <span>
 #include <vector>
 
-#include "core/grid/starts.hpp"
+#include "core/chain/starts.hpp"
 #include "core/outcome.hpp"
 
-namespace widemargin::grid {
+namespace widemargin::chain {
 
 class Sequence {
  public:
-  Sequence(std::span<const Link> links, Watch& watch) : links_(links), watch_(watch) {}
+  Sequence(std::span<const Link> links, Deadline& deadline) : links_(links), deadline_(deadline) {}
 
   // Solves the next links, `count` at most: `solve` gets a link, the one before and its solution, both null for the first. Ends early where
-  // the watch says so; the last one is then cut short, and none follow.
+  // the deadline says so; the last one is then cut short, and none follow.
   template <class Solve>
   std::vector<LinkSolution> advance(std::size_t count, const Solve& solve) {
     std::vector<LinkSolution> solutions;
@@ -27,7 +27,7 @@ class Sequence {
         continue;
       }
       solutions.push_back(solve(links_[k], k > 0 ? &links_[k - 1] : nullptr, last));
-      if (watch_.stopped()) next_ = links_.size();
+      if (deadline_.stopped()) next_ = links_.size();
     }
     if (!ended() && !solutions.empty()) last_ = solutions.back();
     return solutions;
@@ -37,9 +37,9 @@ class Sequence {
 
  private:
   std::span<const Link> links_;
-  Watch& watch_;
+  Deadline& deadline_;
   std::size_t next_ = 0;
   std::optional<LinkSolution> last_;  // of the last call
 };
 
-}  // namespace widemargin::grid
+}  // namespace widemargin::chain

@@ -20,9 +20,9 @@ void transpose(const T* from, std::size_t from_stride, std::size_t n_rows, std::
         for (std::size_t r = r0; r < std::min(r0 + tile, n_rows); ++r) to[c * to_stride + r] = from[r * from_stride + c];
 }
 
-// Throws Stopped if the watch ends it.
+// Throws Stopped if the deadline ends it.
 template <class T>
-void kernel_matrix(const KernelRows& source, const Examples& left, const Examples& right, bool symmetric, T* out, ThreadTeam& team, Watch& watch) {
+void kernel_matrix(const KernelRows& source, const Examples& left, const Examples& right, bool symmetric, T* out, ThreadTeam& team, Deadline& deadline) {
   constexpr std::size_t strip = 256;
   const std::size_t n = left.size(), m = right.size();
   std::vector<Id> ids(std::max(n, m));
@@ -37,7 +37,7 @@ void kernel_matrix(const KernelRows& source, const Examples& left, const Example
     const PackedRows<T> packed(left, {ids.data() + r0, r1 - r0}, source.geometry());
     const KernelBlock<T> block(source.kernel(), packed, static_cast<const Panels<T>&>(*columns));
     for (std::size_t c0 = symmetric ? r0 : 0; c0 < m; c0 += strip) {
-      if (watch.poll(member == 0)) return;
+      if (deadline.poll(member == 0)) return;
       const std::size_t c1 = std::min(m, c0 + strip);
       for (std::size_t r = r0; r < r1; ++r) rows[r - r0] = out + r * m + c0;
       block.compute(c0, c1, rows.data(), alone);
@@ -46,9 +46,9 @@ void kernel_matrix(const KernelRows& source, const Examples& left, const Example
     for (std::size_t r = r0; symmetric && r < r1; ++r)  // the diagonal tile, symmetric to the last bit
       for (std::size_t c = r0; c < r; ++c) out[r * m + c] = out[c * m + r];
   };
-  const auto idle = [&] { watch.poll(); };
+  const auto idle = [&] { deadline.poll(); };
   team.share(strips, compute, strips > 8 ? std::function<void()>(idle) : nullptr);  // few strips are done before it would matter
-  if (watch.stopped()) throw Stopped{watch.reason()};
+  if (deadline.stopped()) throw Stopped{deadline.reason()};
 }
 
 }  // namespace widemargin
