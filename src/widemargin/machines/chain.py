@@ -6,7 +6,8 @@ whose box is [0, 0]; their decision values are at hand at the end, f(x_n) = y_n 
 On a kernel matrix the whole chain is one call into the core (`cpp/core/chain/matrix_chain.hpp`), or one call a link,
 for those who want to know of each as soon as it is solved; the result is the same, bit for bit. Where the matrix does
 not fit into memory, the chain is walked over cached kernel rows (`cpp/core/chain/row_chain.hpp`). Both start their
-links by the same rules (`cpp/core/chain/starts.hpp`). Machines that know better starts than a scaled solution give them themselves.
+links by the same rules (`cpp/core/chain/starts.hpp`). Machines that know better starts than a scaled solution give
+them themselves.
 
 A link for which the digits of the matrix do not suffice is solved once more, on exact rows, by the solver of single
 problems.
