@@ -22,25 +22,16 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels import RowSource, derived_rows
-from widemargin.machines.dual import (
-    DualProblem,
-    Outcome,
-    Solution,
-    SolverOptions,
-    StopRule,
-    Subproblem,
-    Vector,
-    solve_all,
-)
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
+from widemargin.machines.hard_margins import HARD_MARGIN_LADDER, solve_hard
 from widemargin.runtime import Stop, cache_bytes
+
+Vector = NDArray[np.float64]
 
 Pair = tuple[int, int]
 
 #: The second class of a "pair" whose first class is separated from all others.
 OTHERS = -1
-
-#: Hard margins are sought as soft ones whose C exceeds every coefficient: multiples of 1 / mean kernel diagonal.
-HARD_MARGIN_LADDER = (1e3, 1e6, 1e9)
 
 #: Problems that are made and solved between two looks at the clock, if there is a deadline.
 PROBLEMS_AT_ONCE = 256
@@ -359,24 +350,13 @@ def _solve_hard(
     stop: StopRule,
     options: SolverOptions,
 ) -> PairSolution:
-    """Raise a finite C until no coefficient meets it: from there on every larger C gives the same machine."""
-    hard = np.isinf(bounds)
-    solutions: list[Solution] = []
-    for step in np.array(HARD_MARGIN_LADDER) / typical(diagonal[examples.ids]):
-        raised = np.where(hard, step, bounds)
-        attempt = formulation.subproblem(examples, raised, solutions[-1].alpha if solutions else start)
-        left = stop.after(sum(one.outcome.iterations for one in solutions))
-        solutions.append(formulation.of_examples(solve_all([attempt], rows, stop=left, options=options)[0]))
-        held_back = bool(np.any(hard & (np.abs(solutions[-1].alpha) >= raised)))
-        if not held_back or solutions[-1].outcome.reason != "converged":
-            break
-    outcomes = [one.outcome for one in solutions]
-    # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
-    torso = len(solutions) > 1 and outcomes[-1].reason != "converged"
-    kept = solutions[-2] if torso else solutions[-1]
-    outcome = replace(kept.outcome, reason=outcomes[-1].reason).with_work(outcomes)
-    found = not (held_back or torso)
-    return PairSolution(examples.pair, examples.ids, replace(kept, outcome=outcome), hard_margin_found=found)
+    def attempt(raised: Vector, start: Vector | None, left: StopRule) -> Solution:
+        problem = formulation.subproblem(examples, raised, start)
+        return formulation.of_examples(solve_all([problem], rows, stop=left, options=options)[0])
+
+    prices = np.array(HARD_MARGIN_LADDER) / typical(diagonal[examples.ids])
+    solution, found = solve_hard(attempt, bounds, prices.tolist(), start, stop)
+    return PairSolution(examples.pair, examples.ids, solution, hard_margin_found=found)
 
 
 def gather_votes(

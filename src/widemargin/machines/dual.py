@@ -125,6 +125,11 @@ class SolverOptions:
     cache_bytes: int | None = None
     n_threads: int = 1
 
+    @property
+    def is_geometric(self) -> bool:
+        """Whether the solver looks for nearest points."""
+        return self.solver in GEOMETRIC_SOLVERS
+
     def __post_init__(self) -> None:
         for name, accepted in CHOICES.items():
             value = getattr(self, name)
@@ -197,7 +202,7 @@ def solve_all(
     subproblems: Sequence[Subproblem], rows: RowSource, *, stop: StopRule, options: SolverOptions
 ) -> list[Solution]:
     """Solve several problems over one row source; many are spread over the threads, few use all threads each."""
-    if options.solver in GEOMETRIC_SOLVERS:
+    if options.is_geometric:
         for sub in subproblems:
             _require_minimum_norm(sub.problem, options.solver)
     largest = max((len(sub.ids) for sub in subproblems), default=0)

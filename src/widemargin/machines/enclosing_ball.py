@@ -23,19 +23,11 @@ from numpy.typing import NDArray
 from widemargin.kernels import RowSource
 from widemargin.kernels.spread import MODERATE, moderate
 from widemargin.machines.chain import ChainKernel, LinkSolution
-from widemargin.machines.dual import (
-    GEOMETRIC_SOLVERS,
-    DualProblem,
-    Outcome,
-    Solution,
-    SolverOptions,
-    StopRule,
-    Subproblem,
-    Vector,
-    solve_all,
-)
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
 from widemargin.machines.nu_property import with_borders
 from widemargin.machines.one_class import ConstantSumMachine, settled, solve_sums, train
+
+Vector = NDArray[np.float64]
 
 #: Examples from which the spread of all is taken.
 SPREAD_SAMPLE = 500
@@ -185,7 +177,7 @@ def scaled_stop(
 ) -> StopRule:
     """Translate a tolerance in units of the spread into one of the problem solved."""
     tolerance = 0.5 * stop.tolerance * unit * machine.total
-    if options.solver in GEOMETRIC_SOLVERS:
+    if options.is_geometric:
         # Theirs is relative to the squared norm of T times the centre, which is at most this.
         tolerance /= machine.total**2 * float(diagonal[machine.ids].max())
     return replace(stop, tolerance=tolerance)

@@ -1,4 +1,4 @@
-"""Chains whose last machines have C=inf: a finite C, raised until no variable meets it, stands for it."""
+"""Machines with C=inf: a finite C that no variable meets stands for it; alone, or at the end of a chain."""
 
 from __future__ import annotations
 
@@ -9,8 +9,47 @@ from itertools import islice, repeat
 import numpy as np
 
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
-from widemargin.machines.classifier import HARD_MARGIN_LADDER
-from widemargin.machines.dual import StopRule, Vector
+from widemargin.machines.dual import Solution, StopRule, Vector
+
+#: Hard margins are sought as soft ones whose C exceeds every coefficient: multiples of 1 / mean kernel diagonal.
+HARD_MARGIN_LADDER = (1e3, 1e6, 1e9)
+
+
+def solve_hard(
+    attempt: Callable[[Vector, Vector | None, StopRule], Solution],
+    bounds: Vector,
+    prices: Sequence[float],
+    start: Vector | None,
+    stop: StopRule,
+) -> tuple[Solution, bool]:
+    """Raise a finite C until no variable meets it: from there on every larger C gives the same machine.
+
+    Parameters
+    ----------
+    attempt : callable
+        Solves the problem of finite bounds, from a start, as long as it is told.
+    bounds : ndarray
+        Largest coefficients, some of them infinite.
+    prices : sequence of float
+        What to put in the place of these, one after the other.
+    start : ndarray, optional
+    stop : StopRule
+
+    Returns
+    -------
+    (Solution, bool)
+        What stands for the hard margin, and whether it is one.
+    """
+    hard = np.isinf(bounds)
+    tried: list[Solution] = []
+    for price in prices:
+        raised = np.where(hard, price, bounds)
+        left = stop.after(sum(one.outcome.iterations for one in tried))
+        tried.append(attempt(raised, tried[-1].alpha if tried else start, left))
+        held_back = bool(np.any(hard & (np.abs(tried[-1].alpha) >= raised)))
+        if not held_back or tried[-1].outcome.reason != "converged":
+            break
+    return _kept(tried, held_back)
 
 
 def solve_to_the_hard_end(
@@ -53,7 +92,9 @@ def solve_to_the_hard_end(
     yield from islice(found, n_soft)
     tried, held_back = _climbed(found, raised)
     if tried:
-        yield from repeat(_kept(tried, held_back), len(bounds) - n_soft)
+        kept, is_hard = _kept([one.solution for one in tried], held_back)
+        stands = LinkSolution(kept, all(one.repeated for one in tried), is_hard)
+        yield from repeat(stands, len(bounds) - n_soft)
 
 
 def _climbed(found: Iterator[LinkSolution], raised: Sequence[Vector]) -> tuple[list[LinkSolution], bool]:
@@ -68,12 +109,11 @@ def _climbed(found: Iterator[LinkSolution], raised: Sequence[Vector]) -> tuple[l
     return tried, held_back
 
 
-def _kept(tried: Sequence[LinkSolution], held_back: bool) -> LinkSolution:
+def _kept(tried: Sequence[Solution], held_back: bool) -> tuple[Solution, bool]:
     """Choose what stands for the hard margin; it is one if no variable meets its bound."""
-    outcomes = [one.solution.outcome for one in tried]
+    outcomes = [one.outcome for one in tried]
     # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
     torso = len(tried) > 1 and outcomes[-1].reason != "converged"
     kept = tried[-2] if torso else tried[-1]
-    outcome = replace(kept.solution.outcome, reason=outcomes[-1].reason).with_work(outcomes)
-    repeated = all(one.repeated for one in tried)
-    return LinkSolution(replace(kept.solution, outcome=outcome), repeated, not (held_back or torso))
+    outcome = replace(kept.outcome, reason=outcomes[-1].reason).with_work(outcomes)
+    return replace(kept, outcome=outcome), not (held_back or torso)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.classifier import (
-    HARD_MARGIN_LADDER,
     Pair,
     PairExamples,
     PairSolution,
@@ -29,16 +28,10 @@ from widemargin.machines.classifier import (
     share_class_rows,
     typical,
 )
-from widemargin.machines.dual import (
-    DualProblem,
-    Outcome,
-    Solution,
-    SolverOptions,
-    StopRule,
-    Subproblem,
-    Vector,
-    solve_all,
-)
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
+from widemargin.machines.hard_margins import HARD_MARGIN_LADDER
+
+Vector = NDArray[np.float64]
 
 #: A squared norm below this share of the kernel's diagonal is 0 but for rounding: the hull contains the origin.
 SMALLEST_SQUARED_NORM = 1e-12

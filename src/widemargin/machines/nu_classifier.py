@@ -35,18 +35,11 @@ from widemargin.machines.classifier import (
     starting_points,
     typical,
 )
-from widemargin.machines.dual import (
-    DualProblem,
-    Outcome,
-    Solution,
-    SolverOptions,
-    StopRule,
-    Subproblem,
-    Vector,
-    solve_all,
-)
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
 from widemargin.machines.nu_property import with_borders
 from widemargin.machines.one_class import times
+
+Vector = NDArray[np.float64]
 
 #: A rho below this share of what the weights and the kernel's diagonal admit is 0 but for rounding.
 SMALLEST_RHO = 1e-10

@@ -29,17 +29,9 @@ from widemargin.kernels import RowSource, derived_rows
 from widemargin.kernels.spread import moderate
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import ridge_of
-from widemargin.machines.dual import (
-    GEOMETRIC_SOLVERS,
-    DualProblem,
-    Outcome,
-    Solution,
-    SolverOptions,
-    StopRule,
-    Subproblem,
-    Vector,
-    solve_all,
-)
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
+
+Vector = NDArray[np.float64]
 
 Mask = NDArray[np.bool_]
 
@@ -206,7 +198,7 @@ def train(
     """
     source, ids = machine.source(rows)
     problem = machine.problem()
-    coarse = None if options.solver in GEOMETRIC_SOLVERS else _coarse(machine, source, ids, stop, options)
+    coarse = None if options.is_geometric else _coarse(machine, source, ids, stop, options)
     known, keen = (np.zeros(len(ids)), _spread(len(ids))) if coarse is None else (coarse.alpha, coarse.gradient)
     start = settled(known, keen, problem.upper, problem.total[0])
     left = stop if coarse is None else stop.after(coarse.outcome.iterations)
@@ -252,7 +244,7 @@ def train_squared_slack(
     stopped with that for the norm found, until this is no news. (The geometric solvers' own tolerance is relative
     already.)
     """
-    if options.solver in GEOMETRIC_SOLVERS:
+    if options.is_geometric:
         return train(machine, rows, stop=stop, options=options)
     source, ids = machine.source(rows)
     most = float(source.diagonal()[ids].min())

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.chain import ChainKernel, Link, LinkSolution
-from widemargin.machines.classifier import HARD_MARGIN_LADDER, rescaled, ridge_of, typical
+from widemargin.machines.classifier import rescaled, ridge_of, typical
 from widemargin.machines.dual import (
     DualProblem,
     Outcome,
@@ -35,12 +35,14 @@ from widemargin.machines.dual import (
     SolverOptions,
     StopRule,
     Subproblem,
-    Vector,
     solve,
     solve_all,
 )
+from widemargin.machines.hard_margins import HARD_MARGIN_LADDER, solve_hard
 from widemargin.machines.nu_classifier import ROUNDING, restored
 from widemargin.machines.nu_property import with_borders
+
+Vector = NDArray[np.float64]
 
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -350,20 +352,9 @@ def _solve_hard(
     options: SolverOptions,
     start: Vector | None,
 ) -> tuple[Solution, bool]:
-    """Raise a finite C until no variable meets it: from there on every larger C gives the same function."""
-    hard, unit = np.isinf(prices), hard_unit(targets, epsilon, rows.diagonal()[used])
-    solutions: list[Solution] = []
-    for factor in HARD_MARGIN_LADDER:
-        raised = np.where(hard, factor * unit, prices)
-        attempt = Subproblem(used, tube(targets, epsilon, raised), solutions[-1].alpha if solutions else start)
-        left = stop.after(sum(one.outcome.iterations for one in solutions))
-        solutions += solve_all([attempt], rows, stop=left, options=options)
-        held_back = bool(np.any(hard & (np.abs(solutions[-1].alpha) >= raised)))
-        if not held_back or solutions[-1].outcome.reason != "converged":
-            break
-    outcomes = [one.outcome for one in solutions]
-    # The exact solution for a smaller C, one that holds variables back, is worth more than a torso for a larger one.
-    torso = len(solutions) > 1 and outcomes[-1].reason != "converged"
-    kept = solutions[-2] if torso else solutions[-1]
-    outcome = replace(kept.outcome, reason=outcomes[-1].reason).with_work(outcomes)
-    return replace(kept, outcome=outcome), not (held_back or torso)
+    def attempt(raised: Vector, start: Vector | None, left: StopRule) -> Solution:
+        problem = Subproblem(used, tube(targets, epsilon, raised), start)
+        return solve_all([problem], rows, stop=left, options=options)[0]
+
+    unit = hard_unit(targets, epsilon, rows.diagonal()[used])
+    return solve_hard(attempt, prices, [factor * unit for factor in HARD_MARGIN_LADDER], start, stop)
