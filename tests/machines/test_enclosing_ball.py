@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from widemargin.kernels import row_source
 from widemargin.machines.dual import COMBINATIONS, DualProblem, SolverOptions, StopRule
-from widemargin.machines.enclosing_ball import Ball, ball_machine, is_hard, spread, train_ball
+from widemargin.machines.enclosing_ball import Ball, ball_machine, ball_unit, is_hard, train_ball
 from widemargin.testing import kernel_matrix, solve_exactly
 
 Array = NDArray[Any]
@@ -196,6 +196,6 @@ def test_the_spread_of_many_rows_is_that_of_a_sample() -> None:
     points = np.random.default_rng(0).normal(size=(5000, 3))
     rows = row_source(points, kernel="linear")
     machine = ball_machine(np.ones(5000), rows.diagonal(), nu=0.5)
-    found = spread(machine, rows, rows.diagonal(), SolverOptions())
+    found = ball_unit(machine, rows, rows.diagonal(), SolverOptions())
     assert found == pytest.approx(3.0, rel=0.15)
     assert found != pytest.approx(float(points.var(axis=0).sum()), rel=1e-9)

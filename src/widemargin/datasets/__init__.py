@@ -1,4 +1,7 @@
-"""Data: generators whose Bayes error is known, readers of common text formats, and the folder of benchmark sets."""
+"""Data: generators whose Bayes error is known, readers of common text formats, and the folder of benchmark sets.
+
+Stands alone: imports nothing of the package.
+"""
 
 from widemargin.datasets.bayes import bayes_error
 from widemargin.datasets.breiman import ringnorm, twonorm, waveform

@@ -1,4 +1,7 @@
-"""Kernels, kernel matrices and the row sources that solvers draw from."""
+"""Kernel objects with their derivatives and algebra, and the kernel matrices and row sources that solvers draw from.
+
+Imports the compiled core and ``runtime`` only; knows nothing of machines or labels.
+"""
 
 from widemargin.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from widemargin.kernels.base import CoreKernel, Kernel, is_kernel_object

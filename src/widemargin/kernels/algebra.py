@@ -290,13 +290,7 @@ def _as_number(kernel: Any) -> str | None:
 class Product(_OfTwo):
     r"""The product of two kernels, :math:`k(x, z) = k_1(x, z) \, k_2(x, z)`; ``k1 * k2`` makes it.
 
-    `theta` holds the parameters of the first, then those of the second. Values cost what those of the two cost;
-    derivatives as much again, and what theirs cost.
-
-    Parameters
-    ----------
-    k1, k2 : kernels
-        Those of this package or of ``sklearn.gaussian_process.kernels``.
+    Parameters, their order in `theta` and costs are those of :class:`Sum`.
 
     Examples
     --------

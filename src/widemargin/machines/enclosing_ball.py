@@ -117,16 +117,17 @@ def is_hard(machine: ConstantSumMachine) -> bool:
     return bool((machine.upper >= machine.total).all())
 
 
-def spread(
+def ball_unit(
     machine: ConstantSumMachine,
     rows: RowSource,
     diagonal: Vector,
     options: SolverOptions,
     stop: StopRule | None = None,
 ) -> float:
-    """Mean squared distance of the examples from their mean, by an even sample of them: the unit of the tolerance.
+    """Return the unit of the tolerance: the spread, or the least that can be told from rounding.
 
-    Where the time of `stop` does not even suffice for that, it is an estimate.
+    That is the mean squared distance of the examples from their mean, by an even sample of them; where the time of
+    `stop` does not even suffice for that, an estimate.
     """
     chosen = np.unique(np.linspace(0, len(machine.ids) - 1, SPREAD_SAMPLE).astype(np.intp))
     ids, share = machine.ids[chosen], machine.upper[chosen] / machine.upper[chosen].sum()
@@ -135,18 +136,8 @@ def spread(
     # No step is taken: what is asked for is the gradient.
     still = replace(stop or StopRule(), max_iterations=0)
     at_mean = solve_all([Subproblem(ids, problem, share)], rows, stop=still, options=plain)[0]
-    return float(share @ diagonal[ids] + at_mean.alpha @ at_mean.gradient)
-
-
-def ball_unit(
-    machine: ConstantSumMachine,
-    rows: RowSource,
-    diagonal: Vector,
-    options: SolverOptions,
-    stop: StopRule | None = None,
-) -> float:
-    """Return the spread, or the least that can be told from rounding."""
-    unit = max(spread(machine, rows, diagonal, options, stop), ROUNDING * float(np.abs(diagonal[machine.ids]).max()))
+    spread = float(share @ diagonal[ids] + at_mean.alpha @ at_mean.gradient)
+    unit = max(spread, ROUNDING * float(np.abs(diagonal[machine.ids]).max()))
     return unit if unit > 0 else 1.0
 
 

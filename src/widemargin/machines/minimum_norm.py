@@ -104,22 +104,16 @@ def solve_minimum_norm_pairs(
 
     Parameters
     ----------
-    rows : RowSource
-        Kernel rows of all examples.
-    labels : ndarray of int
-        Class numbers 0 .. n_classes - 1.
-    n_classes : int
-        Number of classes.
+    rows, labels, n_classes
+        As in :func:`widemargin.machines.classifier.solve_pairs`.
     bounds : ndarray
         C of every example in C xi^2; 0 leaves the example out, inf asks for a hard margin.
     stop : StopRule
         Its tolerance is relative to ||W||^2 [Barbero2008, section 4], which is the same as absolute in margins.
     options : SolverOptions
         Any solver can; "mdm" is made for it.
-    starts : mapping from pair to ndarray, optional
-        Signed dual variables over all examples.
-    problems : sequence of PairExamples, optional
-        Other problems than the pairs of classes.
+    starts, problems
+        As in :func:`widemargin.machines.classifier.solve_pairs`.
     """
     pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
     hard = bool(np.isinf(bounds).any())

@@ -258,12 +258,8 @@ def solve_nu_pairs(
 
     Parameters
     ----------
-    rows : RowSource
-        Kernel rows of all examples.
-    labels : ndarray of int
-        Class numbers 0 .. n_classes - 1.
-    n_classes : int
-        Number of classes.
+    rows, labels, n_classes
+        As in :func:`widemargin.machines.classifier.solve_pairs`.
     nu : float
         Feasible for every pair; see :func:`tightest_pair`.
     weights : ndarray

@@ -1,4 +1,7 @@
-"""Objectives: what makes parameters of a machine good ones, and how that changes with them."""
+"""Objectives, one file each: what makes parameters of a machine good ones, and how that changes with them.
+
+Imports ``machines`` and what lies below; kernels stay behind their values and derivatives.
+"""
 
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
 from widemargin.objectives.bootstrap import Bootstrap

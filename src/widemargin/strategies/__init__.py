@@ -1,4 +1,7 @@
-"""Search strategies, one file each: ask for points, be told values, stop."""
+"""Search strategies, one file each: ask for points, be told values, stop.
+
+Sees numbers only; ``choice`` alone imports ``objectives``, to say which strategy suits which of them.
+"""
 
 from widemargin.strategies.base import Ask, Space, Strategy, StrategyRun, Told
 from widemargin.strategies.choice import STRATEGIES, strategy_named, why_not
