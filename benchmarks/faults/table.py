@@ -316,8 +316,8 @@ PACKAGE = (
     ),
     Fault(
         "held-back-by-a-finite-bound",
-        "src/widemargin/machines/classifier.py",
-        "held_back = bool(np.any(hard & (np.abs(solutions[-1].alpha) >= raised)))",
+        "src/widemargin/machines/hard_margins.py",
+        "held_back = bool(np.any(hard & (np.abs(tried[-1].alpha) >= raised)))",
         "held_back = False",
         ("tests/machines/test_classifier.py", "tests/estimators/test_svc_edge_cases.py"),
     ),
