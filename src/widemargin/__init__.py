@@ -11,11 +11,13 @@ True
 
 from importlib.metadata import version as _version
 
-from widemargin.estimators import SVC, SVDD, SVR, LeaveOneOutScore, NuSVC, NuSVR, OneClassSVM, RejectionScore
+from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.model_selection import (
     GridSearchCV,
+    LeaveOneOutScore,
     ModelSearch,
     PlainSearchWarning,
+    RejectionScore,
     UnfinishedSearchWarning,
     select,
 )

@@ -5,9 +5,8 @@ Imports from ``machines``, ``kernels`` and ``study``; nothing here knows of sear
 
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
-from widemargin.estimators.one_class_scores import LeaveOneOutScore, RejectionScore
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 
-__all__ = ["LeaveOneOutScore", "NuSVC", "NuSVR", "OneClassSVM", "RejectionScore", "SVC", "SVDD", "SVR"]
+__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR"]

@@ -1,4 +1,4 @@
-"""Schemes for more than two classes: a machine for each pair of them or for each against all, and how these decide.
+"""Schemes for several classes: a problem for each pair of them or for each class against all, and how these decide.
 
 Fuzzy memberships with the minimum operator [Abe2005, chapter 3], as in the experiments of [Abe2007, section 4], resolve
 the regions where no class, or more than one, beats all others. Against all, let D_1 >= D_2 >= ... be the decision
@@ -12,16 +12,25 @@ its pairs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import _ovr_decision_function
 
-from widemargin.estimators.pairwise import PairwiseClassifier
-from widemargin.estimators.prediction import Layout, Matrix
-from widemargin.estimators.validation import require_choice
-from widemargin.machines.classifier import OTHERS, Pair, PairExamples, PairSolution, Votes
+from widemargin.estimators.prediction import Layout, Matrix, against_all_layout, pairwise_layout
+from widemargin.machines.classifier import (
+    OTHERS,
+    Pair,
+    PairExamples,
+    PairNames,
+    PairSolution,
+    Votes,
+    gather_votes,
+    pairs_of_classes,
+)
+from widemargin.machines.coupling import coupled, shared
 from widemargin.machines.dual import Vector
 from widemargin.machines.one_against_all import classes_against_all, gather_against_all
 
@@ -29,16 +38,17 @@ SCHEMES = ("ovo", "ovr")
 DECISIONS = ("auto", "votes", "argmax", "fuzzy-minimum")
 
 
-def against_all_layout(n_classes: int) -> Layout:
-    """Lay out one decision function a class, with a row of coefficients for the support vectors of all classes.
+def in_scikit_learns_sign(numbers: Matrix, n_classes: int) -> Matrix:
+    """Turn decision values, coefficients or constants into scikit-learn's sign, or back.
+
+    Everywhere else the first class of a pair is positive. scikit-learn's models for two classes point the other way.
 
     Examples
     --------
-    >>> against_all_layout(3).functions[1]
-    ((1, 0), (1, 1), (1, 2))
+    >>> in_scikit_learns_sign(np.array([1.0, 0.0]), 2).tolist(), in_scikit_learns_sign(np.array([1.0]), 3).tolist()
+    ([-1.0, 0.0], [1.0])
     """
-    rows = range(n_classes)
-    return Layout(n_classes, n_classes, tuple(tuple((row, group) for group in rows) for row in rows))
+    return 0.0 - numbers if n_classes == 2 else numbers
 
 
 def memberships_of_pairs(values: Matrix, n_classes: int) -> Matrix:
@@ -85,118 +95,95 @@ def memberships_against_all(values: Matrix) -> Matrix:
     return np.asarray(np.minimum(np.minimum(1.0, values), -rivals))
 
 
-class MultiClassClassifier(PairwiseClassifier):
-    """A classifier that also trains each class against all others, and decides as it is told."""
+@dataclass(frozen=True)
+class OneVersusOne:
+    """A problem for each pair of classes; of two classes there is but one."""
 
-    multi_class: str
-    decision: str
-    _fitted_scheme: str
+    n_classes: int
+    name = "ovo"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        require_choice("multi_class", self.multi_class, SCHEMES)
-        self._rule()
-        if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
-            raise ValueError(
-                "decision_function_shape='ovo' asks for a value for each pair of classes, and multi_class='ovr' trains "
-                "none of these; pass 'ovr', or multi_class='ovo'."
-            )
+    @property
+    def layout(self) -> Layout:
+        """Where coefficients lie."""
+        return pairwise_layout(self.n_classes)
 
-    def _rule(self) -> str:
-        """Return the rule that decides, now: like the shape of decision values, it may be set after a fit."""
-        require_choice("decision", self.decision, DECISIONS)
-        pairs = self.multi_class == "ovo"
-        rule = ("votes" if pairs else "argmax") if self.decision == "auto" else self.decision
-        if rule == "votes" and not pairs:
-            raise ValueError(
-                "decision='votes' counts the votes of pairs of classes, and multi_class='ovr' trains none of these; "
-                "pass 'auto', 'argmax' or 'fuzzy-minimum'."
-            )
-        if rule == "argmax" and pairs:
-            raise ValueError(
-                "decision='argmax' compares the decision values of classes, and multi_class='ovo' has those of pairs "
-                "only; pass 'auto', 'votes' or 'fuzzy-minimum', or multi_class='ovr'."
-            )
-        if rule != "votes" and not self.break_ties:
-            raise ValueError(
-                f"break_ties=False is about votes, and multi_class={self.multi_class!r} with decision="
-                f"{self.decision!r} counts none; pass True."
-            )
-        return rule
+    def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
+        """Return the problems of the pairs that both have samples of positive weight."""
+        return pairs_of_classes(labels, self.n_classes, weights)
 
-    def _trains_against_all(self) -> bool:
-        """Whether there is a machine for each class; two classes are a pair in either scheme."""
-        return self.multi_class == "ovr" and len(self.classes_) > 2
+    def names(self, present: list[int]) -> Sequence[Pair]:
+        """List what these classes make problems of; where time runs out, the last ones have no solution."""
+        return PairNames(present)
 
-    def _problems(self, labels: NDArray[np.intp], weights: Vector) -> list[PairExamples] | None:
-        """Two-class problems to solve, if they are not all pairs."""
-        return classes_against_all(labels, len(self.classes_), weights) if self._trains_against_all() else None
+    def functions(self) -> dict[Pair, int]:
+        """Return the number of the decision function of each problem."""
+        return {pair: number for number, pair in enumerate(combinations(range(self.n_classes), 2))}
 
-    def _pairs_to_train(self, present: list[int]) -> Sequence[Pair]:
-        return [(c, OTHERS) for c in present] if self._trains_against_all() else super()._pairs_to_train(present)
+    def gathered(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Votes:
+        """Collect coefficients and constants in scikit-learn's layout."""
+        return gather_votes(solutions, labels, self.n_classes, present)
 
-    def _gathered(self, machines: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Votes:
-        self._fitted_scheme = self.multi_class
-        if self._trains_against_all():
-            return gather_against_all(machines, labels, len(self.classes_), present)
-        return super()._gathered(machines, labels, present)
+    def confidences(self, values: Matrix, rule: str) -> Matrix:
+        """Return a number a class, the larger the likelier: votes with confidences, or memberships."""
+        if rule == "votes":
+            found: Matrix = _ovr_decision_function(values < 0, -values, self.n_classes)
+            return found
+        return memberships_of_pairs(values, self.n_classes)
 
-    def _layout(self) -> Layout:
-        return against_all_layout(len(self.classes_)) if self._trains_against_all() else super()._layout()
+    def winners(self, values: Matrix, rule: str, break_ties: bool) -> NDArray[np.intp]:
+        """Return the classes that are predicted for decision values of more than two classes."""
+        if rule != "votes" or break_ties:
+            return np.asarray(np.argmax(self.confidences(values, rule), axis=1))
+        votes = np.zeros((len(values), self.n_classes))
+        for column, (a, b) in enumerate(combinations(range(self.n_classes), 2)):
+            votes[:, a] += values[:, column] > 0
+            votes[:, b] += values[:, column] <= 0
+        return np.asarray(np.argmax(votes, axis=1))
 
-    def _require_consistent_attributes(self) -> None:
-        if self.multi_class != self._fitted_scheme:
-            raise ValueError(
-                f"multi_class was set to {self.multi_class!r} after the fit, which was with {self._fitted_scheme!r}; "
-                "fit again, or set it back."
-            )
-        super()._require_consistent_attributes()
+    def probabilities(self, of_two: Matrix) -> Matrix:
+        """Couple the probabilities that each pair gives its first class."""
+        return coupled(of_two, self.n_classes)
 
-    def _decisions(self, values: Matrix) -> Matrix:
-        rule = self._rule()
-        if len(self.classes_) == 2 or rule == "votes" or self.decision_function_shape == "ovo":
-            return super()._decisions(values)
-        return values if rule == "argmax" else self._memberships(values)
 
-    def _winners(self, values: Matrix) -> NDArray[np.intp]:
-        rule = self._rule()
-        if len(self.classes_) == 2 or rule == "votes":
-            return super()._winners(values)
-        # Against all, memberships are largest where values are; see the module's docstring.
-        return np.asarray(np.argmax(values if self.multi_class == "ovr" else self._memberships(values), axis=1))
+@dataclass(frozen=True)
+class OneVersusRest:
+    """A problem for each of more than two classes against all others."""
 
-    def _memberships(self, values: Matrix) -> Matrix:
-        if self.multi_class == "ovr":
-            return memberships_against_all(values)
-        return memberships_of_pairs(values, len(self.classes_))
+    n_classes: int
+    name = "ovr"
 
-    def decision_function(self, X: Any) -> Matrix:
-        """Signed distances, in units of the margin, for the rows of `X`; for more than two classes, what decides.
+    @property
+    def layout(self) -> Layout:
+        """Where coefficients lie."""
+        return against_all_layout(self.n_classes)
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            For a precomputed kernel, (n_samples, n_train).
+    def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
+        """Return the problems of the classes that have samples of positive weight."""
+        return classes_against_all(labels, self.n_classes, weights)
 
-        Returns
-        -------
-        ndarray
-            Shape (n_samples,) for two classes, positive for ``classes_[1]``. For more, (n_samples, n_classes): votes
-            with confidences, or the classes' own decision values with ``multi_class="ovr"``, or fuzzy memberships,
-            at most 1, with ``decision="fuzzy-minimum"``. With ``decision_function_shape="ovo"``, the values of all
-            pairs, (n_samples, n_classes * (n_classes - 1) / 2).
-        """
-        return super().decision_function(X)
+    def names(self, present: list[int]) -> Sequence[Pair]:
+        """List what these classes make problems of; where time runs out, the last ones have no solution."""
+        return [(c, OTHERS) for c in present]
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class labels for the rows of `X`, by the rule that `decision` names.
+    def functions(self) -> dict[Pair, int]:
+        """Return the number of the decision function of each problem."""
+        return {(c, OTHERS): c for c in range(self.n_classes)}
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+    def gathered(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Votes:
+        """Collect coefficients and constants, a row a class."""
+        return gather_against_all(solutions, labels, self.n_classes, present)
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return super().predict(X)
+    def confidences(self, values: Matrix, rule: str) -> Matrix:
+        """Return a number a class, the larger the likelier: its decision value, or its membership."""
+        return values if rule == "argmax" else memberships_against_all(values)
+
+    def winners(self, values: Matrix, rule: str, break_ties: bool) -> NDArray[np.intp]:
+        """Return the classes that are predicted; memberships are largest where values are, as the module says."""
+        return np.asarray(np.argmax(values, axis=1))
+
+    def probabilities(self, of_two: Matrix) -> Matrix:
+        """Scale the probabilities of the classes to sum 1."""
+        return shared(of_two)
+
+
+Scheme = OneVersusOne | OneVersusRest

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
-from widemargin.estimators.base import SingleMachine
+from widemargin.estimators.base import KernelModel
 from widemargin.estimators.out_of_fold import Keys, row_keys
 from widemargin.estimators.report import FitReport, ProblemReport
-from widemargin.estimators.validation import check_weights, require_fraction, total_weight
+from widemargin.estimators.validation import Accepts, check_weights, require_fraction, total_weight
 from widemargin.kernels import KernelParameters, RowSource
 from widemargin.kernels.rows import count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, StopRule, Vector
@@ -115,16 +115,18 @@ def sides(decision: Vector) -> NDArray[np.intp]:
     return np.where(decision >= 0, 1, -1).astype(np.intp)
 
 
-class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
-    """A machine that tells rows like those it was trained on from others."""
+class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
+    """A model that tells samples like those it was trained on from others."""
 
     nu: float
     target_rejection: float | None
     offset_: float
+    n_iter_: int
+
+    _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelModel._accepts, "nu": require_fraction}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        require_fraction("nu", self.nu)
         if self.target_rejection is not None:
             require_fraction("target_rejection", self.target_rejection, below_one=True)
             self._require_default_nu("target_rejection", self.target_rejection)
@@ -164,7 +166,7 @@ class NoveltyMachine(OutlierMixin, SingleMachine):  # type: ignore[misc]
         began = time.perf_counter()
         self._check_parameters()
         self._warn_of_unused_gamma()
-        X = self._check_examples(X)
+        X, _ = self._check_samples(X)
         weights = check_weights(sample_weight, count(X))
         self._require_feasible(weights, total_weight(weights))
         kernel = self._checked_kernel(X, weights)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.estimators.pairwise import PairwiseClassifier
+from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.report import plain
-from widemargin.estimators.validation import require_fraction
-from widemargin.kernels import RowSource
+from widemargin.estimators.validation import Accepts, require_fraction
 from widemargin.kernels.rows import KernelCallable
 from widemargin.kernels.spread import moderate
-from widemargin.machines.classifier import Pair, PairSolution
-from widemargin.machines.dual import SolverOptions, StopRule, Vector
+from widemargin.machines.classifier import PairSolution, classes_present
+from widemargin.machines.dual import Vector
 from widemargin.machines.nu_classifier import solve_nu_pairs, starting_points_in_weights, tightest_pair
 from widemargin.solvers import Solver
 
 
-class NuSVC(PairwiseClassifier):
+class NuSVC(KernelClassifier):
     r"""Support vector classification with `nu` in place of C, exact and certified.
 
     For each pair of classes, with labels :math:`y_n = \pm 1` and weights :math:`v_n`, the machine minimises
@@ -99,6 +99,8 @@ class NuSVC(PairwiseClassifier):
         "probability": "NuSVC has no parameter 'probability', and no probabilities; SVC has, with calibration='folds'.",
     }
 
+    _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelClassifier._accepts, "nu": require_fraction}
+
     def __init__(
         self,
         *,
@@ -140,9 +142,50 @@ class NuSVC(PairwiseClassifier):
         self.warm_start = warm_start
         self.solver = solver
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        require_fraction("nu", self.nu)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the samples `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The samples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight 0 is the same as leaving the sample out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        NuSVC
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        self._warn_of_unused_gamma()
+        X, labels, weights = self._check_training_data(X, y, sample_weight)
+        self.class_weight_ = self._class_factors(labels, weights)
+        with np.errstate(over="ignore"):
+            weights_of_all = self._bounds(labels, weights * self.class_weight_[labels])
+
+        kernel = self._checked_kernel(X, weights)
+        solutions = solve_nu_pairs(
+            self._row_source(X, kernel),
+            labels,
+            len(self.classes_),
+            float(self.nu),
+            weights_of_all,
+            stop=self._stop_rule(len(labels), began),
+            options=self._solver_options(len(labels)),
+            starts=self._starts(weights_of_all),
+        )
+
+        self._keep_solutions(X, labels, kernel, solutions, classes_present(labels, weights_of_all))
+        if self.warm_start:
+            starts = starting_points_in_weights(solutions, weights_of_all, float(self.nu))
+            self._last = (self.classes_.tolist(), weights_of_all, starts)
+        self._tell()
+        self._warn_of_missing_margins(solutions)
+        return self
 
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         if not np.isfinite(weights).all():
@@ -164,27 +207,14 @@ class NuSVC(PairwiseClassifier):
             f"and {names[1]}, whose weights are {shares[0]:g} and {shares[1]:g}."
         )
 
-    def _solve(
-        self, rows: RowSource, labels: NDArray[np.intp], bounds: Vector, *, stop: StopRule, options: SolverOptions
-    ) -> list[PairSolution]:
-        starts = self._starts(bounds)
-        n_classes = len(self.classes_)
-        return solve_nu_pairs(
-            rows, labels, n_classes, float(self.nu), bounds, stop=stop, options=options, starts=starts
-        )
-
-    def _starting_points(self, machines: list[PairSolution], bounds: Vector) -> dict[Pair, Vector]:
-        return starting_points_in_weights(machines, bounds, float(self.nu))
-
-    def _warn_of_missing_margins(self, machines: list[PairSolution]) -> None:
-        touching = [machine for machine in machines if not machine.hard_margin_found]
-        touching = [machine for machine in touching if machine.outcome.reason == "converged"]
+    def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
+        touching = [one for one in solutions if not one.hard_margin_found and one.outcome.reason == "converged"]
         if not touching:
             return
         first, second = (plain(self.classes_[c]) for c in touching[0].pair)
         warnings.warn(
-            f"nu={self.nu:g} leaves classes {first!r} and {second!r} no margin: their hulls, reduced by so little, "
-            "meet; the machine kept for them is not scaled to margin 1, and a larger nu would make one.",
+            f"nu={self.nu:g} leaves classes {first!r} and {second!r} no margin: nu is too small, the classes "
+            "overlap; the model kept for them is not scaled to margin 1, and a larger nu would make one.",
             ConvergenceWarning,
             stacklevel=3,
         )

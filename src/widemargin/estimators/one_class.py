@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.estimators.novelty import BORDER, NoveltyMachine, Rows, rounding
+from widemargin.estimators.novelty import BORDER, NoveltyModel, Rows, rounding
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
-from widemargin.estimators.validation import LARGEST_SUM, priced, require_choice, require_number, require_prices
+from widemargin.estimators.validation import (
+    LARGEST_SUM,
+    Accepts,
+    priced,
+    require_choice,
+    require_number,
+    require_prices,
+)
 from widemargin.kernels import KernelParameters, RowSource, derived_rows
 from widemargin.kernels.rows import KernelCallable, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
@@ -35,7 +43,7 @@ from widemargin.solvers.base import ONE_CLASS_MARGIN
 LOSSES = ("hinge", "squared_hinge")
 
 
-class OneClassSVM(NoveltyMachine):
+class OneClassSVM(NoveltyModel):
     r"""One-class support vector machine: where the training rows are, and where they are not.
 
     With ``loss="hinge"`` it is the machine of [Schoelkopf2001]_, a drop-in for scikit-learn's: for weights
@@ -162,6 +170,12 @@ class OneClassSVM(NoveltyMachine):
     1.0
     """
 
+    _accepts: ClassVar[Mapping[str, Accepts]] = {
+        **NoveltyModel._accepts,
+        "loss": partial(require_choice, choices=LOSSES),
+        "C": partial(require_number, above=0),
+    }
+
     def __init__(
         self,
         *,
@@ -225,12 +239,10 @@ class OneClassSVM(NoveltyMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        return self._values(X)
+        return self._function_values(X).ravel()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        require_choice("loss", self.loss, LOSSES)
-        require_number("C", self.C, above=0)
         if self.loss == "squared_hinge":
             self._require_default_nu("loss", self.loss)
         elif self.C != 1.0:
@@ -263,7 +275,7 @@ class OneClassSVM(NoveltyMachine):
 
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
         n, rows = len(weights), self._row_source(X, kernel)
-        stop = self._stop_rule(n, time.perf_counter() - began)
+        stop = self._stop_rule(n, began)
         if isinstance(as_solver(self.solver), MaxMinOver):
             self._count(X, weights, kernel, rows, stop)
             return
@@ -279,7 +291,7 @@ class OneClassSVM(NoveltyMachine):
                 solution,
                 rows,
                 lambda *found: self._scores(machine, scale, *found),
-                self._tight(self._stop_rule(n, time.perf_counter() - began), solution),
+                self._tight(stop, solution),
             )
             # Machines of fewer rows have smaller sums of coefficients; scores are compared per unit of the sum.
             offset = share * (scale * machine.total if self.loss == "hinge" else 1.0)
@@ -313,7 +325,7 @@ class OneClassSVM(NoveltyMachine):
             free = np.flatnonzero((coefficients > 0) & (coefficients < weights))
 
             def predicted(chosen: Rows) -> Vector:
-                return np.asarray(self._evaluated(take(X, chosen)).ravel() - self.intercept_[0])
+                return np.asarray(self._functions().values(take(X, chosen)).ravel() - self.intercept_[0])
 
             lower = max(lower, rounding(free, scores, predicted))
         self.offset_ -= lower

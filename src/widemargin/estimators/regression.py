@@ -2,17 +2,149 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import time
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.estimators.regressor import KernelRegressor
-from widemargin.estimators.validation import LARGEST_SUM, require_choice, require_fraction, require_number
+from widemargin.estimators.base import UNLABELLED, KernelModel
+from widemargin.estimators.validation import (
+    LARGEST_SUM,
+    Accepts,
+    check_weights,
+    priced,
+    require_choice,
+    require_flag,
+    require_fraction,
+    require_number,
+    require_prices,
+)
 from widemargin.kernels import RowSource
-from widemargin.kernels.rows import KernelCallable
+from widemargin.kernels.rows import KernelCallable, count
 from widemargin.machines.dual import Vector
-from widemargin.machines.regression import LOSSES, Regression, solve_nu_tube, solve_tube
+from widemargin.machines.regression import LOSSES, Regression, rescaled_start, solve_nu_tube, solve_tube
 from widemargin.solvers import Solver
+
+#: Targets beyond this leave no room for sums of their products with coefficients.
+LARGEST_TARGET = 1e100
+
+
+class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
+    """What the two models for regression share: checks of targets and weights, warm starts, prediction."""
+
+    C: float
+    warm_start: bool
+    n_iter_: int
+    _variables_per_row: ClassVar[int] = 1
+    _accepts: ClassVar[Mapping[str, Accepts]] = {
+        **KernelModel._accepts,
+        "warm_start": require_flag,
+        "C": partial(require_number, above=0, infinite=True),
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of `C`. Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        SVR or NuSVR
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        self._warn_of_unused_gamma()
+        X, y, weights = self._check_training_data(X, y, sample_weight)
+        n, bounds = count(X), self._bounds(weights)
+        kernel = self._checked_kernel(X, weights)
+        machine = self._solve(
+            self._row_source(X, kernel),
+            y,
+            bounds,
+            stop=self._stop_rule(n, began),
+            options=self._solver_options(self._variables_per_row * n),
+            start=self._start(bounds),
+        )
+        if self.warm_start:
+            self._last = (bounds, machine.variables)
+        self._keep_function(
+            X, kernel, coefficients=machine.coefficients, intercept=machine.intercept, outcome=machine.outcome
+        )
+        self._tell()
+        if not machine.tube_found:
+            warn_of_missing_tube(machine.epsilon)
+        return self
+
+    def predict(self, X: Any) -> Vector:
+        """Values of the function for the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For a precomputed kernel, (n_samples, n_train).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._function_values(X).ravel()
+
+    def _check_samples(self, X: Any, y: Any = UNLABELLED) -> tuple[Any, Any]:
+        """Check samples as all models do, and one finite float64 number for each."""
+        X, y = super()._check_samples(X, y)
+        try:
+            if y.dtype.kind not in "biufOSU":
+                raise TypeError(f"its type is {y.dtype}")
+            numbers = np.ascontiguousarray(y, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as failure:
+            raise ValueError(f"y must hold one real number for every row of X ({failure}).") from failure
+        if not np.isfinite(numbers).all():
+            row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+            raise ValueError(f"y contains {numbers[row]} at row {row}; only finite numbers are accepted.")
+        return X, numbers
+
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Vector, Vector]:
+        """Check samples, targets and weights."""
+        X, y = self._check_samples(X, y)
+        row = int(np.abs(y).argmax())
+        if abs(y[row]) > LARGEST_TARGET:
+            raise ValueError(f"y holds {y[row]:.3g} at row {row}, too large to compute with; scale y.")
+        return X, y, check_weights(sample_weight, count(X))
+
+    def _bounds(self, weights: Vector) -> Vector:
+        """Largest coefficient of every example."""
+        bounds = priced(weights, self.C)
+        require_prices(bounds, self._squared_loss())
+        return bounds
+
+    def _squared_loss(self) -> str | None:
+        """Name the parameter that asks for a squared loss, if one does."""
+        return None
+
+    def _start(self, bounds: Vector) -> Vector | None:
+        """Where to start: the last solution, scaled to the new bounds, if it has as many rows."""
+        if not self.warm_start or not hasattr(self, "_last") or len(self._last[0]) != len(bounds):
+            return None
+        old_bounds, variables = self._last
+        return rescaled_start(variables, old_bounds, bounds)
+
+    @abstractmethod
+    def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
+        """Train the machine; `how` are the stop rule, options and start that the builders take."""
 
 
 class SVR(KernelRegressor):
@@ -113,6 +245,12 @@ class SVR(KernelRegressor):
     True
     """
 
+    _accepts: ClassVar[Mapping[str, Accepts]] = {
+        **KernelRegressor._accepts,
+        "epsilon": partial(require_number, at_least=0),
+        "loss": partial(require_choice, choices=LOSSES),
+    }
+
     def __init__(
         self,
         *,
@@ -155,12 +293,6 @@ class SVR(KernelRegressor):
 
     def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
         return solve_tube(rows, y, bounds, epsilon=float(self.epsilon), loss=self.loss, **how)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        require_number("C", self.C, above=0, infinite=True)
-        require_number("epsilon", self.epsilon, at_least=0)
-        require_choice("loss", self.loss, LOSSES)
 
 
 class NuSVR(KernelRegressor):
@@ -220,6 +352,7 @@ class NuSVR(KernelRegressor):
 
     epsilon_: float
     _variables_per_row: ClassVar[int] = 2
+    _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelRegressor._accepts, "nu": require_fraction}
 
     def __init__(
         self,
@@ -274,7 +407,16 @@ class NuSVR(KernelRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        require_number("C", self.C, above=0, infinite=True)
         if np.isinf(self.C):
             raise ValueError("C must be finite for NuSVR, where it is the price of the tube's width too; got inf.")
-        require_fraction("nu", self.nu)
+
+
+def warn_of_missing_tube(epsilon: float) -> None:
+    """Warn in one sentence that no function with all targets inside the tube was found."""
+    warnings.warn(
+        f"C=inf asks for all targets inside the tube, but no function within epsilon={epsilon:g} of all of "
+        "them was found with this kernel: there is none, or none that can be computed with these budgets; the machine "
+        "kept is that of a very large finite C.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -131,6 +131,11 @@ class FitReport(Sequence[ProblemReport]):
         return not self._not_begun and all(entry.reason == "converged" for entry in self.begun)
 
     @property
+    def precisions(self) -> set[str]:
+        """Types of the kernel values that the tolerance needed."""
+        return {entry.precision for entry in self.begun}
+
+    @property
     def unfinished(self) -> int:
         """How many problems were left before their tolerance was met."""
         return len(self._not_begun) + sum(entry.reason != "converged" for entry in self.begun)
@@ -190,9 +195,7 @@ def _in_short(pair: tuple[Any, Any]) -> str:
 
 
 def warn_of_early_ends(report: FitReport, tol: float) -> None:
-    """Warn in one sentence if a problem was left before its tolerance was met."""
-    if report.converged:
-        return
+    """Warn in one sentence that a problem was left before its tolerance was met."""
     worst = report.worst
     advice = f"; {REMEDIES[worst.reason]}" if worst.reason in REMEDIES else ""
     extent = "" if worst.classes is None else f" in {report.unfinished} of {len(report)} binary problems"

@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
-from widemargin.estimators.calibration import CalibratedClassifier
+from widemargin.estimators.calibration import (
+    CALIBRATIONS,
+    METHODS,
+    class_probabilities,
+    fitted_sigmoids,
+    values_of_folds,
+)
+from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.multi_class import DECISIONS, SCHEMES, OneVersusOne, OneVersusRest, Scheme
+from widemargin.estimators.out_of_fold import OutOfFold, function_name
+from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.report import warn_of_missing_margins
-from widemargin.estimators.validation import priced, require_choice, require_flag, require_number, require_prices
+from widemargin.estimators.validation import (
+    Accepts,
+    priced,
+    require_choice,
+    require_flag,
+    require_number,
+    require_prices,
+)
 from widemargin.kernels import RowSource
 from widemargin.kernels.rows import KernelCallable
-from widemargin.machines.classifier import Pair, PairSolution, solve_pairs, starting_points
+from widemargin.machines.classifier import (
+    PairExamples,
+    PairSolution,
+    classes_present,
+    solve_pairs,
+    starting_points,
+)
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
-from widemargin.machines.one_against_all import solve_against_all
+from widemargin.machines.one_against_all import Solves, solve_against_all
 from widemargin.solvers import Solver
 from widemargin.solvers.base import MINIMUM_NORM
 
 LOSSES = ("hinge", "squared_hinge")
 
 
-class SVC(CalibratedClassifier):
+def _calibrates(model: Any) -> bool:
+    if model.calibration is None:
+        raise AttributeError(
+            "calibration=None asks for no probabilities; pass calibration='folds', or 'from-search' in a search, and "
+            "fit again."
+        )
+    return True
+
+
+class SVC(KernelClassifier):
     r"""C-support vector classification, exact and certified.
 
     For each pair of classes (or each class against all others), with labels :math:`y_n = \pm 1`, the machine minimises
@@ -189,6 +224,18 @@ class SVC(CalibratedClassifier):
         "calibration='from-search' takes them from the splits of a search.",
     }
 
+    _accepts: ClassVar[Mapping[str, Accepts]] = {
+        **KernelClassifier._accepts,
+        "C": partial(require_number, above=0, infinite=True),
+        "loss": partial(require_choice, choices=LOSSES),
+        "fit_intercept": require_flag,
+        "multi_class": partial(require_choice, choices=SCHEMES),
+        "calibration": partial(require_choice, choices=CALIBRATIONS),
+        "calibration_method": partial(require_choice, choices=METHODS),
+    }
+
+    sigmoids_: Matrix
+
     def __init__(
         self,
         *,
@@ -242,11 +289,100 @@ class SVC(CalibratedClassifier):
         self.calibration = calibration
         self.calibration_method = calibration_method
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the samples `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The samples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight 0 is the same as leaving the sample out, weight 2 the same as repeating it.
+
+        Returns
+        -------
+        SVC
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        self._warn_of_unused_gamma()
+        held_out = self._values_from_search()
+        X, labels, weights = self._check_training_data(X, y, sample_weight)
+        self.class_weight_ = self._class_factors(labels, weights)
+        with np.errstate(over="ignore"):  # what there is no number for asks for a hard margin, or is refused
+            bounds = self._bounds(labels, weights * self.class_weight_[labels])
+
+        kernel = self._checked_kernel(X, weights)
+        rows, options = self._row_source(X, kernel), self._solver_options(len(labels))
+        scheme = self._scheme()
+        problems = scheme.problems(labels, bounds)
+
+        stop = self._stop_rule(len(labels), began)
+        solutions = self._solve(rows, labels, bounds, problems, stop=stop, options=options)
+
+        self._keep_solutions(X, labels, kernel, solutions, classes_present(labels, bounds))
+        if self.warm_start:
+            self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
+        if self.calibration is not None:
+            problems = problems[: len(solutions)]  # where time ran out, there are no others
+            if held_out is None:
+                samples = None if self.kernel == "precomputed" or self._takes_objects else X
+                values = values_of_folds(
+                    samples, rows, labels, bounds, problems, solutions, stop=stop, options=options, **self._loss()
+                )
+            else:
+                values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
+            self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
+        self._tell()
+        self._warn_of_missing_margins(solutions)
+        return self
+
+    @available_if(_calibrates)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Matrix:
+        """Probabilities of the classes for the samples `X`; that of the class that is predicted is the largest.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        values = self._function_values(X)
+        return class_probabilities(self._scheme(), values, self._sigmoids(values.shape[1]), self._winners(values))
+
+    @available_if(_calibrates)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Logarithms of the probabilities of the classes for the samples `X`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.asarray(np.log(self.predict_proba(X)))
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        require_number("C", self.C, above=0, infinite=True)
-        require_choice("loss", self.loss, LOSSES)
-        require_flag("fit_intercept", self.fit_intercept)
+        self._rule()
+        if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "decision_function_shape='ovo' asks for a value for each pair of classes, and multi_class='ovr' trains "
+                "none of these; pass 'ovr', or multi_class='ovo'."
+            )
+        if self.calibration is None and self.calibration_method != METHODS[0]:
+            raise ValueError(
+                f"calibration_method={self.calibration_method!r} requires calibration='folds' or "
+                "calibration='from-search'; got None."
+            )
 
     def _missing(self) -> dict[str, str]:
         missing = super()._missing()
@@ -258,35 +394,98 @@ class SVC(CalibratedClassifier):
             del missing[MINIMUM_NORM]
         return missing
 
+    def _scheme(self) -> Scheme:
+        """Return which problems the classes make; two classes are a pair in either scheme."""
+        n_classes = len(self.classes_)
+        return OneVersusRest(n_classes) if self.multi_class == "ovr" and n_classes > 2 else OneVersusOne(n_classes)
+
+    def _rule(self) -> str:
+        require_choice("decision", self.decision, DECISIONS)
+        pairs = self.multi_class == "ovo"
+        rule = ("votes" if pairs else "argmax") if self.decision == "auto" else self.decision
+        if rule == "votes" and not pairs:
+            raise ValueError(
+                "decision='votes' counts the votes of pairs of classes, and multi_class='ovr' trains none of these; "
+                "pass 'auto', 'argmax' or 'fuzzy-minimum'."
+            )
+        if rule == "argmax" and pairs:
+            raise ValueError(
+                "decision='argmax' compares the decision values of classes, and multi_class='ovo' has those of pairs "
+                "only; pass 'auto', 'votes' or 'fuzzy-minimum', or multi_class='ovr'."
+            )
+        if rule != "votes" and not self.break_ties:
+            raise ValueError(
+                f"break_ties=False is about votes, and multi_class={self.multi_class!r} with decision="
+                f"{self.decision!r} counts none; pass True."
+            )
+        return rule
+
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         bounds = priced(weights, self.C)
         require_prices(bounds, "loss='squared_hinge'" if self.loss == "squared_hinge" else None)
         return bounds
 
     def _solve(
-        self, rows: RowSource, labels: NDArray[np.intp], bounds: Vector, *, stop: StopRule, options: SolverOptions
+        self,
+        rows: RowSource,
+        labels: NDArray[np.intp],
+        bounds: Vector,
+        problems: Sequence[PairExamples],
+        *,
+        stop: StopRule,
+        options: SolverOptions,
     ) -> list[PairSolution]:
-        problems = self._problems(labels, bounds)
+        """Solve the problems; those that time did not suffice to begin with are left out, the last ones."""
         # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
-        common: dict[str, Any] = {"starts": self._starts(bounds, follow=self.loss == "hinge")}
-        solve_problems: Any = solve_pairs
-        if options.solver == "mdm":
-            solve_problems = solve_minimum_norm_pairs
-        else:
-            common |= {"squared": self.loss == "squared_hinge", "fit_intercept": bool(self.fit_intercept)}
+        starts = self._starts(bounds, follow=self.loss == "hinge")
+        common: dict[str, Any] = {"labels": labels, "n_classes": len(self.classes_), "bounds": bounds, "starts": starts}
+        solve: Solves = (
+            partial(solve_minimum_norm_pairs, **common)
+            if options.solver == "mdm"
+            else partial(solve_pairs, **common, **self._loss())
+        )
+        if isinstance(self._scheme(), OneVersusRest) and self.kernel != "precomputed":
+            return solve_against_all(solve, rows, problems, stop=stop, options=options)
+        return solve(rows, problems=problems, stop=stop, options=options)
 
-        def solve(rows: RowSource, own: Any, stop: StopRule, options: SolverOptions) -> list[PairSolution]:
-            found: list[PairSolution] = solve_problems(
-                rows, labels, len(self.classes_), bounds, stop=stop, options=options, problems=own, **common
+    def _loss(self) -> dict[str, Any]:
+        return {"squared": self.loss == "squared_hinge", "fit_intercept": bool(self.fit_intercept)}
+
+    def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
+        warn_of_missing_margins(solutions, self.classes_)
+
+    def _take_out_of_fold(self, values: OutOfFold) -> None:
+        """Take the decision values that a search has of the samples of the next fit."""
+        self._out_of_fold = values
+
+    def _values_from_search(self) -> OutOfFold | None:
+        """Return the values to calibrate with that a search has left, and forget the last calibration.
+
+        Raises
+        ------
+        ValueError
+            If there should be some and are none.
+        """
+        self.__dict__.pop("sigmoids_", None)
+        given: OutOfFold | None = self.__dict__.pop("_out_of_fold", None)
+        if self.calibration != "from-search":
+            return None
+        if given is None:
+            raise ValueError(
+                "calibration='from-search' takes decision values of rows held out from the splits of a search, and a "
+                "fit alone has none; fit a GridSearchCV of this machine, or pass calibration='folds'."
             )
-            return found
+        return given
 
-        if problems is None or self.kernel == "precomputed":
-            return solve(rows, problems, stop, options)
-        return solve_against_all(solve, rows, problems, stop=stop, options=options)
-
-    def _starting_points(self, machines: list[PairSolution], bounds: Vector) -> dict[Pair, Vector]:
-        return starting_points(machines, len(bounds))
-
-    def _warn_of_missing_margins(self, machines: list[PairSolution]) -> None:
-        warn_of_missing_margins(machines, self.classes_)
+    def _sigmoids(self, functions: int) -> Matrix:
+        found = getattr(self, "sigmoids_", None)
+        if found is None:
+            raise ValueError(
+                f"This model has no probabilities yet: calibration={self.calibration!r} was set after the fit, or a "
+                "search that is under way trained it; fit again, or use the best_estimator_ of the search."
+            )
+        if found.shape != (functions, 2):
+            raise ValueError(
+                f"sigmoids_ was altered since the fit: its shape is {found.shape} where {(functions, 2)} belongs."
+            )
+        return np.asarray(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.estimators.input_space import centred, squared_distances_to
-from widemargin.estimators.novelty import BORDER, NoveltyMachine, Rows, rounding, sides
+from widemargin.estimators.novelty import BORDER, NoveltyModel, Rows, rounding, sides
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import require_number
 from widemargin.kernels import KernelParameters
 from widemargin.kernels.rows import KernelCallable, count, take
+from widemargin.kernels.spread import moderate
 from widemargin.machines.dual import DualProblem, Outcome, Solution, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_machine, read_ball, scaled_stop, train_ball
 from widemargin.machines.one_class import ConstantSumMachine
@@ -33,7 +32,44 @@ DIGITS = 1e-15
 CONSTANT_DIAGONAL = 1e-12
 
 
-class SVDD(NoveltyMachine):
+#: Differences to the centre that are held at once.
+BLOCK_ENTRIES = 2**20
+
+
+def centred(X: Any, weights: Vector) -> Any:
+    """Take the weighted mean off dense rows; sparse ones stay as they are.
+
+    Examples
+    --------
+    >>> centred(np.array([[1e9], [1e9 + 2.0], [0.0]]), np.array([1.0, 1.0, 0.0])).tolist()
+    [[-1.0], [1.0], [-1000000001.0]]
+    """
+    if sp.issparse(X):
+        return X
+    # Differences to a row of the data, so that a common offset does not round the mean.
+    weights = moderate(weights)
+    shift = X[int(np.argmax(weights > 0))].astype(np.float64)
+    return X - (shift + weights @ (X - shift) / weights.sum())
+
+
+def squared_distances_to(centre: Any, X: Any) -> Vector:
+    """Squared Euclidean distances of the rows of `X`; of dense rows from their differences, in which nothing cancels.
+
+    Examples
+    --------
+    >>> squared_distances_to(np.array([[1e9, 0.0]]), np.array([[1e9 + 1.0, 2.0]])).tolist()
+    [5.0]
+    """
+    point = as_dense(centre).ravel()
+    if sp.issparse(X):
+        squares = as_dense(X.multiply(X).sum(axis=1)).ravel()
+        return np.asarray(squares - 2.0 * as_dense(X @ point).ravel() + float(point @ point))
+    step = max(1, BLOCK_ENTRIES // len(point))
+    parts = [np.square(X[begin : begin + step] - point).sum(axis=1) for begin in range(0, len(X), step)]
+    return np.concatenate(parts)
+
+
+class SVDD(NoveltyModel):
     r"""Support vector data description [Tax2004]_: the smallest ball that encloses most of the training rows.
 
     For weights :math:`w_n` of total :math:`W` it minimises
@@ -205,14 +241,14 @@ class SVDD(NoveltyMachine):
         -------
         ndarray of shape (n_samples,)
         """
+        if self._known_values is not None:
+            return np.asarray(self._known_values(X).ravel() + self.offset_)
         check_is_fitted(self)
         if diagonal is not None and self.kernel != "precomputed":
             raise ValueError("diagonal is for kernel='precomputed' only; other kernels compute k(x, x) from X.")
         if self._kernel_parameters.is_linear:
-            rows = self._check_new_data(X)
-            self._require_consistent_attributes()
-            return -squared_distances_to(self._linear_weights(), rows)
-        similarities = self._values(X) - self.intercept_[0]
+            return -squared_distances_to(self._functions().linear_weights(), self._check_new_data(X))
+        similarities = self._function_values(X).ravel() - self.intercept_[0]
         return np.asarray(2.0 * similarities - self._own_similarities(X, diagonal) - self.center_squared_norm_)
 
     def predict(self, X: Any, diagonal: Any = None) -> NDArray[np.intp]:
@@ -256,7 +292,7 @@ class SVDD(NoveltyMachine):
         rows = self._row_source(centred(X, weights) if kernel.is_linear else X, kernel)
         options, diagonal = self._solver_options(n), rows.diagonal()
         machine = self._machine(weights, diagonal)
-        stop = self._stop_rule(n, time.perf_counter() - began)
+        stop = self._stop_rule(n, began)
         ball, solution, self.spread_ = train_ball(machine, rows, diagonal, stop=stop, options=options)
         squared_radius = ball.squared_radius
         held_out: list[ProblemReport] = []
@@ -267,8 +303,7 @@ class SVDD(NoveltyMachine):
                 other = read_ball(machine, problem, found, diagonal, self.spread_)
                 return -other.squared_distances, other.outcome
 
-            left = self._stop_rule(n, time.perf_counter() - began)
-            left = scaled_stop(machine, diagonal, self.spread_, left, options)
+            left = scaled_stop(machine, diagonal, self.spread_, stop, options)
             threshold, held_out = self._held_out_threshold(X, weights, machine, solution, rows, read, left)
             squared_radius = -threshold
         self._keep_ball(X, kernel, machine, ball, squared_radius, diagonal)
@@ -302,7 +337,7 @@ class SVDD(NoveltyMachine):
         self.center_coef_ = coefficients[self.support_]
         if kernel.is_linear:
             # The kernel solved with was that of centred rows.
-            norm = float(np.square(as_dense(self._linear_weights())).sum())
+            norm = float(np.square(as_dense(self._functions().linear_weights())).sum())
         self.center_squared_norm_ = norm
         used = diagonal[machine.ids]
         largest = float(np.abs(used).max())
@@ -330,8 +365,8 @@ class SVDD(NoveltyMachine):
 
         def predicted(chosen: Rows) -> Vector:
             if self._kernel_parameters.is_linear:
-                return squared_distances_to(self._linear_weights(), take(X, chosen))
-            sums = self._evaluated(take(X, chosen)).ravel() - self.intercept_[0]
+                return squared_distances_to(self._functions().linear_weights(), take(X, chosen))
+            sums = self._functions().values(take(X, chosen)).ravel() - self.intercept_[0]
             return np.asarray(diagonal[chosen] - 2.0 * sums + self.center_squared_norm_)
 
         return rounding(free, distances, predicted)

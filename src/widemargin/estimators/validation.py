@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from collections.abc import Callable, Mapping
 from itertools import combinations_with_replacement
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,16 @@ ASYMMETRY = 1e-4
 INDEFINITENESS = 1e-4
 
 
+#: Refuses a value of the parameter of this name, in one sentence, if it means nothing.
+Accepts = Callable[[str, Any], None]
+
+
+def check_parameters(model: Any, accepted: Mapping[str, Accepts]) -> None:
+    """Refuse parameters of a model that mean nothing, one by one, by a table of what is accepted."""
+    for name, accepts in accepted.items():
+        accepts(name, getattr(model, name))
+
+
 def require_number(
     name: str,
     value: Any,
@@ -34,8 +46,11 @@ def require_number(
     at_most: float | None = None,
     integer: bool = False,
     infinite: bool = False,
+    others: tuple[Any, ...] = (),
 ) -> None:
-    """Refuse anything but a real (or whole) number within its bounds."""
+    """Refuse anything but a real (or whole) number within its bounds, or one of the other values."""
+    if others and isinstance(value, (str, numbers.Number, NoneType)) and value in others:
+        return
     number = _as_float64(value) if _is_number(value, integer) else None
     if number is not None:
         finite = math.isfinite(number) or (infinite and math.isinf(number))
@@ -47,7 +62,8 @@ def require_number(
     limits = " and ".join(f"{which} {limit:.10g}" for which, limit in named if limit is not None)
     beyond = _is_number(value, integer) and number is None
     given = "one that float64 cannot hold" if beyond else repr(value)
-    raise ValueError(f"{name} must be {kind}{' ' if limits else ''}{limits}; got {given}.")
+    instead = "".join(f"{other!r} or " for other in others)
+    raise ValueError(f"{name} must be {instead}{kind}{' ' if limits else ''}{limits}; got {given}.")
 
 
 def _as_float64(number: Any) -> float | None:

@@ -309,12 +309,12 @@ def solve_pairs(
     fit_intercept : bool, default=True
         Whether decision functions have a constant; without it their intercept is 0.
     problems : sequence of PairExamples, optional
-        Other problems than the pairs of classes.
+        Those of :func:`pairs_of_classes`, if they are known, or other problems.
     """
     hard = bool(np.isinf(bounds).any())
     formulation = _Formulation(len(labels), squared and not hard, fit_intercept)
     pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
-    if problems is None and not hard:
+    if isinstance(pairs, ClassPairs) and not hard:
         rows, options = share_class_rows(rows, labels, len(pairs), options)
     source, machines = formulation.rows(rows, bounds), list[PairSolution]()
     diagonal = rows.diagonal() if hard else None

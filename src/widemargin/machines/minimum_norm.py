@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import RowSource, derived_rows
 from widemargin.machines.classifier import (
+    ClassPairs,
     Pair,
     PairExamples,
     PairSolution,
@@ -117,7 +118,7 @@ def solve_minimum_norm_pairs(
     """
     pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
     hard = bool(np.isinf(bounds).any())
-    if not hard and problems is None:
+    if isinstance(pairs, ClassPairs) and not hard:
         rows, options = share_class_rows(rows, labels, len(pairs), options)
     diagonal, ridge = rows.diagonal(), ridge_of(bounds)
     lengths, machines = diagonal + ridge, list[PairSolution]()

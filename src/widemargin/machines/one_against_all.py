@@ -7,8 +7,9 @@ the same examples, and share their kernel values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,15 @@ from widemargin.machines.classifier import (
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.runtime import cache_bytes, single_threaded_blas
 
-#: Trains the machines of some problems.
-Solves = Callable[[RowSource, Sequence[PairExamples], StopRule, SolverOptions], list[PairSolution]]
+
+class Solves(Protocol):
+    """Solves some problems over kernel rows."""
+
+    def __call__(
+        self, rows: RowSource, /, *, problems: Sequence[PairExamples], stop: StopRule, options: SolverOptions
+    ) -> list[PairSolution]:
+        """Return the solutions of those that time sufficed to begin with."""
+
 
 #: Decision value of a class without examples.
 ABSENT = -1.0
@@ -68,7 +76,7 @@ def solve_against_all(
 
     Parameters
     ----------
-    solve : callable (rows, problems, stop, options) -> list of PairSolution
+    solve : callable (rows, problems=, stop=, options=) -> list of PairSolution
     rows : RowSource
         Kernel rows of all examples.
     problems : sequence of PairExamples
@@ -79,8 +87,8 @@ def solve_against_all(
     """
     if not rows.of_examples:
         shared, options = share_class_rows(rows, np.zeros(rows.size, dtype=np.intp), len(problems), options)
-        return solve(shared, problems, stop, options)
-    found = solve(rows, problems[:1], stop, options)
+        return solve(shared, problems=problems, stop=stop, options=options)
+    found = solve(rows, problems=problems[:1], stop=stop, options=options)
     expected = sum(int(np.count_nonzero(one.solution.alpha)) for one in found) * (len(problems) - 1)
     allowed = options.cache_bytes or cache_bytes("auto", rows.size, options.dtype)
     matrix = None
@@ -88,7 +96,7 @@ def solve_against_all(
         matrix = _float32_matrix(rows, options.n_threads, stop)
     if matrix is not None:
         rows, options = _core.matrix_backed_source(rows, matrix), replace(options, cache_bytes=allowed // 2)
-    others = solve(rows, problems[1:], stop, options)
+    others = solve(rows, problems=problems[1:], stop=stop, options=options)
     # The first of them pays for the matrix, every entry of which counts.
     return [*found, *(_charged(one, matrix.size if one is others[0] and matrix is not None else 0) for one in others)]
 

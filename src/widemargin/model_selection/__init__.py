@@ -11,6 +11,7 @@ from widemargin.model_selection.grid import (
     WorkReport,
     measure_cold,
 )
+from widemargin.model_selection.one_class_scores import LeaveOneOutScore, RejectionScore
 from widemargin.model_selection.search import EvaluationReport, ModelSearch
 from widemargin.model_selection.selection import Selection, select
 
@@ -18,8 +19,10 @@ __all__ = [
     "ColdWork",
     "EvaluationReport",
     "GridSearchCV",
+    "LeaveOneOutScore",
     "ModelSearch",
     "PlainSearchWarning",
+    "RejectionScore",
     "Selection",
     "UnfinishedSearchWarning",
     "WorkReport",

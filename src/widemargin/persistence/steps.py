@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.estimators.base import KernelMachine
+from widemargin.estimators.base import KernelModel
+from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
-from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.report import FitReport, ProblemReport
@@ -29,7 +29,7 @@ from widemargin.solvers.choice import SOLVERS
 
 Arrays = dict[str, NDArray[Any]]
 
-MACHINES: dict[str, type[KernelMachine]] = {cls.__name__: cls for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD)}
+MACHINES: dict[str, type[KernelModel]] = {cls.__name__: cls for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD)}
 
 SCALERS: dict[str, Any] = {cls.__name__: cls for cls in (StandardScaler, MinMaxScaler)}
 
@@ -70,7 +70,7 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
         raise ModelFileError(
             f"kernel={machine.kernel!r} was set after the fit, which was with {kernel.kernel!r}; fit again first."
         )
-    if getattr(machine, "_fitted_scheme", None) != getattr(machine, "multi_class", None):
+    if isinstance(machine, KernelClassifier) and machine._scheme().name != machine._fitted_scheme:
         raise ModelFileError(
             f"multi_class={machine.multi_class!r} was set after the fit, which was with {machine._fitted_scheme!r}; "
             "fit again first."
@@ -98,7 +98,7 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
         arrays |= {f"vectors_{part}": getattr(vectors, part) for part in ("data", "indices", "indptr")}
     else:
         arrays["vectors"] = vectors
-    if isinstance(machine, PairwiseClassifier):
+    if isinstance(machine, KernelClassifier):
         description["classes"] = _describe_labels(machine.classes_)
         arrays["class_weight"] = machine.class_weight_
         description["calibrated"] = hasattr(machine, "sigmoids_")
@@ -110,13 +110,13 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
     return description, {prefix + key: np.asarray(array) for key, array in arrays.items()}
 
 
-def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelMachine:
+def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelModel:
     """Put a machine together again."""
     name = step.text("class")
     machine: Any = MACHINES[name](**_parameters(step, MACHINES[name]))
     _check_parameters(machine, step)
     d, m = step.whole("n_features", least=1), step.whole("n_vectors")
-    if isinstance(machine, PairwiseClassifier):
+    if isinstance(machine, KernelClassifier):
         machine.classes_ = _restore_labels(step.fields("classes"))
         machine.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(machine.classes_),))
     layout = machine._layout()
@@ -136,16 +136,16 @@ def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelM
         machine.dual_coef_ = sp.csr_matrix(machine.dual_coef_)
     machine._predict_in_double = step.flag("predict_in_double")
     machine._takes_objects = False
-    if isinstance(machine, SVC):
-        machine._fitted_scheme = machine.multi_class
-        if "calibrated" in step.values and step.flag("calibrated"):  # files of older versions say nothing
-            machine.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", _DOUBLE, (functions, 2)), step)
+    if isinstance(machine, KernelClassifier):
+        machine._fitted_scheme = machine._scheme().name
+    if isinstance(machine, SVC) and step.flag("calibrated"):
+        machine.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", _DOUBLE, (functions, 2)), step)
     _restore_report(machine, step, functions)
     for number in _NUMBERS.get(name, ()):
         attribute, key = number.rstrip("?"), number.strip("_?")
         absent = number.endswith("?") and not step.has(key)
         setattr(machine, attribute, None if absent else step.number(key))
-    restored: KernelMachine = machine
+    restored: KernelModel = machine
     return restored
 
 
@@ -352,7 +352,7 @@ def _restore_report(machine: Any, step: Fields, functions: int) -> None:
     """Restore what the fit said of itself, and what follows from it."""
     found = [Fields(entry, f"report of {step.where}") for entry in step.entries("report")]
     entries = [_restore_entry(entry) for entry in found]
-    pairs = isinstance(machine, PairwiseClassifier)
+    pairs = isinstance(machine, KernelClassifier)
     if not entries or (pairs and len(entries) > functions):  # fewer for classes without examples
         step.refuse("report", "an entry for each problem that was solved")
     machine.fit_report_ = FitReport(entries)

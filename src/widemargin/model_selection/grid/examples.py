@@ -150,7 +150,7 @@ class SearchExamples:
         train, test = self.data.splits[number]
         pipeline = clone(self.data.estimator).set_params(**own)
         parts = behind_steps(pipeline, self.data.rows, self.data.y, train, test, self.data.fit_params)
-        checked = [copy.copy(machine)._check_examples(X) for X in parts]
+        checked = [copy.copy(machine)._check_samples(X)[0] for X in parts]
         both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
         # Rows in neither part stand for themselves nowhere: any will do.
         place = np.zeros(count(self.data.rows), dtype=np.intp)

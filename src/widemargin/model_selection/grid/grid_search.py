@@ -17,8 +17,7 @@ from sklearn.model_selection._validation import _insert_error_scores, _warn_or_r
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params
 
-from widemargin.estimators.novelty import NoveltyMachine
-from widemargin.estimators.one_class_scores import RejectionScore
+from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.scale import UnusedGammaWarning, without_gamma_warnings
 from widemargin.estimators.validation import require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
@@ -37,6 +36,7 @@ from widemargin.model_selection.grid.setup import (
     why_plain,
 )
 from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.model_selection.one_class_scores import RejectionScore
 from widemargin.plans import CostMatrix, Plan, Work
 from widemargin.runtime import INTERRUPTED, STOPPED, Stop
 from widemargin.study import EvaluationTasks, Journal, Records, SearchTasks, progress_for, with_callbacks
@@ -184,7 +184,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 UnusedGammaWarning,
                 stacklevel=2,
             )
-        if y is not None and self.scoring is None and isinstance(machine_of(self.estimator), NoveltyMachine):
+        if y is not None and self.scoring is None and isinstance(machine_of(self.estimator), NoveltyModel):
             raise TypeError(
                 f"scoring=None says nothing about labels: {type(machine_of(self.estimator)).__name__} has no score of "
                 "its own; pass scoring='accuracy' or the like, or leave y out."
@@ -319,7 +319,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     def _get_scorers(self) -> tuple[Any, str]:
         """Return scorers as scikit-learn does; one-class machines, which have no ``score``, are judged by rejection."""
-        if self.scoring is None and isinstance(machine_of(self.estimator), NoveltyMachine):
+        if self.scoring is None and isinstance(machine_of(self.estimator), NoveltyModel):
             return RejectionScore(), "score"
         scorers, refit_metric = super()._get_scorers()
         return scorers, refit_metric

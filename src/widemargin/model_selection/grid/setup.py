@@ -18,12 +18,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from widemargin.estimators.one_class_scores import OneClassScore
 from widemargin.estimators.scale import leaves_gamma_unused
 from widemargin.estimators.validation import check_weights
 from widemargin.machines.dual import Vector
 from widemargin.model_selection.grid.prepared_examples import Share
 from widemargin.model_selection.grid.splits import Rows, family_of
+from widemargin.model_selection.one_class_scores import OneClassScore
 from widemargin.plans import Plan
 from widemargin.runtime import thread_count
 
@@ -349,13 +349,11 @@ def _checked_examples(estimator: Any, X: Any, y: Any, weights: Vector) -> tuple[
     machine, alone = clone(machine_of(estimator)), not isinstance(estimator, Pipeline)
     targets = None if y is None else np.asarray(y)
     if is_outlier_detector(machine):
-        X = machine._check_examples(X) if alone else X
-    elif not alone:
-        _, targets = machine._check_examples_and_labels(np.zeros((_num_samples(X), 1)), y)
-    elif is_classifier(machine):
-        X, targets = machine._check_examples_and_labels(X, y)
+        X = machine._check_samples(X)[0] if alone else X
+    elif alone:
+        X, targets = machine._check_samples(X, y)
     else:
-        X, targets = machine._check_examples_and_numbers(X, y)
+        _, targets = machine._check_samples(np.zeros((_num_samples(X), 1)), y)
     if alone:
         machine._checked_kernel(X, weights)  # tells, once, of rows and a kernel that do not suit each other
     return X, targets

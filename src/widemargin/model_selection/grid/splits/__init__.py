@@ -32,17 +32,10 @@ FAMILIES: dict[type[Any], type[SplitMachines]] = {
     SVDD: BallSplit,
 }
 
-#: Methods that decide what a machine learns.
-TRAINING = (
-    *("fit", "_solve", "_bounds", "_class_factors", "_check_training_data", "_train", "_read", "_checked_kernel"),
-    *("_require_feasible", "_count", "_machine", "_held_out_threshold", "_problems"),
-)
-
 
 def family_of(machine: Any) -> type[SplitMachines] | None:
-    """Return what trains a machine's candidates together, if anything does; a subclass may train in its own way."""
+    """Return what trains a model's candidates together, if anything does; a subclass may have a ``fit`` of its own."""
     for kind, family in FAMILIES.items():
         if isinstance(machine, kind):
-            own = [name for name in TRAINING if getattr(type(machine), name, None) is not getattr(kind, name, None)]
-            return None if own else family
+            return family if type(machine).fit is kind.fit else None
     return None

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from widemargin.estimators.input_space import centred
 from widemargin.estimators.novelty import BORDER
-from widemargin.estimators.svdd import SVDD, THIN_BALL
+from widemargin.estimators.svdd import SVDD, THIN_BALL, centred
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_chain, ball_unit
-from widemargin.model_selection.grid.splits.base import KnownValues
 from widemargin.model_selection.grid.splits.novelty import NoveltySplit
 
 #: Kernel values in float32 err by this share of the largest one.
@@ -63,17 +61,11 @@ class BallSplit(NoveltySplit):
             solution = Solution(one.solution.alpha, distances, ball.squared_radius + border, ball.outcome)
             yield replace(one, solution=solution)
 
-    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
-        """Return a ball that knows its threshold and the number of its support vectors."""
-        twin = super().twin(machine, known, solutions)
-        twin.__dict__["score_samples"] = KnownScores(known, twin.offset_)
-        return twin
-
     def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a ball with all its attributes."""
         (solution,) = solutions
         found = clone(machine)
-        X = found._check_examples(X)
+        X, _ = found._check_samples(X)
         weights, alpha = self.weights[self.rows], solution.alpha[self.rows]
         rows = kernel.rows_of(self.kernel_examples(kernel, X, weights))
         diagonal = rows.diagonal()
@@ -88,14 +80,3 @@ class BallSplit(NoveltySplit):
         # Distances of the chain come from another kernel than predictions: one in float32.
         found._keep_ball(X, kernel, own, ball, squared_radius, diagonal, measured=True)
         return found
-
-
-class KnownScores:
-    """Scores of the rows of a split, by the very object that holds them."""
-
-    def __init__(self, known: KnownValues, offset: float) -> None:
-        self._known, self._offset = known, offset
-
-    def __call__(self, X: Any, diagonal: Any = None) -> Vector:
-        """Negative squared distances; the diagonal is known."""
-        return np.asarray(self._known(X).ravel() + self._offset)

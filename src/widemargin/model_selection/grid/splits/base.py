@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from widemargin.model_selection.grid.paths.starts import Start
 from widemargin.solvers import Auto, Solver
 
 Rows = NDArray[np.intp]
-Machine = TypeVar("Machine")
 
 #: From the smallest value of each chain, the narrowest kernel first; from the largest, the widest first; from nothing.
 Way = Literal["up", "down", "cold"]
@@ -164,13 +163,6 @@ class KnownValues:
             "A scorer asked a machine of the search about other rows than those of its split; pass a scorer that "
             "predicts the rows it is given."
         )
-
-
-def twin_of(machine: Machine) -> Machine:
-    """Return a machine with the same attributes; copying it the usual way takes ten times as long."""
-    twin = object.__new__(type(machine))
-    twin.__dict__.update(machine.__dict__)
-    return twin
 
 
 def ridge(bounds: Vector) -> Vector:

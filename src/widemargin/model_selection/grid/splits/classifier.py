@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.multi_class import OneVersusRest, in_scikit_learns_sign
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.out_of_fold import function_name
-from widemargin.estimators.pairwise import PairwiseClassifier
 from widemargin.estimators.svc import SVC
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
@@ -40,7 +41,6 @@ from widemargin.model_selection.grid.splits.base import (
     SplitMachines,
     StartableMachines,
     ridge,
-    twin_of,
 )
 from widemargin.runtime import Stop
 
@@ -107,17 +107,15 @@ class PairwiseSplit(SplitMachines):
             others = 2 * ~np.isin(y[test], self.classes)  # classes that the training part does not know
             self._sides = signs[test], ((y[test] == self.classes[1]) + others).astype(np.int8)
 
-    def require_trainable(self, machine: PairwiseClassifier) -> None:
+    def require_trainable(self, machine: KernelClassifier) -> None:
         """Let the machine check its prices against the classes of the split."""
         self._bounds(machine)
 
-    def _knowing(self, machine: PairwiseClassifier) -> PairwiseClassifier:
+    def _knowing(self, machine: KernelClassifier) -> KernelClassifier:
         """Return the machine with the classes of this split; other splits may know others."""
-        own = twin_of(machine)
-        own.classes_ = self.classes
-        return own
+        return machine._knowing(classes_=self.classes)
 
-    def scheme(self, machine: PairwiseClassifier) -> Scheme:
+    def scheme(self, machine: KernelClassifier) -> Scheme:
         """Return the problems of a machine and what its functions are."""
         return self._pairwise
 
@@ -132,7 +130,7 @@ class PairwiseSplit(SplitMachines):
             self._of_pairs[pair.pair] = ids, signs[ids]
         return self._of_pairs[pair.pair]
 
-    def _bounds(self, machine: PairwiseClassifier) -> Vector:
+    def _bounds(self, machine: KernelClassifier) -> Vector:
         """Largest coefficients, by the weights of the training examples times those of their classes."""
         key, own = repr(machine.class_weight), self._knowing(machine)
         if key not in self._weighted:
@@ -153,7 +151,7 @@ class PairwiseSplit(SplitMachines):
         """Prepare a kernel for the chains of all problems."""
         return kernel.side_by_side([len(self._examples(pair)[0]) for pair in problems])
 
-    def _warn_of_missing_margins(self, machine: PairwiseClassifier, links: Sequence[LinkSolution]) -> None:
+    def _warn_of_missing_margins(self, machine: KernelClassifier, links: Sequence[LinkSolution]) -> None:
         """Warn as the machine does where a pair of classes has no margin of the kind that was asked for."""
         found = zip(self.scheme(machine).problems, links, strict=True)
         pairs = [PairSolution(pair.pair, pair.ids, one.solution, one.hard_margin_found) for pair, one in found]
@@ -161,6 +159,10 @@ class PairwiseSplit(SplitMachines):
 
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Decision values of the pairs, in the sign of the fitted attributes."""
+        return in_scikit_learns_sign(self._pair_values(machine, solutions, rows), len(self.classes))
+
+    def _pair_values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+        """Decision values of the pairs, positive for the first class of a pair."""
         scheme = self.scheme(machine)
         values = np.zeros((len(rows), scheme.n_functions))
         for column, pair, solution in zip(scheme.columns, scheme.problems, solutions, strict=True):
@@ -172,7 +174,7 @@ class PairwiseSplit(SplitMachines):
             values[:, column] = own
         for column, value in scheme.constants.items():
             values[:, column] = value
-        return -values if len(self.classes) == 2 else values  # the attributes of binary machines point the other way
+        return values
 
     def named_values(self, machine: Any, solutions: Sequence[Solution]) -> Iterator[tuple[Hashable, Vector]]:
         """Decision values of the test rows, by the names of the classes that a function tells apart.
@@ -180,9 +182,7 @@ class PairwiseSplit(SplitMachines):
         They are positive for the first of two classes, or the only one of those against all. Two classes that are left
         of more stand against all others of the split.
         """
-        scheme, values = self.scheme(machine), self.values(machine, solutions, self.test)
-        if len(self.classes) == 2:
-            values = -values
+        scheme, values = self.scheme(machine), self._pair_values(machine, solutions, self.test)
         for column, problem in zip(scheme.columns, scheme.problems, strict=True):
             yield self._names(problem), values[:, column]
         if len(self.classes) == 2:
@@ -205,15 +205,13 @@ class PairwiseSplit(SplitMachines):
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a classifier that knows the classes of the training part."""
-        twin = self._knowing(machine)
-        twin.__dict__["_function_values"] = known
-        return twin
+        return machine._knowing(known, classes_=self.classes)
 
     def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a classifier with scikit-learn's attributes."""
         rows = self.rows
         found = clone(machine)
-        X, _ = found._check_examples_and_labels(X, self.y[rows])
+        X, _ = found._check_samples(X, self.y[rows])
         found.classes_ = self.classes
         labels, weights = self.labels[rows], self.weights[rows]
         found.class_weight_ = found._class_factors(labels, weights)
@@ -223,7 +221,7 @@ class PairwiseSplit(SplitMachines):
             whole[self._examples(pair)[0]] = solution.alpha
             own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
             machines.append(PairSolution(pair.pair, np.searchsorted(rows, pair.ids).astype(np.int32), own))
-        found._keep_pairs(X, labels, kernel, machines, classes_present(labels, weights))
+        found._keep_solutions(X, labels, kernel, machines, classes_present(labels, weights))
         return found
 
 
@@ -243,9 +241,9 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
         self._problems: dict[Hashable, list[PairProblems]] = {}
         self._against_all: Scheme | None = None
 
-    def scheme(self, machine: PairwiseClassifier) -> Scheme:
+    def scheme(self, machine: KernelClassifier) -> Scheme:
         """Return the pairs of classes, or each class against all."""
-        if not self._knowing(machine)._trains_against_all():
+        if not isinstance(self._knowing(machine)._scheme(), OneVersusRest):
             return self._pairwise
         if self._against_all is None:
             problems = classes_against_all(self.labels, len(self.classes), self.weights)

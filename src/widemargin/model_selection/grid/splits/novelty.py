@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.novelty import NoveltyMachine, parts_to_hold_out
+from widemargin.estimators.novelty import NoveltyModel, parts_to_hold_out
 from widemargin.estimators.validation import check_weights, total_weight
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.one_class import rejecting_threshold
 from widemargin.model_selection.grid.paths.starts import Start
-from widemargin.model_selection.grid.splits.base import KnownValues, Rows, StartableMachines, Way, twin_of
+from widemargin.model_selection.grid.splits.base import KnownValues, Rows, StartableMachines, Way
 
 #: What starts call the one function.
 FUNCTION = "f"
@@ -33,11 +33,11 @@ class NoveltySplit(StartableMachines):
     """What machines of one class share."""
 
     @classmethod
-    def way(cls, machine: NoveltyMachine) -> Way:
+    def way(cls, machine: NoveltyModel) -> Way:
         """Start from nothing where rows are held out: most of the work is theirs, and a start is none of their own."""
         return "up" if machine.target_rejection is None else "cold"
 
-    def require_trainable(self, machine: NoveltyMachine) -> None:
+    def require_trainable(self, machine: NoveltyModel) -> None:
         """Let the machine check the weights of the split."""
         machine._require_feasible(self.weights, self._total_weight)
 
@@ -46,7 +46,7 @@ class NoveltySplit(StartableMachines):
         return total_weight(check_weights(self.weights, len(self.weights)))
 
     def solve_from(
-        self, machines: Sequence[NoveltyMachine], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
+        self, machines: Sequence[NoveltyModel], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
     ) -> Iterator[list[LinkSolution]]:
         """Solve the one chain from a given start; set the thresholds by rows held out if asked to."""
         begin = None if start is None else start.coefficients(FUNCTION)
@@ -86,7 +86,7 @@ class NoveltySplit(StartableMachines):
         return weights
 
     def _rejecting(
-        self, machine: NoveltyMachine, scores: Vector, weights: Vector, found: Sequence[LinkSolution]
+        self, machine: NoveltyModel, scores: Vector, weights: Vector, found: Sequence[LinkSolution]
     ) -> LinkSolution:
         """Set the threshold of a machine by the scores of rows held out; the work of all machines counts."""
         assert machine.target_rejection is not None
@@ -123,9 +123,5 @@ class NoveltySplit(StartableMachines):
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a machine that knows its threshold and the number of its support vectors."""
         (solution,) = solutions
-        twin = twin_of(machine)
         n_support = np.array([np.count_nonzero(solution.alpha[self.train])], dtype=np.int32)
-        twin.__dict__.update(
-            _function_values=known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),)
-        )
-        return twin
+        return machine._knowing(known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),))

@@ -116,7 +116,7 @@ class OneClassSplit(NoveltySplit):
         """Return a one-class machine with scikit-learn's attributes."""
         (solution,) = solutions
         found = clone(machine)
-        X = found._check_examples(X)
+        X, _ = found._check_samples(X)
         found._keep_function(
             X,
             kernel,

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from widemargin.estimators.regression import SVR, NuSVR
-from widemargin.estimators.regressor import KernelRegressor, warn_of_missing_tube
+from widemargin.estimators.regression import SVR, KernelRegressor, NuSVR, warn_of_missing_tube
 from widemargin.kernels import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
@@ -24,7 +23,6 @@ from widemargin.model_selection.grid.splits.base import (
     SplitMachines,
     StartableMachines,
     ridge,
-    twin_of,
 )
 
 #: What starts call the one function.
@@ -43,9 +41,7 @@ class FunctionSplit(SplitMachines):
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a regressor."""
-        twin = twin_of(machine)
-        twin.__dict__["_function_values"] = known
-        return twin
+        return machine._knowing(known)
 
     @cached_property
     def targets(self) -> Vector:
@@ -54,7 +50,7 @@ class FunctionSplit(SplitMachines):
 
     def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
         found = clone(machine)
-        X, _ = found._check_examples_and_numbers(X, self.y[self.rows])
+        X, _ = found._check_samples(X, self.y[self.rows])
         found._keep_function(
             X, kernel, coefficients=solution.alpha[self.rows], intercept=intercept, outcome=solution.outcome
         )

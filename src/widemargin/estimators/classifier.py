@@ -1,0 +1,218 @@
+"""What the classifiers share: checks of labels and class weights, warm starts, what is kept, prediction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from widemargin.estimators.base import KernelModel
+from widemargin.estimators.multi_class import OneVersusOne, Scheme, in_scikit_learns_sign
+from widemargin.estimators.prediction import DecisionFunctions, Layout, Matrix
+from widemargin.estimators.report import FitReport, plain
+from widemargin.estimators.validation import Accepts, check_weights, require_choice, require_flag
+from widemargin.kernels import KernelParameters
+from widemargin.kernels.rows import count
+from widemargin.kernels.spread import moderate
+from widemargin.machines.classifier import Pair, PairSolution, classes_present, rescaled
+from widemargin.machines.dual import Vector
+
+
+class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
+    """A kernel model whose decision functions tell classes apart."""
+
+    class_weight: dict[Any, float] | str | None
+    decision_function_shape: str
+    break_ties: bool
+    warm_start: bool
+    classes_: NDArray[Any]
+    class_weight_: Vector
+    n_iter_: NDArray[np.int64]
+    _fitted_scheme: str
+
+    #: Parameters of scikit-learn's class of this name that there are none of here, and what to do instead.
+    _elsewhere: ClassVar[Mapping[str, str]] = {}
+
+    _accepts: ClassVar[Mapping[str, Accepts]] = {
+        **KernelModel._accepts,
+        "warm_start": require_flag,
+        "decision_function_shape": partial(require_choice, choices=("ovr", "ovo")),
+        "break_ties": require_flag,
+    }
+
+    def __new__(cls, *positional: Any, **parameters: Any) -> Self:
+        """Say, of parameters that scikit-learn's class has and this one has not, what to do instead."""
+        for name in cls._elsewhere.keys() & parameters:
+            raise TypeError(cls._elsewhere[name])
+        new: Self = super().__new__(cls)
+        return new
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator, of its kernel and of its solver, which may be given by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name; ``solver__planning_ahead`` and the like are options of parts.
+
+        Returns
+        -------
+        SVC or NuSVC
+            The estimator itself.
+        """
+        for name in self._elsewhere.keys() & params:
+            raise ValueError(self._elsewhere[name])
+        return super().set_params(**params)
+
+    def decision_function(self, X: Any) -> Matrix:
+        """Signed distances, in units of the margin, of the samples `X`; for more than two classes, what decides.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For a precomputed kernel, (n_samples, n_train).
+
+        Returns
+        -------
+        ndarray
+            Shape (n_samples,) for two classes, positive for ``classes_[1]``. For more, (n_samples, n_classes): votes
+            with confidences, or what `multi_class` and `decision` of :class:`~widemargin.SVC` ask for: the classes' own
+            decision values, or fuzzy memberships, which are at most 1. With ``decision_function_shape="ovo"``, the
+            values of all pairs, (n_samples, n_classes * (n_classes - 1) / 2).
+        """
+        values = self._function_values(X)
+        rule = self._rule()
+        if len(self.classes_) == 2:
+            return values.ravel()
+        return values if self.decision_function_shape == "ovo" else self._scheme().confidences(values, rule)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class labels of the samples `X`: by the most votes of the pairs, or the rule that `decision` names.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        values = self._function_values(X)
+        return np.asarray(self.classes_[self._winners(values)])
+
+    def _winners(self, values: Matrix) -> NDArray[np.intp]:
+        """Numbers of the classes that are predicted."""
+        rule = self._rule()
+        if len(self.classes_) == 2:
+            return (values.ravel() > 0).astype(np.intp)
+        return self._scheme().winners(values, rule, self.break_ties)
+
+    def _scheme(self) -> Scheme:
+        """Return which problems the classes make."""
+        return OneVersusOne(len(self.classes_))
+
+    def _rule(self) -> str:
+        """Return the rule that decides among more than two classes, now: it may be set after a fit."""
+        return "votes"
+
+    def _layout(self) -> Layout:
+        return self._scheme().layout
+
+    def _functions(self) -> DecisionFunctions:
+        scheme = self._scheme().name
+        if scheme != self._fitted_scheme:
+            raise ValueError(
+                f"multi_class was set to {scheme!r} after the fit, which was with {self._fitted_scheme!r}; fit again, "
+                "or set it back."
+            )
+        return super()._functions()
+
+    @abstractmethod
+    def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
+        """Largest coefficient of every sample, from its weight and that of its class; refuse what cannot be met."""
+
+    @abstractmethod
+    def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
+        """Warn if a pair of classes has no margin of the kind that was asked for."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.class_weight, str):
+            require_choice("class_weight", self.class_weight, ("balanced",))
+
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.intp], Vector]:
+        """Check samples, class labels and weights, set ``classes_``; return samples, class numbers and weights."""
+        X, y = self._check_samples(X, y)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} rows."
+            )
+        weights = check_weights(sample_weight, count(X))
+        if len(classes_present(labels, weights)) < 2:
+            raise ValueError(
+                "Invalid input - all samples with positive weights belong to the same class; sample_weight must leave "
+                "two at least."
+            )
+        return X, labels, weights
+
+    def _class_factors(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
+        """Return what the class weights multiply the weights of each class by."""
+        if self.class_weight == "balanced":
+            weights = moderate(weights)
+            per_class = np.bincount(labels, weights=weights, minlength=len(self.classes_))
+            present = per_class > 0
+            factors = np.ones(len(self.classes_))
+            factors[present] = weights.sum() / (present.sum() * per_class[present])
+            return factors
+        try:
+            given = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
+        except OverflowError:
+            raise ValueError(
+                "class_weight holds a number that float64 cannot hold; only finite numbers are accepted."
+            ) from None
+        factors = np.asarray(given, dtype=np.float64)
+        if not (np.isfinite(factors) & (factors >= 0)).all():
+            raise ValueError(f"class_weight must hold finite numbers of at least 0; got {self.class_weight!r}.")
+        return factors
+
+    def _starts(self, bounds: Vector, follow: bool = True) -> dict[Pair, Vector] | None:
+        """Where to start: the last solution if it had as many rows and the same classes; it may follow the bounds."""
+        if not self.warm_start or not hasattr(self, "_last"):
+            return None
+        classes, old, starts = self._last
+        if len(old) != len(bounds) or classes != self.classes_.tolist():
+            return None
+        return rescaled(starts, old, bounds) if follow else dict(starts)
+
+    def _keep_solutions(
+        self,
+        X: Any,
+        labels: NDArray[np.intp],
+        kernel: KernelParameters,
+        solutions: list[PairSolution],
+        present: list[int],
+    ) -> None:
+        """Set the fitted attributes from the solved problems of the classes that have samples."""
+        scheme, n_classes = self._scheme(), len(self.classes_)
+        self._fitted_scheme = scheme.name
+        votes = scheme.gathered(solutions, labels, present)
+        self._keep_functions(
+            X,
+            kernel,
+            support=votes.support,
+            n_support=votes.n_support,
+            dual_coef=in_scikit_learns_sign(votes.dual_coef, n_classes),
+            intercept=in_scikit_learns_sign(votes.intercept, n_classes) + 0.0,  # no -0.0
+            report=FitReport.of(solutions, self.classes_, scheme.names(present)[len(solutions) :]),
+        )
+        self.n_iter_ = np.zeros(len(self.fit_report_), dtype=np.int64)
+        self.n_iter_[: len(solutions)] = [one.outcome.iterations for one in solutions]
