@@ -186,7 +186,10 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                     )
         if self.n_jobs is not None:
             thread_count(self.n_jobs)
-        require_able(self.solver, self._missing()).options()
+        solver = as_solver(self.solver)
+        solver.options()  # checks its parameters
+        if solver.needs:
+            require_able(self.solver, self._missing())
 
     def _warn_of_unused_gamma(self) -> None:
         """Warn, at the line that called ``fit``, if there is a gamma that makes no difference."""
@@ -249,10 +252,10 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         Rows of a kernel object that the core cannot compute cost a call each: where the cache has room for all of them,
         and nobody waits with a clock, they are computed at once.
         """
-        rows, n = kernel.rows_of(X), count(X)
+        rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
         at_once = isinstance(kernel.kernel, FixedKernel) and self.max_time is None
-        if at_once and 8 * n**2 <= cache_bytes(self.cache_size, n, "float64"):
+        if at_once and 8 * rows.size**2 <= cache_bytes(self.cache_size, rows.size, "float64"):
             return source_at_once(cast(FixedKernel, kernel.kernel), X)
         return rows
 
@@ -311,7 +314,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         self.fit_report_ = report
         self.fit_status_ = int(not report.converged)
         self._predict_in_double = kernel.of_examples and needs_double(
-            kernel.mapped(self.support_vectors_), dual_coef, as_solver(self.solver).dtype, report.precisions
+            kernel.mapped(self.support_vectors_), dual_coef, {entry.precision for entry in report.begun}
         )
 
     def _keep_function(
@@ -348,14 +351,10 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if self.fit_status_:
             warn_of_early_ends(self.fit_report_, self.tol)
 
-    def _layout(self) -> Layout:
-        """Say where the coefficients of the decision functions lie."""
-        return SINGLE
-
-    def _functions(self) -> DecisionFunctions:
-        """Return the decision functions that the fitted attributes describe."""
+    def _functions(self, layout: Layout = SINGLE) -> DecisionFunctions:
+        """Return the decision functions that the fitted attributes describe, laid out in this way."""
         return DecisionFunctions(
-            self._layout(),
+            layout,
             self._kernel_parameters,
             self.support_,
             self.support_vectors_,

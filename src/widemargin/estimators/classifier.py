@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -19,7 +19,6 @@ from widemargin.estimators.prediction import DecisionFunctions, Layout, Matrix
 from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import Accepts, check_weights, require_choice, require_flag
 from widemargin.kernels import KernelParameters
-from widemargin.kernels.rows import count
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution, classes_present, rescaled
 from widemargin.machines.dual import Vector
@@ -88,9 +87,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             values of all pairs, (n_samples, n_classes * (n_classes - 1) / 2).
         """
         values = self._function_values(X)
-        rule = self._rule()
         if len(self.classes_) == 2:
             return values.ravel()
+        rule = self._rule()
         return values if self.decision_function_shape == "ovo" else self._scheme().confidences(values, rule)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -109,10 +108,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
     def _winners(self, values: Matrix) -> NDArray[np.intp]:
         """Numbers of the classes that are predicted."""
-        rule = self._rule()
         if len(self.classes_) == 2:
             return (values.ravel() > 0).astype(np.intp)
-        return self._scheme().winners(values, rule, self.break_ties)
+        return self._scheme().winners(values, self._rule(), self.break_ties)
 
     def _scheme(self) -> Scheme:
         """Return which problems the classes make."""
@@ -122,17 +120,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         """Return the rule that decides among more than two classes, now: it may be set after a fit."""
         return "votes"
 
-    def _layout(self) -> Layout:
-        return self._scheme().layout
-
-    def _functions(self) -> DecisionFunctions:
-        scheme = self._scheme().name
-        if scheme != self._fitted_scheme:
+    def _functions(self, layout: Layout | None = None) -> DecisionFunctions:
+        scheme = self._scheme()
+        if scheme.name != self._fitted_scheme:
             raise ValueError(
-                f"multi_class was set to {scheme!r} after the fit, which was with {self._fitted_scheme!r}; fit again, "
-                "or set it back."
+                f"multi_class was set to {scheme.name!r} after the fit, which was with {self._fitted_scheme!r}; fit "
+                "again, or set it back."
             )
-        return super()._functions()
+        return super()._functions(layout or scheme.layout)
 
     @abstractmethod
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
@@ -156,7 +151,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             raise ValueError(
                 f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} rows."
             )
-        weights = check_weights(sample_weight, count(X))
+        weights = check_weights(sample_weight, len(labels))
         if len(classes_present(labels, weights)) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class; sample_weight must leave "
@@ -200,8 +195,12 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         kernel: KernelParameters,
         solutions: list[PairSolution],
         present: list[int],
+        not_begun: Sequence[Pair] = (),
     ) -> None:
-        """Set the fitted attributes from the solved problems of the classes that have samples."""
+        """Set the fitted attributes from the solved problems of the classes that have samples.
+
+        Those that were `not_begun`, since time ran out, have no coefficients.
+        """
         scheme, n_classes = self._scheme(), len(self.classes_)
         self._fitted_scheme = scheme.name
         votes = scheme.gathered(solutions, labels, present)
@@ -212,7 +211,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             n_support=votes.n_support,
             dual_coef=in_scikit_learns_sign(votes.dual_coef, n_classes),
             intercept=in_scikit_learns_sign(votes.intercept, n_classes) + 0.0,  # no -0.0
-            report=FitReport.of(solutions, self.classes_, scheme.names(present)[len(solutions) :]),
+            report=FitReport.of(solutions, self.classes_, not_begun),
         )
         self.n_iter_ = np.zeros(len(self.fit_report_), dtype=np.int64)
         self.n_iter_[: len(solutions)] = [one.outcome.iterations for one in solutions]

@@ -37,9 +37,12 @@ def as_dense(matrix: Any) -> Matrix:
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
 
 
-def needs_double(support_vectors: Any, dual_coef: Matrix, dtype: str, precisions: set[str]) -> bool:
-    """Decide from the model alone, never from the samples to predict, whether to predict in float64."""
-    if dtype == "float64" or "float64" in precisions:
+def needs_double(support_vectors: Any, dual_coef: Matrix, precisions: set[str]) -> bool:
+    """Decide from the model alone, never from the samples to predict, whether to predict in float64.
+
+    `precisions` are the types of the kernel values that its training needed.
+    """
+    if "float64" in precisions:
         return True
     n_vectors, n_features = support_vectors.shape
     if n_vectors * n_features <= SMALL_MODEL:

@@ -106,6 +106,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
     def _check_samples(self, X: Any, y: Any = UNLABELLED) -> tuple[Any, Any]:
         """Check samples as all models do, and one finite float64 number for each."""
         X, y = super()._check_samples(X, y)
+        if y is UNLABELLED:
+            return X, y
         try:
             if y.dtype.kind not in "biufOSU":
                 raise TypeError(f"its type is {y.dtype}")

@@ -131,11 +131,6 @@ class FitReport(Sequence[ProblemReport]):
         return not self._not_begun and all(entry.reason == "converged" for entry in self.begun)
 
     @property
-    def precisions(self) -> set[str]:
-        """Types of the kernel values that the tolerance needed."""
-        return {entry.precision for entry in self.begun}
-
-    @property
     def unfinished(self) -> int:
         """How many problems were left before their tolerance was met."""
         return len(self._not_begun) + sum(entry.reason != "converged" for entry in self.begun)

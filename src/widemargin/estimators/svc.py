@@ -323,7 +323,9 @@ class SVC(KernelClassifier):
         stop = self._stop_rule(len(labels), began)
         solutions = self._solve(rows, labels, bounds, problems, stop=stop, options=options)
 
-        self._keep_solutions(X, labels, kernel, solutions, classes_present(labels, bounds))
+        present = classes_present(labels, bounds)
+        left = scheme.names(present)[len(solutions) :] if len(solutions) < len(problems) else ()
+        self._keep_solutions(X, labels, kernel, solutions, present, left)
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
         if self.calibration is not None:

@@ -15,7 +15,7 @@ from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
-from widemargin.estimators.prediction import as_dense
+from widemargin.estimators.prediction import SINGLE, as_dense
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.svc import SVC
@@ -119,7 +119,7 @@ def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelM
     if isinstance(machine, KernelClassifier):
         machine.classes_ = _restore_labels(step.fields("classes"))
         machine.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(machine.classes_),))
-    layout = machine._layout()
+    layout = machine._scheme().layout if isinstance(machine, KernelClassifier) else SINGLE
     groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
     machine.n_features_in_ = d
     machine.shape_fit_ = _restore_shape(step, d)

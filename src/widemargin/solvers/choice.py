@@ -33,8 +33,8 @@ got 'newton'.
     raise ValueError(f"solver must be one of {names}, or an object of widemargin.solvers; got {solver!r}.")
 
 
-def require_able(solver: str | Solver, missing: Mapping[str, str]) -> Solver:
-    """Return a solver unless it needs what a problem does not offer.
+def require_able(solver: str | Solver, missing: Mapping[str, str]) -> None:
+    """Refuse a solver that needs what a problem does not offer.
 
     Parameters
     ----------
@@ -46,14 +46,11 @@ def require_able(solver: str | Solver, missing: Mapping[str, str]) -> Solver:
     --------
     >>> from widemargin.solvers.base import MINIMUM_NORM
     >>> require_able("smo", {MINIMUM_NORM: "fit_intercept=False"})
-    SMO()
     >>> require_able("mdm", {MINIMUM_NORM: "fit_intercept=False"})
     Traceback (most recent call last):
     ...
     ValueError: solver='mdm' requires fit_intercept=False.
     """
-    found = as_solver(solver)
-    for need in found.needs:
+    for need in as_solver(solver).needs:
         if need in missing:
             raise ValueError(f"solver={solver!r} requires {missing[need]}.")
-    return found
