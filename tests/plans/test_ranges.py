@@ -11,6 +11,7 @@ import pytest
 from widemargin import SVC, SVR
 from widemargin.kernels import jaakkola_gamma
 from widemargin.plans.ranges import beyond, c_values, gamma_values
+from widemargin.solvers import Auto
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -19,7 +20,7 @@ NARROW = 1e6
 
 
 def trained(C: float, gamma: float, rows: Any = X, labels: Any = LABELS) -> SVC:
-    return SVC(C=C, gamma=gamma, tol=1e-9, dtype="float64").fit(rows, labels)
+    return SVC(C=C, gamma=gamma, tol=1e-9, solver=Auto(dtype="float64")).fit(rows, labels)
 
 
 def test_values_of_c_are_a_geometric_range() -> None:

@@ -19,6 +19,7 @@ from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from widemargin import SVC, GridSearchCV, NuSVC
 from widemargin.machines.chain import walk_chain_on_rows
 from widemargin.model_selection.grid.grid_search import PlainSearchWarning
+from widemargin.solvers import Auto
 
 #: Seconds within which a search has to end once its time is over, on a busy machine.
 PROMPTLY = 0.7
@@ -43,9 +44,9 @@ def same_scores(one: Any, other: Any) -> None:
         (LogisticRegression(), {"C": [0.1, 1.0]}, "LogisticRegression"),
         (NuSVC(solver="block"), {"nu": [0.2, 0.4]}, "solver"),
         (SVC(solver="smo"), SMALL_GRID, "solver"),
-        (SVC(selection="maximum-gain"), SMALL_GRID, "selection"),
+        (SVC(solver=Auto(selection="maximum-gain")), SMALL_GRID, "selection"),
         (SVC(), {"solver": ["auto", "block"]}, "solver"),
-        (SVC(), [{"C": [1.0]}, {"dtype": ["float64"]}], "float64"),
+        (SVC(), [{"C": [1.0]}, {"solver": [Auto(dtype="float64")]}], "float64"),
     ],
     ids=str,
 )
@@ -75,7 +76,7 @@ def test_a_fallback_leaves_no_report_of_other_work() -> None:
 def test_a_fallback_accepts_nothing_that_it_would_ignore(given: dict[str, Any]) -> None:
     X, y = data("two")
     search = GridSearchCV(SVC(solver="smo"), {"C": [1.0, 2.0]}, cv=5, refit=False, **given)
-    with pytest.raises(ValueError, match=f"^A solver .*, where {', '.join(given)} cannot be kept to; [^.]*\\.$"):
+    with pytest.raises(ValueError, match=f"^solver='smo' .*, where {', '.join(given)} cannot be kept to; [^.]*\\.$"):
         search.fit(X, y)
 
 

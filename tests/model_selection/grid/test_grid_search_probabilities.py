@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV, ModelSearch, PlainSearchWarning
 from widemargin.estimators.calibration import fitted_sigmoid
+from widemargin.solvers import Auto
 from widemargin.testing import many_class_points
 
 GRID = {"C": [0.1, 1.0, 10.0], "gamma": [0.05, 0.5]}
@@ -215,7 +216,7 @@ def test_scorers_that_may_ask_for_probabilities() -> None:
 def test_what_cannot_be_had_is_refused_before_anything_is_trained() -> None:
     X, y = data("two")
     with pytest.raises(ValueError, match="where calibration='from-search' has no decision values to take"):
-        GridSearchCV(machine(dtype="float64"), GRID, cv=3).fit(X, y)
+        GridSearchCV(machine(solver=Auto(dtype="float64")), GRID, cv=3).fit(X, y)
 
 
 def test_a_model_search_with_folds() -> None:

@@ -16,6 +16,7 @@ from widemargin import SVC, SVR, GridSearchCV, ModelSearch, kernels
 from widemargin.datasets import chess_board
 from widemargin.model_selection import growth
 from widemargin.plans.ranges import c_values
+from widemargin.solvers import SMO
 
 
 def search(machine: Any, **how: Any) -> ModelSearch:
@@ -127,10 +128,10 @@ def test_scoring() -> None:
 
 def test_machines_that_cannot_share_work_do_along_the_path() -> None:
     X, y = two_classes()
-    own = SVC(solver="smo", selection="maximum-gain", dtype="float64", max_time=10.0)
+    own = SVC(solver=SMO(selection="maximum-gain", dtype="float64"), max_time=10.0)
     found = search(own, max_time=60.0).fit(X, y)
     assert found.best_params_ == search(SVC()).fit(X, y).best_params_
-    assert found.best_estimator_.solver == "smo"
+    assert found.best_estimator_.solver == own.solver
 
 
 def test_the_path_of_an_interrupted_search_goes_on(tmp_path: Path) -> None:
