@@ -20,8 +20,7 @@ from benchmarks.peers.table import render
 from widemargin import SVC
 from widemargin.datasets import noisy_chess_board
 from widemargin.kernels import DiagonalGaussian, Gaussian, jaakkola_gamma, kernel_matrix
-from widemargin.machines.free_system import FreeSystem
-from widemargin.machines.sensitivity import train
+from widemargin.machines.derivatives import FreeSystem, train
 from widemargin.objectives import (
     ClassDistance,
     LeaveOneOut,

@@ -11,7 +11,7 @@ from machine_contracts import LOSSES, machine_contract
 from widemargin import SVC
 from widemargin.datasets import chess_board
 from widemargin.kernels import Gaussian
-from widemargin.machines.sensitivity import Sensitivity
+from widemargin.machines.derivatives import Sensitivity
 from widemargin.objectives import (
     LeaveOneOut,
     SpanBound,

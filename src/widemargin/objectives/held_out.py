@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import expit
 
 from widemargin.kernels import Kernel
-from widemargin.machines.sensitivity import Machine, Sensitivity
+from widemargin.machines.derivatives import Machine, Sensitivity
 from widemargin.machines.sigmoid import LARGEST_SLOPE, fit_slope
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Ids, Objective, Task, Vector
 from widemargin.objectives.machines import (

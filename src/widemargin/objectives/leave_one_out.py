@@ -7,8 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from widemargin.kernels import Kernel
-from widemargin.machines.leave_one_out import LeftOut, leave_one_out
-from widemargin.machines.sensitivity import Machine, Sensitivity
+from widemargin.machines.derivatives import LeftOut, Machine, Sensitivity, leave_one_out
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Objective, Task
 from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, pair_problem, train_one
 

@@ -13,10 +13,9 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from widemargin.kernels import Kernel, kernel_matrix
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
+from widemargin.machines.derivatives import Adjoint, Evaluate, KernelPart, Machine, PairProblem, Sensitivity, train
 from widemargin.machines.dual import DualProblem, Outcome, StopRule
-from widemargin.machines.kernel_part import Evaluate, KernelPart
 from widemargin.machines.regression import tube
-from widemargin.machines.sensitivity import Adjoint, Machine, PairProblem, Sensitivity, train
 from widemargin.objectives.base import Effort, Ids, Matrix, Task, Vector
 from widemargin.runtime import StoppedError
 

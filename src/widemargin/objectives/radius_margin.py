@@ -20,8 +20,8 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.machines.chain import Chain, Link, solve_chain
+from widemargin.machines.derivatives import Machine, PairProblem
 from widemargin.machines.dual import DualProblem
-from widemargin.machines.sensitivity import Machine, PairProblem
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.machines import TaskKernel, note_end, notes_of, pair_problem, stop_rule, train_one
 

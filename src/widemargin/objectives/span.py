@@ -24,7 +24,7 @@ dl_n = dm_n - S_n^2 d|a_n| - |a_n| dS_n^2 with
 d(1 / G_nn) = g_n' (dK_uu + dD) g_n / G_nn^2,  g_n = G e_n;    dS_n^2 = (e_n - x_n)' dK (e_n - x_n),  H [x_n; .] = v,
 
 for free and bounded n, so that all of them together are one weight matrix for the kernel. Retrained machines each have
-an adjoint of their own (:mod:`widemargin.machines.sensitivity`).
+an adjoint of their own (:mod:`widemargin.machines.derivatives`).
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from typing import Unpack
 import numpy as np
 
 from widemargin.kernels import Kernel
-from widemargin.machines.sensitivity import Sensitivity
+from widemargin.machines.derivatives import Sensitivity
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.leave_one_out import left_out, machine_of
 from widemargin.objectives.machines import TaskKernel, effort_of, notes_of
+from widemargin.runtime import single_threaded_blas
 
 SETS = ("retrained", "unchanged")
 
@@ -125,6 +126,8 @@ class _Bound(BoundObjective):
         super().__init__(task)
         self._retrained = retrained
 
+    # Products of some rows have other last bits on several threads of BLAS, whose number another evaluation may change.
+    @single_threaded_blas()
     def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
         """Train on all examples, then predict or train machines without each support vector."""
         task = self.task

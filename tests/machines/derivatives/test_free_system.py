@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from widemargin.kernels import Gaussian, Polynomial
-from widemargin.machines.free_system import FreeSystem
+from widemargin.machines.derivatives import FreeSystem
 
 
 def test_dependent_variables_are_held():

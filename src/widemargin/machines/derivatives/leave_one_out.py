@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.machines.sensitivity import Machine, PairProblem, Sensitivity
+from widemargin.machines.derivatives.sensitivity import Machine, PairProblem, Sensitivity
 from widemargin.runtime import Stop
 
 Vector = NDArray[np.float64]

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import box, ridge_of
+from widemargin.machines.derivatives.free_system import DEPENDENT, WELL_CONDITIONED, FreeSystem
+from widemargin.machines.derivatives.kernel_part import Evaluate, KernelPart
 from widemargin.machines.dual import Outcome, StopRule
-from widemargin.machines.free_system import DEPENDENT, WELL_CONDITIONED, FreeSystem
-from widemargin.machines.kernel_part import Evaluate, KernelPart
 from widemargin.runtime import single_threaded_blas
 
 Vector = NDArray[np.float64]

@@ -7,7 +7,7 @@ import pytest
 
 from widemargin.datasets import chess_board, noisy_chess_board, sparse_coordinates
 from widemargin.kernels import DiagonalGaussian, Gaussian
-from widemargin.machines.sensitivity import PairProblem, Sensitivity, train
+from widemargin.machines.derivatives import PairProblem, Sensitivity, train
 
 N = 60
 

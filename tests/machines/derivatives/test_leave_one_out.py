@@ -7,9 +7,8 @@ import pytest
 
 from widemargin.datasets import chess_board, noisy_chess_board, sparse_coordinates
 from widemargin.kernels import DiagonalGaussian, Gaussian
+from widemargin.machines.derivatives import PairProblem, Sensitivity, leave_one_out, train
 from widemargin.machines.dual import StopRule
-from widemargin.machines.leave_one_out import leave_one_out
-from widemargin.machines.sensitivity import PairProblem, Sensitivity, train
 from widemargin.runtime import Stop
 
 N = 60

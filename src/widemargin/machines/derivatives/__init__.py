@@ -1,0 +1,22 @@
+"""How a trained machine changes: with its kernel, with C, and when one of its examples is left out.
+
+Imports the other machines and what lies below them; the bordered system of the free variables is at the bottom of it.
+"""
+
+from widemargin.machines.derivatives.free_system import FreeSystem
+from widemargin.machines.derivatives.kernel_part import Evaluate, KernelPart
+from widemargin.machines.derivatives.leave_one_out import LeftOut, leave_one_out
+from widemargin.machines.derivatives.sensitivity import Adjoint, Machine, PairProblem, Sensitivity, train
+
+__all__ = [
+    "Adjoint",
+    "Evaluate",
+    "FreeSystem",
+    "KernelPart",
+    "LeftOut",
+    "Machine",
+    "PairProblem",
+    "Sensitivity",
+    "leave_one_out",
+    "train",
+]
