@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 
-class BinaryMachine(Protocol):
-    """A fitted two-class machine, as far as the pictures need it."""
+class BinaryModel(Protocol):
+    """A fitted two-class model, as far as the pictures need it."""
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -16,15 +16,15 @@ class BinaryMachine(Protocol):
 
     @property
     def support_(self) -> npt.NDArray[Any]:
-        """The training rows that are support vectors."""
+        """Indices of the support vectors among the training samples."""
 
     def decision_function(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
-        """Return one decision value per row."""
+        """Return one decision value per sample."""
 
 
 @dataclass(frozen=True)
 class DecisionSurface:
-    """A two-class machine on a plane: decision values on a grid, and its training points.
+    """A two-class model on a plane: decision values on a grid, and its training samples.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class DecisionSurface:
 
 @dataclass(frozen=True)
 class DecisionValues:
-    """A two-class machine on rows it has not seen: how far each lies from the boundary, and on which side.
+    """A two-class model on new samples: how far each lies from the boundary, and on which side.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class DecisionValues:
     values : ndarray of shape (n_rows,)
         Decision values.
     spread : ndarray of shape (n_rows,)
-        Any second coordinate that keeps the rows apart.
+        Any second coordinate that keeps the samples apart.
     spread_name : str
         What the second coordinate is.
     positive : ndarray of shape (n_rows,), bool
-        Whether a row truly belongs to the second class.
+        Whether a sample truly belongs to the second class.
     class_names : pair of str
         Names of the negative and the positive class.
     """
@@ -83,12 +83,12 @@ class DecisionValues:
 
     @property
     def wrong(self) -> npt.NDArray[np.bool_]:
-        """Whether a row lies on the wrong side of the boundary."""
+        """Whether a sample lies on the wrong side of the boundary."""
         return np.not_equal(self.values > 0, self.positive)
 
 
 def decision_surface(
-    model: BinaryMachine,
+    model: BinaryModel,
     X: npt.NDArray[np.float64],
     y: npt.NDArray[Any],
     *,
@@ -97,11 +97,11 @@ def decision_surface(
     title: str,
     resolution: int = 300,
 ) -> DecisionSurface:
-    """Evaluate a two-class machine of two features on a square grid.
+    """Evaluate a two-class model of two features on a square grid.
 
     Parameters
     ----------
-    model : fitted two-class machine, or a pipeline that ends in one
+    model : fitted two-class estimator, or a pipeline that ends in one
         Trained on ``X`` and ``y``.
     X : ndarray of shape (n_points, 2)
         Training points.
@@ -130,16 +130,16 @@ def decision_surface(
     """
     edge = np.linspace(lower, upper, resolution)
     grid = np.stack(np.meshgrid(edge, edge), axis=-1).reshape(-1, 2)
-    machine: BinaryMachine = getattr(model, "steps", [("", model)])[-1][1]
+    estimator: BinaryModel = getattr(model, "steps", [("", model)])[-1][1]
     support = np.zeros(len(X), dtype=np.bool_)
-    support[machine.support_] = True
+    support[estimator.support_] = True
     return DecisionSurface(
         title=title,
         horizontal=edge,
         vertical=edge,
         values=np.asarray(model.decision_function(grid)).reshape(resolution, resolution),
         points=X,
-        positive=np.asarray(y == machine.classes_[1]),
+        positive=np.asarray(y == estimator.classes_[1]),
         support=support,
-        class_names=(str(machine.classes_[0]), str(machine.classes_[1])),
+        class_names=(str(estimator.classes_[0]), str(estimator.classes_[1])),
     )

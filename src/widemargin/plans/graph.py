@@ -43,7 +43,7 @@ class Work(NamedTuple):
 
 
 def operations(work: Work) -> float:
-    """Return the kernel evaluations and scanned entries of some work: the same on every machine."""
+    """Return the kernel evaluations and scanned entries of some work: the same on every computer."""
     return work.kernel_evaluations + work.scans
 
 
@@ -266,7 +266,7 @@ def measure_costs(
     solve : callable (node, start) -> (solution, work)
         `start` is the solution of a neighbour, which must not be changed, or None.
     cost : callable (work) -> number
-        :func:`operations` by default, for trees that are the same on every machine; or :func:`seconds`.
+        :func:`operations` by default, for trees that are the same on every computer; or :func:`seconds`.
     order : sequence of int, optional
         The order in which nodes are solved, by default that of their numbers; first each from nothing, then each from
         all its neighbours. Solvers that keep a kernel from one call to the next want those of a kernel side by side.

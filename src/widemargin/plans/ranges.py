@@ -1,27 +1,27 @@
 r"""Where to look for the width of a Gaussian kernel and for C.
 
 The kernel compares distances with its width, so ranges of gamma come from distances in the data: their quantiles, and
-Jaakkola's heuristic, the median distance of a row to the nearest row of another class.
+Jaakkola's heuristic, the median distance of a sample to the nearest one of another class.
 
-C bounds the coefficients, and what matters is how it compares with theirs. Take the dual of a classifier for n rows,
+C bounds the coefficients, and what matters is how it compares with theirs. Take the dual of a classifier for n samples,
 with signed coefficients a,
 
 .. math:: \max_a \; y^T a - a^T K a / 2, \qquad \sum_i a_i = 0, \quad 0 \le y_i a_i \le C.
 
-Rows enter through K alone, and a Gaussian kernel has k(x, x) = 1 and 0 < k <= 1 whatever the units of the features. So
+Samples enter through K alone, and a Gaussian kernel has k(x, x) = 1 and 0 < k <= 1 in any units of the features. So
 the range is one of numbers without a unit, the same for all data:
 
 - **Small C.** Coefficients of either sign add up to nC/2 at most, so that :math:`|\sum_j a_j K_{ij}| \le nC/2`, and
-  no two rows of different classes reach their margins while nC < 2: all coefficients of the smaller class are C, and
-  a smaller C only scales all of them. That is the worst case, a kernel so wide that all rows look alike; of a narrow
-  one, K = I, it is so up to C = 1, and if a row sees m others of n, up to about 2/m.
+  no two samples of different classes reach their margins while nC < 2: all coefficients of the smaller class are C, and
+  a smaller C only scales all of them. That is the worst case, a kernel so wide that all samples look alike; of a narrow
+  one, K = I, it is so up to C = 1, and if a sample sees m others of n, up to about 2/m.
 - **Large C: saturation.** A solution in which no coefficient meets C solves the problem of every larger C too. For K
   = I coefficients are :math:`y_i - b`, and nothing changes from C = 2 on; the wider the kernel, the nearer K is to
-  singular and the larger they grow: they add up to :math:`1/\rho^2` for rows that a margin :math:`\rho` separates.
+  singular and the larger they grow: they add up to :math:`1/\rho^2` for samples that a margin :math:`\rho` separates.
 
-:func:`c_values` reaches from 2^-4, the first limit where a row sees 32 others, to 2^12, which is beyond the second
-but for wide kernels and small margins. A width that saturates earlier ends there: its further machines are known to
-be equal and are not trained. What lies outside is left to the search, which goes on where the best machine is on an
+:func:`c_values` reaches from 2^-4, the first limit where a sample sees 32 others, to 2^12, which is beyond the second
+but for wide kernels and small margins. A width that saturates earlier ends there: its further models are known to
+be equal and are not trained. What lies outside is left to the search, which goes on where the best model is on an
 edge (:func:`beyond`), though not beyond a C that is saturated (:func:`widemargin.select`).
 
 Numbers s times as large, with a tube s times as wide and a C s times as large, have the solution s a: for regression
@@ -74,7 +74,7 @@ def gamma_values(X: Any, labels: NDArray[Any] | None = None, *, count: int = 8) 
     distances = distances_of_pairs(X[rows])
     distances = distances[distances > 0.0]
     if not len(distances):
-        raise ValueError("X must hold rows that differ; all rows that were looked at are equal.")
+        raise ValueError("X must hold different samples; all samples that were looked at are equal.")
     near, far = np.square(np.quantile(distances, [0.1, 0.75]))
     widest, narrowest = 1.0 / (8.0 * far), 2.0 / near
     if labels is not None and len(np.unique(labels[rows])) > 1:
