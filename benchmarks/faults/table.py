@@ -33,7 +33,7 @@ CORE = (
     ),
     Fault(
         "newton-steps-wait-for-ever",
-        f"{SMO}/smo.hpp",
+        f"{SMO}/newton_on_free_set.hpp",
         "wait_longer(costs_per_wait * cost / step_cost(state.active));",
         "wait_longer(longest_wait);",
         CONTRACTS,
@@ -41,7 +41,7 @@ CORE = (
     Fault(
         "exact-gain-of-planned-sets-off",
         f"{SMO}/step_planning_ahead.hpp",
-        "const bool exact = Selector::ranks_by_truncated_gain || !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);",
+        "const bool exact = Selector::ranks_by_truncated_gain || last.far_from_newton();",
         "const bool exact = Selector::ranks_by_truncated_gain;",
         STEPS,
     ),
@@ -125,8 +125,8 @@ CORE = (
     Fault(
         "slack-of-shrinking",
         f"{SMO}/shrink.hpp",
-        "const double slack = 0.5 * violation_of(lead);",
-        "const double slack = -0.5 * violation_of(lead);",
+        "const double slack = 0.5 * violation_of(pair);",
+        "const double slack = -0.5 * violation_of(pair);",
         STEPS,
     ),
     Fault(
@@ -153,22 +153,22 @@ CORE = (
     Fault(
         "most-violating-partner",
         f"{SMO}/select_second_order.hpp",
-        "static_cast<std::size_t>(best.at >= 0 ? best.at : lead.down_at)",
-        "static_cast<std::size_t>(best.at >= 0 ? lead.down_at : lead.down_at)",
+        "static_cast<std::size_t>(best.at >= 0 ? best.at : pair.j)",
+        "static_cast<std::size_t>(best.at >= 0 ? pair.j : pair.j)",
         STEPS,
     ),
     Fault(
         "kinks-never-crossed-on-the-way",
-        f"{SMO}/smo.hpp",
-        "if (++steps_ % steps_per_crossing_ == 0) changed = state.cross() || changed;",
+        f"{SMO}/active_set.hpp",
+        "if (++steps_ % steps_per_crossing_ == 0) changed = state.cross_kinks() || changed;",
         "",
         STEPS,
     ),
     Fault(
         "violation-of-the-second-group-overlooked",
         f"{SMO}/scans.hpp",
-        "return violation_of(other) > violation_of(lead) ? other : lead;",
-        "return violation_of(other) > 2 * violation_of(lead) ? other : lead;",
+        "return violation_of(other) > violation_of(pair) ? other : pair;",
+        "return violation_of(other) > 2 * violation_of(pair) ? other : pair;",
         STEPS,
     ),
     Fault(
@@ -181,7 +181,7 @@ CORE = (
     Fault(
         "diagonal-not-reordered",
         "cpp/core/rows/cached_rows.hpp",
-        "      apply(order, diagonal_);\n",
+        "      permute(diagonal_, order);\n",
         "",
         STEPS,
     ),

@@ -43,14 +43,14 @@ Traced traced(const Source& source, const Task& task, Selection selection, std::
   CachedRows<T> rows(*source.rows, {task.ids.data(), task.ids.data() + task.ids.shape(0)}, cache_bytes, least_rows, false, pool, team, budget);
   Traced found;
   DualState state = start_of(task, problem);
-  smo::Housekeeping keeper(shrink_every > 0 ? smo::Narrowing::shrinking : smo::Narrowing::none, smo::Leaps(0), stop.tolerance, std::max<std::size_t>(shrink_every, 1),
+  smo::ShrinkingActiveSet active_set(shrink_every > 0 ? smo::ShrinkingRule::standard : smo::ShrinkingRule::none, smo::NewtonSteps(0), stop.tolerance, std::max<std::size_t>(shrink_every, 1),
                            smo::steps_per_crossing);
-  smo::TracedKeeper traced_keeper(keeper, found.trace);
+  smo::TracedActiveSet traced_active_set(active_set, found.trace);
   std::int64_t iterations = 0;
   // As in a solve: the recomputed violation differs by rounding.
   const StoppingCriterion inner{0.95 * stop.tolerance, stop.max_iterations};
   try {
-    found.reason = smo::run(state, rows, inner, budget, smo::TracedSelection(selection), smo::TracedStep(planning_ahead, found.trace), traced_keeper, iterations);
+    found.reason = smo::run(state, rows, inner, budget, smo::TracedSelection(selection), smo::TracedStep(planning_ahead, found.trace), traced_active_set, iterations);
   } catch (const Stopped& stopped) {
     found.reason = stopped.reason;
   }

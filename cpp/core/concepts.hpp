@@ -1,12 +1,13 @@
-// The framework on one page: what the parts of a solver are to each other.
+// The framework on one page: the parts a solver is put together from, and what they offer each other.
 //
-//   RowSource (rows/row_source.hpp, virtual per block)   kernel values between examples: KernelRows, GramRows, CallableRows, ClassSharedRows
-//   Rows                                                 kernel rows of one problem, by position: CachedRows, DenseRows
-//   Selector                                             step 1 of Algorithm 4.2: which two variables
-//   Stepper                                              step 2: how far, and whether another working set had been counted on
-//   Keeper                                               everything between the steps: shrinking, leaps, and the last word on convergence
+//   RowSource   kernel values between samples, virtual per block (rows/row_source.hpp): KernelRows, GramRows, ...
+//   Rows        kernel rows of one problem, by position: CachedRows, DenseRows, chain::CompactKernel
+//   Selector    step 1 of Algorithm 4.2: the working set
+//   Stepper     step 2: the length of the step, and whether another working set was planned for
+//   ActiveSet   what happens between steps: shrinking, Newton steps, the check of convergence
 //
-// smo::run puts a selector, a stepper and a keeper together; block::BlockSolver runs it inside blocks; solve/solver_choice.hpp lists every combination.
+// smo::run puts a selector, a stepper and an active set together; block::BlockSolver runs it on subproblems;
+// solve/solver_choice.hpp lists every combination.
 #pragma once
 
 #include <concepts>
@@ -27,8 +28,8 @@ concept Rows = requires(R& rows, std::size_t position, std::span<const Id> posit
 };
 
 template <class S, class R>
-concept Selector = requires(const S& select, const StateFor<R>& state, R& rows, const simd::Lead& lead, const smo::LastStep& last) {
-  { select(state, rows, lead, last) } -> std::same_as<smo::WorkingSet>;
+concept Selector = requires(const S& select, const StateFor<R>& state, R& rows, const simd::MostViolatingPair& pair, const smo::LastStep& last) {
+  { select(state, rows, pair, last) } -> std::same_as<smo::WorkingSet>;
   { S::ranks_by_truncated_gain } -> std::convertible_to<bool>;
 };
 
@@ -39,10 +40,10 @@ concept Stepper = requires(const S& step, const StateFor<R>& state, const Select
   { step(state, B, row, row, next) } -> std::same_as<double>;
 };
 
-template <class K, class R>
-concept Keeper = requires(K& keeper, StateFor<R>& state, R& rows, const simd::Lead& lead) {
-  { keeper.tidy(state, rows, lead) } -> std::same_as<bool>;       // true if the state changed
-  { keeper.verify(state, rows) } -> std::same_as<Verdict>;        // asked when the violation is within the tolerance
+template <class A, class R>
+concept ActiveSet = requires(A& active_set, StateFor<R>& state, R& rows, const simd::MostViolatingPair& pair) {
+  { active_set.update(state, rows, pair) } -> std::same_as<bool>;  // after a step; true if the state changed
+  { active_set.verify(state, rows) } -> std::same_as<Verdict>;     // asked when the violation is within the tolerance
 };
 
 }  // namespace widemargin

@@ -1,7 +1,7 @@
 // The state of a solve: signed variables, gradient, and what the box leaves them, in the order of the active set.
 //
 // Where f has a kink at 0, a variable is on one of its two sides. Box, linear term and gradient are those of that side, so that solvers see
-// smooth functions only; a variable at 0 may change sides (cross).
+// smooth functions only; a variable at 0 may change sides (cross_kinks).
 #pragma once
 
 #include <algorithm>
@@ -20,16 +20,16 @@
 namespace widemargin {
 
 // [Glasmachers2008, section 4.2.4]: 0 at an optimal point. What is not a number is no optimal point.
-inline double violation_of(const simd::Lead& lead) {
-  if (lead.up_at < 0 || lead.down_at < 0) return 0.0;
-  const double violation = lead.up - lead.down;
+inline double violation_of(const simd::MostViolatingPair& pair) {
+  if (pair.i < 0 || pair.j < 0) return 0.0;
+  const double violation = pair.up - pair.down;
   return violation > 0 ? violation : violation <= 0 ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
 // N is the type of gradients: double, or float for a part of a problem that is solved on fractions.
 template <class N>
 struct BasicDualState {
-  // What the box leaves to variables: U - a and a - L; 0 means at the bound.
+  // The room that the box leaves to variables: U - a and a - L; 0 means at the bound.
   struct Rooms {
     std::vector<double> up, down;
     std::vector<simd::Flag> rises, falls;  // whether there is any
@@ -44,7 +44,8 @@ struct BasicDualState {
   std::array<Rooms, 2> rooms_of_group;     // with groups: the rooms of one, 0 for the other
   std::vector<Id> variable;                // position -> variable of the problem
   std::size_t active = 0;                  // positions [0, active) are worked on
-  double ceiling = std::numeric_limits<double>::infinity();  // no coefficient of a problem that has a solution gets this large (ceiling.hpp)
+  // No coefficient of a problem that has a solution gets this large (solve/coefficient_bound.hpp).
+  double coefficient_bound = std::numeric_limits<double>::infinity();
 
   BasicDualState() = default;
   explicit BasicDualState(const DualProblem& problem)
@@ -143,9 +144,9 @@ struct BasicDualState {
 
   // Active variables at a kink take the side on which they violate, if any. True if one changed sides. Afterwards the violation of the sides
   // taken is that of all: both its ends lie beyond the middle that decides.
-  bool cross() {
+  bool cross_kinks() {
     if (!kinked()) return false;
-    const simd::Lead taken = lead();
+    const simd::MostViolatingPair taken = most_violating_pair();
     double up = taken.up, down = taken.down;
     for (std::size_t p = 0; p < active; ++p) {
       if (!at_kink(p)) continue;
@@ -168,6 +169,13 @@ struct BasicDualState {
 
   bool free(std::size_t p) const { return room_up[p] > 0 && room_down[p] > 0; }
 
+  // Whether a variable is worth working on: it is free, or bounded with a gradient so far `above` the intercept (below: negative) that moving it
+  // into the box gains. Without branches, which would be guessed wrong.
+  bool free_or_violating(std::size_t p, double above, double margin) const {
+    const bool up = rises[p] != 0, down = falls[p] != 0;
+    return (up & down) | (up & (above > margin)) | (down & (-above > margin));
+  }
+
   // The value of a variable that moves: exactly on the bound where that uses up its room, or leaves nothing of it but rounding. Rounding is
   // measured by what the variable was and by what it moves, never by a bound, which may be far away.
   double moved(std::size_t p, double by) const {
@@ -183,22 +191,33 @@ struct BasicDualState {
     set_alpha(j, moved(j, -mu));
   }
 
-  // The two ends of one group's violation among the first `count` variables.
-  simd::Lead lead_of_group(std::size_t g, std::size_t count) const {
-    return simd::ops<std::conditional_t<std::is_same_v<N, float>, simd::Fraction, double>>().lead(gradient.data(), rises_of(g).data(), falls_of(g).data(), count);
+  // That of one group, among the first `count` variables.
+  simd::MostViolatingPair most_violating_pair_of_group(std::size_t g, std::size_t count) const {
+    return simd::ops<std::conditional_t<std::is_same_v<N, float>, simd::Fraction, double>>().most_violating_pair(gradient.data(), rises_of(g).data(), falls_of(g).data(), count);
   }
-  // Those of the group that violates most.
-  simd::Lead lead(std::size_t count) const {
-    const simd::Lead first = lead_of_group(0, count);
+  // That of the group that violates most.
+  simd::MostViolatingPair most_violating_pair(std::size_t count) const {
+    const simd::MostViolatingPair first = most_violating_pair_of_group(0, count);
     if (!grouped()) return first;
-    const simd::Lead second = lead_of_group(1, count);
+    const simd::MostViolatingPair second = most_violating_pair_of_group(1, count);
     return violation_of(second) > violation_of(first) ? second : first;
   }
-  simd::Lead lead() const { return lead(active); }
+  simd::MostViolatingPair most_violating_pair() const { return most_violating_pair(active); }
 
-  // Of every group, for decisions about single variables.
-  std::array<simd::Lead, 2> leads(std::size_t count) const {
-    return {lead_of_group(0, count), grouped() ? lead_of_group(1, count) : simd::Lead{}};
+  // Those of all groups, for decisions about single variables.
+  std::array<simd::MostViolatingPair, 2> most_violating_pairs(std::size_t count) const {
+    return {most_violating_pair_of_group(0, count), grouped() ? most_violating_pair_of_group(1, count) : simd::MostViolatingPair{}};
+  }
+
+  // Of the active variables only those at the positions `staying` remain active, in this order; the rows follow.
+  template <class Rows>
+  void shrink_to(std::vector<Id> staying, const std::vector<Id>& leaving, Rows& rows) {
+    const std::size_t remaining = staying.size();
+    staying.insert(staying.end(), leaving.begin(), leaving.end());
+    for (std::size_t p = active; p < size(); ++p) staying.push_back(static_cast<Id>(p));
+    rows.reorder(staying, remaining);
+    permute(staying);
+    active = remaining;
   }
 
   // All variables become active, and the rows follow.
@@ -213,20 +232,13 @@ struct BasicDualState {
 
   // Position p takes what stood at order[p].
   void permute(std::span<const Id> order) {
-    const auto reorder = [&](auto&... vectors) { (..., reordered(vectors, order)); };
-    reorder(alpha, gradient, linear, lower, upper, variable, group);
+    const auto permute_all = [&](auto&... vectors) { (..., widemargin::permute(vectors, order)); };
+    permute_all(alpha, gradient, linear, lower, upper, variable, group);
     resize_rooms();
   }
 
  private:
   std::size_t index(std::size_t p) const { return static_cast<std::size_t>(variable[p]); }
-
-  template <class V>
-  static void reordered(std::vector<V>& values, std::span<const Id> order) {
-    std::vector<V> moved(values.size());
-    for (std::size_t p = 0; p < moved.size(); ++p) moved[p] = values[static_cast<std::size_t>(order[p])];
-    values.swap(moved);
-  }
 };
 
 using DualState = BasicDualState<double>;

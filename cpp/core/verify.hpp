@@ -1,4 +1,4 @@
-// What stands between a solver that thinks it has converged and the claim that it has.
+// Verification: a solver that has converged by its running gradient is believed only once that was recomputed.
 //
 // All variables become active, and the gradient of all of them is recomputed from the support vectors: first with kernel values of the
 // solver's type and sums in double (rows still in the cache are reused), then, for every variable whose gradient lies close enough to the
@@ -62,15 +62,15 @@ class Verifier {
     using T = typename Rows::Value;
     const std::size_t was_active = state.active;
     recompute(state, rows);
-    state.cross();
-    if (!std::is_same_v<T, double> && (state.size() <= small || violation_of(state.lead()) <= 2 * tolerance_)) sharpen(state, rows);
-    state.cross();
+    state.cross_kinks();
+    if (!std::is_same_v<T, double> && (state.size() <= small || violation_of(state.most_violating_pair()) <= 2 * tolerance_)) sharpen(state, rows);
+    state.cross_kinks();
     // Kernel values beyond what their type holds leave no number behind, and no violation either.
     if (!std::all_of(state.gradient.begin(), state.gradient.end(), [](double g) { return std::isfinite(g); })) return Verdict::imprecise;
-    const double violation = violation_of(state.lead());
+    const double violation = violation_of(state.most_violating_pair());
     if (violation <= tolerance_) return Verdict::certified;
     // Variables that were shrunk too early say nothing about precision.
-    const double known = violation_of(state.lead(was_active));
+    const double known = violation_of(state.most_violating_pair(was_active));
     const bool imprecise = known > tolerance_ && !(known < 0.5 * last_known_);
     last_known_ = known;
     return imprecise ? Verdict::imprecise : Verdict::go_on;
@@ -103,11 +103,11 @@ class Verifier {
     double margin = state.size() <= small ? std::numeric_limits<double>::infinity() : 10 * tolerance_, largest_difference = 0;
     do {
       margin = std::max(margin, 8 * largest_difference);
-      const std::array<simd::Lead, 2> leads = state.leads(state.size());
+      const std::array<simd::MostViolatingPair, 2> pairs = state.most_violating_pairs(state.size());
       std::vector<Id> positions, others;  // those that are support vectors, then those that are not
       for (std::size_t p = 0; p < state.size(); ++p) {
-        const simd::Lead& lead = leads[state.group_of(p)];
-        const auto decides_at = [&](double gradient, bool up, bool down) { return (up && gradient > lead.up - margin) || (down && gradient < lead.down + margin); };
+        const simd::MostViolatingPair& pair = pairs[state.group_of(p)];
+        const auto decides_at = [&](double gradient, bool up, bool down) { return (up && gradient > pair.up - margin) || (down && gradient < pair.down + margin); };
         const bool up = state.room_up[p] > 0, down = state.room_down[p] > 0;
         // Free variables decide the intercept too; and all of them tell the precision better than the one or two at the ends.
         const bool decides = std::isinf(margin) || (up && down) || decides_at(state.gradient[p], up, down) ||

@@ -1,9 +1,9 @@
-// Block decomposition for problems whose kernel does not fit the fast part of memory.
+// Block decomposition [Osuna1997; Joachims1998], for problems whose kernel does not fit the fast part of memory.
 //
-//   repeat   choose a working block of some hundred variables, half of it kept from the last round
+//   repeat   choose a working set of some hundred variables, half of it kept from the last round
 //            compute their kernel rows over the active variables in one block of products
-//            solve the block's own problem [Glasmachers2008, eq. 4.3] by SMO, inside the processor's cache
-//            stream the changed rows once through the gradient
+//            solve the subproblem of these variables [Glasmachers2008, eq. 4.3] by SMO, inside the processor's cache
+//            update the gradient by the rows of the variables that changed, once for all of them
 //   until    the violation is within the tolerance
 //
 // Each kernel row passes through memory once per round, not once per step.
@@ -11,7 +11,7 @@
 
 #include <optional>
 
-#include "core/block/inner_problem.hpp"
+#include "core/block/subproblem.hpp"
 #include "core/block/working_block.hpp"
 #include "core/rows/cached_rows.hpp"
 #include "core/rows/dense_rows.hpp"
@@ -25,7 +25,7 @@ struct Tuning {
   std::size_t steps_per_variable = 40;
   std::size_t rounds_per_shrink = 4;
   double few_new_rows = 0.1;
-  smo::Leaps leaps{0};               // Newton steps on the free variables of a block
+  smo::NewtonSteps newton_steps{0};               // Newton steps on the free variables of a block
 };
 
 template <class T, class Selector, class Stepper>
@@ -35,33 +35,33 @@ class BlockSolver {
 
   // With `while_rows_are_new` it ends, without a reason, once a round has found nearly all the rows it needed in the cache: from there on
   // single steps with the best pair of all are the better choice.
-  std::optional<Reason> run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, TimeBudget& budget, smo::Housekeeping& keeper,
+  std::optional<Reason> run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, TimeBudget& budget, smo::ShrinkingActiveSet& active_set,
                             std::int64_t& iterations, bool while_rows_are_new) {
     WorkingBlock block(state.size(), std::min({tuning_.block_size, rows.capacity(), state.size()}));
     const std::int64_t most = iterations + std::min(stop.max_iterations, std::numeric_limits<std::int64_t>::max() - iterations);
     for (bool in_vain = false;;) {
-      simd::Lead lead = state.lead();
-      double violation = violation_of(lead);
+      simd::MostViolatingPair pair = state.most_violating_pair();
+      double violation = violation_of(pair);
       if (violation <= stop.tolerance) {
-        const Verdict verdict = keeper.verify(state, rows);
+        const Verdict verdict = active_set.verify(state, rows);
         if (verdict != Verdict::go_on) return verdict == Verdict::certified ? Reason::converged : Reason::stalled;
-        lead = state.lead();
-        violation = violation_of(lead);
+        pair = state.most_violating_pair();
+        violation = violation_of(pair);
       }
       if (in_vain) return Reason::stalled;
       if (iterations >= most) return Reason::iteration_budget;
       if (budget.over()) return budget.reason();
-      if (keeper.tidy(state, rows, lead)) lead = state.lead();
+      if (active_set.update(state, rows, pair)) pair = state.most_violating_pair();
 
       const std::uint64_t evaluated = rows.evaluations();
-      const std::vector<Id>& positions = block.choose(state, lead, 0.1 * stop.tolerance);
+      const std::vector<Id>& positions = block.choose(state, pair, 0.1 * stop.tolerance);
       gather(state, rows, positions);
       const StoppingCriterion inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
                                 std::min<std::int64_t>(most - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
-      smo::PartOfLarger keeper_inside(tuning_.leaps, inner_stop.tolerance);
-      const Reason ended = smo::run(inner_.state, kernel_, inner_stop, budget, select_, step_, keeper_inside, iterations);
+      smo::WholeActiveSet whole(tuning_.newton_steps, inner_stop.tolerance);
+      const Reason ended = smo::run(inner_.state, kernel_, inner_stop, budget, select_, step_, whole, iterations);
       if (ended == Reason::unbounded) return ended;
-      in_vain = !(take_over(state, rows, positions) > 0);
+      in_vain = !(apply_step(state, rows, positions) > 0);
       if (ended == Reason::time_budget || ended == Reason::interrupted) return ended;
       const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);
       if (while_rows_are_new && rows.held_everything_so_far() && static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed) return std::nullopt;
@@ -99,8 +99,8 @@ class BlockSolver {
   }
 
   // Takes the block's solution over and updates the gradient; what that has gained.
-  double take_over(DualState& state, CachedRows<T>& rows, const std::vector<Id>& positions) {
-    const Takeover change(state, inner_.state, positions);
+  double apply_step(DualState& state, CachedRows<T>& rows, const std::vector<Id>& positions) {
+    const SubproblemStep change(state, inner_.state, positions);
     row_pointers_.resize(change.positions.size());
     rows.rows(change.positions, row_pointers_.data());
     rows.subtract(state.gradient.data(), row_pointers_, change.by, state.active);
@@ -113,7 +113,7 @@ class BlockSolver {
   std::vector<const T*> row_pointers_, known_;
   std::vector<T> fresh_values_;
   DenseRows<T> kernel_;
-  InnerProblem inner_;
+  Subproblem inner_;
 };
 
 }  // namespace widemargin::block

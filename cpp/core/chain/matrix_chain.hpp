@@ -51,7 +51,7 @@ class MatrixChain {
  private:
   LinkSolution solve(DualState& state, const Link& link, double began) {
     const auto ridge = [&](std::size_t v) { return link.ridge.empty() ? 0.0 : link.ridge[v]; };
-    state.ceiling = ceiling_of(link.problem, ridge);
+    state.coefficient_bound = coefficient_bound_of(link.problem, ridge);
     std::int64_t iterations = 0;
     Reason reason = solver_.run(state, stop_, iterations);
     const double largest = n_ == 0 ? 0.0 : static_cast<double>(*std::max_element(diagonal().begin(), diagonal().end()));

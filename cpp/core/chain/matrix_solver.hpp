@@ -1,17 +1,18 @@
 // Dual problems on a kernel matrix that is held whole, one after the other: the inner loop of a model selection.
 //
-//   repeat   work on the variables that are free or violate
-//            gather their part of the kernel and solve their own problem [Glasmachers2008, eq. 4.3] by SMO, inside the processor's cache,
-//            until the violation among them is a fraction of what it was
-//            stream the rows that changed once through the gradient of all variables
+//   repeat   choose a working set: the free variables, and the bounded ones that violate most
+//            copy their part of the kernel and solve their subproblem [Glasmachers2008, eq. 4.3] by SMO, inside the
+//            processor's cache, until the violation among them is a fraction of what it was
+//            update the gradient of all variables by the rows of those that changed
 //   until    the violation is within the tolerance
 //
 // Nothing is permuted or shrunk: a row of the matrix is where it is. The gradient covers every variable, those with a box of one point too;
-// so the decision values of held-out examples are there at the end. It is kept in double and each of its changes is exact up to rounding,
-// so there is nothing to recompute. What was gathered for one problem is there for the next.
+// so the decision values of held-out samples are there at the end. It is kept in double and each of its changes is exact up to rounding,
+// so there is nothing to recompute. What was copied for one problem is there for the next.
 //
-// Every round has to raise the objective, by the gradient of all variables. One on fractions that does not, or that leaves its own variables
-// violating as much as before, is followed by rounds on floats; one on floats that does not is the last.
+// Every round has to raise the objective, by the gradient of all variables. The first rung of precision is kernel values of two bytes
+// (simd::Fraction): a round on those that does not gain, or that leaves its own variables violating as much as before, is followed by rounds on
+// floats; one on floats that does not gain is the last.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/block/inner_problem.hpp"
+#include "core/block/subproblem.hpp"
 #include "core/chain/compact_kernel.hpp"
 #include "core/smo/select_second_order.hpp"
 #include "core/smo/smo.hpp"
@@ -31,8 +32,8 @@ struct Tuning {
   std::size_t most = 8192;  // variables worked on at once: 256 MB
   double share = 0.2;       // of the violation: bounded variables that violate less are left out
   double until = 0.1;       // of the violation: as far as a round goes
-  std::int64_t leap_wait = 32;
-  std::size_t narrow_from = 192;  // variables: their floats would not stay in the second-level cache
+  std::int64_t newton_wait = 32;
+  std::size_t fractions_from = 192;  // variables: their floats would not stay in the second-level cache
   int most_rounds_in_vain = 256;  // without a violation lower by a tenth
 };
 
@@ -64,9 +65,9 @@ class MatrixSolver {
     double least = std::numeric_limits<double>::infinity();  // violation so far
     bool in_vain = false;
     for (int rounds_since = 0; rounds_since < tuning_.most_rounds_in_vain; ++rounds_since) {
-      state.cross();
-      const simd::Lead lead = state.lead();
-      const double violation = violation_of(lead);
+      state.cross_kinks();
+      const simd::MostViolatingPair pair = state.most_violating_pair();
+      const double violation = violation_of(pair);
       if (violation <= stop.tolerance) return Reason::converged;
       if (in_vain) return Reason::stalled;
       if (violation < 0.9 * least) least = violation, rounds_since = 0;
@@ -75,17 +76,17 @@ class MatrixSolver {
       choose(state, violation);
       // A tenth of the tolerance is left for what the members do not know of.
       StoppingCriterion inner_stop{std::max(0.9 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
-      const bool narrow = fractions_do_ && ridge_.empty() && wanted_.size() >= tuning_.narrow_from;
+      const bool in_fractions = fractions_suffice_ && ridge_.empty() && wanted_.size() >= tuning_.fractions_from;
       // Rounding may leave a kernel matrix with directions of negative curvature, along which there is no end.
-      if (narrow) inner_stop.max_iterations = std::min(inner_stop.max_iterations, static_cast<std::int64_t>(32 * wanted_.size()));
-      if (narrow)
+      if (in_fractions) inner_stop.max_iterations = std::min(inner_stop.max_iterations, static_cast<std::int64_t>(32 * wanted_.size()));
+      if (in_fractions)
         admit(fractions_);
       else
         admit(floats_);
-      const Round made = narrow ? round(state, fractions_, swift_, inner_stop, iterations) : round(state, floats_, exact_, inner_stop, iterations);
+      const Round made = in_fractions ? round(state, fractions_, of_fractions_, inner_stop, iterations) : round(state, floats_, of_floats_, inner_stop, iterations);
       if (made.ended == Reason::time_budget || made.ended == Reason::interrupted) return made.ended;
-      if (narrow)
-        fractions_do_ = made.ended == Reason::converged && made.gain > 0 && fractions_.holds_its_values() &&
+      if (in_fractions)
+        fractions_suffice_ = made.ended == Reason::converged && made.gain > 0 && fractions_.holds_its_values() &&
                         made.left <= std::max(1.1 * inner_stop.tolerance, 0.5 * violation);
       else
         in_vain = !(made.gain > 0);
@@ -113,12 +114,12 @@ class MatrixSolver {
 
   // Solves the problem of the members of a compact kernel and takes their solution over.
   template <class T>
-  Round round(DualState& state, CompactKernel<T>& kernel, block::BasicInnerProblem<simd::Slope<T>>& inner, const StoppingCriterion& stop,
+  Round round(DualState& state, CompactKernel<T>& kernel, block::BasicSubproblem<simd::Slope<T>>& inner, const StoppingCriterion& stop,
               std::int64_t& iterations) {
     inner.take(state, kernel.members());
-    smo::PartOfLarger keeper(smo::Leaps(tuning_.leap_wait), stop.tolerance);
-    const Reason ended = smo::run(inner.state, kernel, stop, budget_, select_, step_, keeper, iterations);
-    const block::Takeover change(state, inner.state, kernel.members());
+    smo::WholeActiveSet active_set(smo::NewtonSteps(tuning_.newton_wait), stop.tolerance);
+    const Reason ended = smo::run(inner.state, kernel, stop, budget_, select_, step_, active_set, iterations);
+    const block::SubproblemStep change(state, inner.state, kernel.members());
     subtract(state, change.positions, change.by);
     // Floats are not asked: they hold all the digits there are.
     return {ended, change.gain(state), std::is_same_v<T, float> ? 0.0 : violation_among(state, kernel.members())};
@@ -126,20 +127,18 @@ class MatrixSolver {
 
   // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from the middle.
   void choose(const DualState& state, double violation) {
-    const std::array<simd::Lead, 2> leads = state.leads(n_);
+    const std::array<simd::MostViolatingPair, 2> pairs = state.most_violating_pairs(n_);
     const double margin = 0.5 * tuning_.share * violation;
     const auto above = [&](std::size_t p) {
-      const simd::Lead& lead = leads[state.group_of(p)];
-      return state.gradient[p] - 0.5 * (lead.up + lead.down);
+      const simd::MostViolatingPair& pair = pairs[state.group_of(p)];
+      return state.gradient[p] - 0.5 * (pair.up + pair.down);
     };
-    // Without branches, which would be guessed wrong: a variable is written down, and kept if it is chosen.
+    // A variable is written down, and kept if it is chosen.
     wanted_.resize(n_);
     std::size_t count = 0;
     for (std::size_t p = 0; p < n_; ++p) {
-      const bool up = state.rises[p] != 0, down = state.falls[p] != 0;
-      const double far = above(p);
       wanted_[count] = static_cast<Id>(p);
-      count += static_cast<std::size_t>((up & down) | (up & (far > margin)) | (down & (-far > margin)));
+      count += static_cast<std::size_t>(state.free_or_violating(p, above(p), margin));
     }
     wanted_.resize(count);
     if (count > tuning_.most) {
@@ -166,8 +165,8 @@ class MatrixSolver {
   }
 
   static double violation_among(const DualState& state, const std::vector<Id>& members) {
-    constexpr double endless = std::numeric_limits<double>::infinity();
-    std::array<double, 2> up{-endless, -endless}, down{endless, endless};
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    std::array<double, 2> up{-infinity, -infinity}, down{infinity, infinity};
     for (const Id member : members) {
       const std::size_t p = static_cast<std::size_t>(member), g = state.group_of(p);
       if (state.rises[p] != 0) up[g] = std::max(up[g], state.gradient[p]);
@@ -185,9 +184,9 @@ class MatrixSolver {
   smo::StepPlanningAhead step_{1};  // steps among few variables are cheap, and so must plans be
   CompactKernel<float> floats_;
   CompactKernel<simd::Fraction> fractions_;
-  bool fractions_do_ = true;  // they have the precision it takes
-  block::InnerProblem exact_;
-  block::BasicInnerProblem<float> swift_;
+  bool fractions_suffice_ = true;  // they have the precision it takes
+  block::Subproblem of_floats_;
+  block::BasicSubproblem<float> of_fractions_;
   std::vector<Id> wanted_;
   std::vector<std::uint32_t> chosen_by_;  // the last choice that took a variable
   std::uint32_t choice_ = 0;

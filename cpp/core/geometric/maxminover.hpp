@@ -1,8 +1,9 @@
 // OneClassMaxMinOver [Timm2009, Algorithms 1 and 2]: the one-class machine with squared slack, by counting.
 //
-//   minimise  ||w||^2/2 + C/2 ||xi||^2   subject to  w.phi(x_i) >= 1 - xi_i                                                      (1)
-//   repeat    s = K* a,  K* = K + D,  D = 1/C;   i_min = argmin s,  i_max = argmax { s_i : a_i > 0 };   a_imin += 2,  a_imax -= 1
-//   until     the feasibility gap of a / rho, rho = min s, is small enough;                                                 (5), corrected
+//   minimise  ||w||^2/2 + C/2 ||xi||^2   subject to  w.phi(x_i) >= 1 - xi_i                                         (1)
+//   repeat    s = K* a,  K* = K + D,  D = 1/C;   i_min = argmin s,  i_max = argmax { s_i : a_i > 0 }
+//             a_imin += 2,  a_imax -= 1
+//   until     the feasibility gap of a / rho, rho = min s, is small enough                                (5), corrected
 //
 // s follows a step by step and is computed anew every `recompute_every` steps, where the gap is looked at, too.
 #pragma once
@@ -90,8 +91,8 @@ class MaxMinOver {
     std::vector<simd::Flag> used(n);
     for (std::size_t i = 0; i < n; ++i) used[i] = alpha[i] > 0 ? -1 : 0;
     while (true) {
-      const simd::Lead lead = simd::ops<float>().lead(G.data(), all.data(), used.data(), n);
-      if (result.iterations % rule.recompute_every == 0 && lead.down_at >= 0) {
+      const simd::MostViolatingPair pair = simd::ops<float>().most_violating_pair(G.data(), all.data(), used.data(), n);
+      if (result.iterations % rule.recompute_every == 0 && pair.j >= 0) {
         if (result.iterations > 0) recompute(alpha, G);
         result.gap = gap_of(alpha, G);
         result.gaps.push_back(result.gap);
@@ -99,11 +100,11 @@ class MaxMinOver {
       }
       if (result.iterations >= rule.max_iterations) return Reason::iteration_budget;
       if (budget_.spent(store_.source().value_work() * n)) return budget_.reason();
-      const std::size_t i_min = static_cast<std::size_t>(lead.up_at);
+      const std::size_t i_min = static_cast<std::size_t>(pair.i);
       add(alpha, G, i_min, 2);
       used[i_min] = -1;
-      if (lead.down_at >= 0) {
-        const std::size_t i_max = static_cast<std::size_t>(lead.down_at);
+      if (pair.j >= 0) {
+        const std::size_t i_max = static_cast<std::size_t>(pair.j);
         add(alpha, G, i_max, -std::min(1.0, alpha[i_max]));
         used[i_max] = alpha[i_max] > 0 ? -1 : 0;
       }

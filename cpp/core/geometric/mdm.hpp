@@ -29,26 +29,26 @@ class MinimumNorm {
   // Adds its steps to `iterations` and the kernel values it reads, cached or not, to `operations`.
   template <class Rows>
   Reason run(DualState& state, Rows& rows, const StoppingCriterion& stop, TimeBudget& budget, std::int64_t& iterations, std::uint64_t& operations) {
-    simd::Lead lead = state.lead();
+    simd::MostViolatingPair pair = state.most_violating_pair();
     double squared_norm = norm_of(state);
     bool refined = false;
     for (std::int64_t left = stop.max_iterations;; --left, ++iterations) {
       // A kernel that is not positive semidefinite may give a negative square; one beyond what numbers hold gives none.
-      if (!(violation_of(lead) > stop.tolerance * std::fabs(squared_norm))) {
+      if (!(violation_of(pair) > stop.tolerance * std::fabs(squared_norm))) {
         squared_norm = norm_of(state);
         const Verdict verdict = Verifier(stop.tolerance * std::fabs(squared_norm))(state, rows);
         if (verdict == Verdict::certified) return Reason::converged;
         if (refined) return Reason::stalled;  // going on from a recomputed gradient did not help: more digits are needed
         refined = true;
         earlier_.clear();
-        lead = state.lead();
-        if (violation_of(lead) == 0) return Reason::stalled;  // there is no update that would help
+        pair = state.most_violating_pair();
+        if (violation_of(pair) == 0) return Reason::stalled;  // there is no update that would help
       }
       if (left <= 0) return Reason::iteration_budget;
       if (budget.spent(state.active)) return budget.reason();
-      const Update update{static_cast<std::size_t>(lead.up_at), static_cast<std::size_t>(lead.down_at)};
+      const Update update{static_cast<std::size_t>(pair.i), static_cast<std::size_t>(pair.j)};
       if (accelerated_ && follow_cycle(state, update)) {
-        lead = state.lead();
+        pair = state.most_violating_pair();
         squared_norm = norm_of(state);
         continue;
       }
@@ -58,7 +58,7 @@ class MinimumNorm {
       const double length = smo::with_curvature(rows, update.first, update.second).curvature;
       const double lambda = std::min(state.room_down[update.second], before / length);
       state.step(update.first, update.second, lambda);
-      lead = smo::move_gradient(state, rows, KL, KU, lambda);
+      pair = smo::update_gradient(state, rows, KL, KU, lambda);
       squared_norm += lambda * (lambda * length - 2 * before);
       if (!std::isfinite(squared_norm)) squared_norm = norm_of(state);
       operations += 2 * state.size();
@@ -93,7 +93,7 @@ class MinimumNorm {
     earlier_.push_front(std::move(entry));
   }
 
-  // One step along W_T - W_{T-K}, where K steps ago the same update was made; false if there is no such step or it leads nowhere.
+  // One step along W_T - W_{T-K}, where K steps ago the same update was made; false if there is no such step or it goes nowhere.
   bool follow_cycle(DualState& state, const Update& update) {
     const auto found = std::find_if(earlier_.begin(), earlier_.end(), [&](const Earlier& entry) { return entry.update == update; });
     if (found == earlier_.end()) return false;

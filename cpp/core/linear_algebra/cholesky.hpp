@@ -1,25 +1,65 @@
-// Cholesky's factor U'U of a matrix given by its upper half (row-major), and systems solved with it.
+// Cholesky's factor U'U of a positive definite matrix, of which the upper half is read, row by row.
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "core/linear_algebra/blas.hpp"
 
-namespace widemargin::smo {
+namespace widemargin {
 
-// In place; false if a pivot is not positive.
-inline bool cholesky(std::vector<double>& U, std::size_t m) {
-  int order = static_cast<int>(m), failed = 0;
-  char lower = 'L';  // what is the upper half by rows is the lower one by columns
-  if (m > 0) blas::dpotrf(&lower, &order, U.data(), &order, &failed);
-  return failed == 0;
-}
+class Cholesky {
+ public:
+  Cholesky() = default;
+  explicit Cholesky(std::vector<double> matrix, std::size_t order) : entries_(std::move(matrix)), order_(static_cast<int>(order)) {}
 
-inline void solve_cholesky(const std::vector<double>& U, std::size_t m, std::vector<double>& x) {
-  int order = static_cast<int>(m), one = 1, failed = 0;
-  char lower = 'L';
-  if (m > 0) blas::dpotrs(&lower, &order, &one, const_cast<double*>(U.data()), &order, x.data(), &order, &failed);
-}
+  // The matrix to be factorised, to be filled in.
+  double* resize(std::size_t order) {
+    order_ = static_cast<int>(order);
+    entries_.resize(order * order);
+    return entries_.data();
+  }
 
-}  // namespace widemargin::smo
+  // False if a pivot is not positive.
+  bool factorise() {
+    int failed = 0;
+    if (order_ > 0) blas::dpotrf(&lower_, &order_, entries_.data(), &order_, &failed);
+    return failed == 0;
+  }
+
+  // A lower bound on 1 / (norm of the matrix times that of its inverse), for its 1-norm; 0 where there is none.
+  double reciprocal_condition(double norm) {
+    double reciprocal = 0;
+    int failed = 0;
+    std::vector<double> work(3 * static_cast<std::size_t>(order_));
+    std::vector<int> more_work(static_cast<std::size_t>(order_));
+    blas::dpocon(&lower_, &order_, entries_.data(), &order_, &norm, &reciprocal, work.data(), more_work.data(), &failed);
+    return failed == 0 ? reciprocal : 0.0;
+  }
+
+  // Factorises only as many rows as have pivots above `least`, largest first; returns which.
+  std::vector<std::size_t> factorise_with_pivots(double least) {
+    int rank = 0, failed = 0;
+    std::vector<int> pivots(static_cast<std::size_t>(order_));
+    std::vector<double> work(2 * static_cast<std::size_t>(order_));
+    blas::dpstrf(&lower_, &order_, entries_.data(), &order_, pivots.data(), &rank, &least, work.data(), &failed);
+    std::vector<std::size_t> kept(static_cast<std::size_t>(rank));
+    for (std::size_t r = 0; r < kept.size(); ++r) kept[r] = static_cast<std::size_t>(pivots[r] - 1);
+    return kept;
+  }
+
+  // x <- A^{-1} x, for the rows that were factorised.
+  void solve(std::vector<double>& x) const {
+    int size = static_cast<int>(x.size()), stride = order_, one = 1, failed = 0;
+    if (size > 0) blas::dpotrs(&lower_, &size, &one, const_cast<double*>(entries_.data()), &stride, x.data(), &size, &failed);
+  }
+
+ private:
+  static inline char lower_ = 'L';  // what is the upper half by rows is the lower one by columns
+
+  std::vector<double> entries_;
+  int order_ = 0;
+};
+
+}  // namespace widemargin

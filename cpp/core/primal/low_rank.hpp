@@ -1,7 +1,7 @@
-// A kernel matrix as the product of two thin ones, K ~ FF': Cholesky's factorisation, always of the example that is represented worst, ended
-// when all are represented [Fine and Scheinberg, Efficient SVM training using low-rank kernel representations, JMLR 2001].
+// A low-rank factor of the kernel matrix, K ~ FF': incomplete Cholesky factorisation, always with the sample that is represented worst as the
+// next pivot, until all are represented [Fine2001].
 //
-// Smooth kernels of examples with a few features need some tens of columns for six digits, however many examples there are.
+// Smooth kernels of samples with a few features need some tens of columns for six digits, however many samples there are.
 #pragma once
 
 #include <algorithm>

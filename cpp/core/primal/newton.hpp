@@ -1,8 +1,8 @@
-// Newton's method for the primal problem of machines with a square loss, whose kernel is K = FF' [Chapelle, Training a support vector
-// machine in the primal, Neural Computation 2007].
+// Newton's method for the primal problem of machines with a square loss, whose kernel is K = FF' [Chapelle2007].
 //
 //   minimise  P(w, b) = w'w/2 + sum_n phi_n(s_n) + b t,   s = y - Fw - b,   t the sum of the dual variables
-//   phi_n(s) = max { s a - ridge_n a^2/2 - kink_n |a| : L_n <= a <= U_n },   reached at  a_n(s) = clamp(soft(s, kink_n) / ridge_n)
+//   phi_n(s) = max { s a - ridge_n a^2/2 - kink_n |a| : L_n <= a <= U_n }
+//              reached at a_n(s) = clamp(soft(s, kink_n) / ridge_n)
 //
 // P is convex and piecewise quadratic, its gradient (w - F'a, t - 1'a). The Hessian changes only in the examples whose a_n meets a bound or
 // leaves it: it is updated by these. Where none does, the step is the last one.
@@ -159,13 +159,14 @@ class Newton {
     d.assign(order(), 0.0);
     for (std::size_t k = 0; k < factor_.rank(); ++k) d[k] = blas::dot(static_cast<int>(factor_.size()), factor_.columns()[k], alpha.data()) - w_[k];
     d.back() = std::accumulate(alpha.begin(), alpha.end(), 0.0) - problem_.total[0];
-    std::vector<double> U(hessian_);  // of which the upper half is kept
+    std::vector<double> H(hessian_);  // of which the upper half is kept
     // Where no example is curved neither is the intercept; there as if all were.
-    if (U.back() == 0)
-      for (std::size_t p = 0; p < alpha.size(); ++p) U.back() += movable(p) ? 1 / ridge_[p] : 0.0;
-    U.back() *= 1 + 1e-12;
-    if (!smo::cholesky(U, order())) return false;
-    smo::solve_cholesky(U, order(), d);
+    if (H.back() == 0)
+      for (std::size_t p = 0; p < alpha.size(); ++p) H.back() += movable(p) ? 1 / ridge_[p] : 0.0;
+    H.back() *= 1 + 1e-12;
+    Cholesky factor(std::move(H), order());
+    if (!factor.factorise()) return false;
+    factor.solve(d);
     return true;
   }
 

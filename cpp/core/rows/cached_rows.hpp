@@ -121,10 +121,10 @@ class CachedRows {
     columns_.reset();
     if (shrinks) {
       if (where_.size() == most_epochs) renew_all();
-      apply(order, ids_);
-      apply(order, variable_);
-      apply(order, slot_of_);
-      apply(order, diagonal_);
+      permute(ids_, order);
+      permute(variable_, order);
+      permute(slot_of_, order);
+      permute(diagonal_, order);
       for (std::size_t p = 0; p < ids_.size(); ++p)
         if (slot_of_[p] != none) slots_[static_cast<std::size_t>(slot_of_[p])].position = static_cast<Id>(p);
       where_.push_back(positions_now());
@@ -214,13 +214,6 @@ class CachedRows {
   T* slot_row(std::size_t slot) { return arena_.row(slot, stride_); }
 
   static std::size_t padded(std::size_t n) { return (n + 15) / 16 * 16; }
-
-  template <class V>
-  void apply(std::span<const Id> order, std::vector<V>& values) const {
-    std::vector<V> moved(values.size());
-    for (std::size_t p = 0; p < values.size(); ++p) moved[p] = values[static_cast<std::size_t>(order[p])];
-    values.swap(moved);
-  }
 
   std::size_t epoch() const { return where_.size() - 1; }
 

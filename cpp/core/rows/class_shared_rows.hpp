@@ -38,7 +38,7 @@ class ClassSharedRows final : public RowSource {
   std::uint64_t diagonal_work() const override { return base_.diagonal_work(); }
   std::uint64_t value_work() const override { return base_.value_work(); }
   std::size_t rows_in_a_moment(std::size_t columns) const override { return base_.rows_in_a_moment(columns); }
-  bool cheap() const override { return base_.cheap(); }
+  bool faster_than_memory() const override { return base_.faster_than_memory(); }
   std::size_t column_bytes(std::size_t value_size) const override { return base_.column_bytes(value_size); }
 
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {

@@ -33,8 +33,8 @@ class DerivedRows final : public RowSource {
   std::size_t rows_in_a_moment(std::size_t columns) const override { return source_.rows_in_a_moment(columns); }
   double ridge(Id id) const override { return ridge_.empty() ? 0.0 : ridge_[static_cast<std::size_t>(id)]; }
   bool fits_floats() const override { return source_.fits_floats(); }
-  bool cheap() const override { return source_.cheap() && !repeats_; }
-  bool quick() const override { return source_.quick(); }
+  bool faster_than_memory() const override { return source_.faster_than_memory() && !repeats_; }
+  bool faster_than_steps() const override { return source_.faster_than_steps(); }
   std::size_t column_bytes(std::size_t value_size) const override { return source_.column_bytes(value_size) + 2 * sizeof(Id); }
 
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {

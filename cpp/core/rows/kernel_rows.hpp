@@ -29,8 +29,8 @@ class KernelRows final : public RowSource {
     return std::clamp<std::size_t>((std::size_t{1} << 29) / std::max<std::size_t>(columns * geometry_.dimension, 1), 8, 64);
   }
 
-  bool cheap() const override { return geometry_.layout == Layout::bits && simd::counts_bits_fast() && geometry_.words() <= 8; }
-  bool quick() const override { return geometry_.layout == Layout::distances && geometry_.dimension <= 8; }
+  bool faster_than_memory() const override { return geometry_.layout == Layout::bits && simd::counts_bits_fast() && geometry_.words() <= 8; }
+  bool faster_than_steps() const override { return geometry_.layout == Layout::distances && geometry_.dimension <= 8; }
 
   std::size_t column_bytes(std::size_t value_size) const override {
     if (geometry_.layout == Layout::bits) return geometry_.words() * sizeof(std::uint32_t);

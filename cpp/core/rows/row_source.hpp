@@ -5,12 +5,21 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/runtime/thread_team.hpp"
 
 namespace widemargin {
 
 using Id = std::int32_t;  // the number of an example (or of a variable of a problem)
+
+// Position p takes what stood at order[p].
+template <class V>
+void permute(std::vector<V>& values, std::span<const Id> order) {
+  std::vector<V> moved(values.size());
+  for (std::size_t p = 0; p < moved.size(); ++p) moved[p] = values[static_cast<std::size_t>(order[p])];
+  values.swap(moved);
+}
 
 // A sequence of examples prepared to stand at the columns of many blocks.
 template <class T>
@@ -36,10 +45,10 @@ class RowSource {
   // Whether float has the range for what values are computed from.
   virtual bool fits_floats() const { return true; }
 
-  // Whether a value costs no more to compute than to fetch from memory.
-  virtual bool cheap() const { return false; }
-  // Whether a value costs no more to compute than a solver spends on it.
-  virtual bool quick() const { return false; }
+  // Whether a value takes no longer to compute than to fetch from memory.
+  virtual bool faster_than_memory() const { return false; }
+  // Whether a value takes no longer to compute than the steps that use it.
+  virtual bool faster_than_steps() const { return false; }
 
   // Bytes of a prepared column, if it is kept ready.
   virtual std::size_t column_bytes(std::size_t value_size) const = 0;

@@ -5,7 +5,7 @@
 //
 //   dL/dlog C = (v - q)' K_.g a_g - r 1'a_g + w_g'a_g    for the hinge loss,    q' D_u a_u    for the square loss.
 //
-// H is reduced to a positive definite matrix A = K_uu + D_u + c 1 1' with one right-hand side more, z = A^-1 1.
+// H is a bordered system (linear_algebra/bordered_system.hpp) of A = K_uu + D_u + c 1 1', which is positive definite; c does not change the solution.
 //
 // Free variables whose examples depend on others make A singular. The machine's function does not depend on how they share their weight, so that
 // they are held where they are: a factorisation with pivots finds out which of them suffice. Without a free variable the intercept lies halfway
@@ -17,11 +17,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "core/linear_algebra/blas.hpp"
+#include "core/linear_algebra/bordered_system.hpp"
 
 namespace widemargin::sensitivity {
 
@@ -131,8 +132,7 @@ class ExactMachine {
 
   void factorise(std::span<const double> trained, double intercept) {
     kept_ = free_, limits_.clear();
-    order_ = static_cast<int>(free_.size());
-    if (order_ > 0 && !factorise_all()) factorise_some();
+    if (!free_.empty() && !factorise_all()) factorise_some();
     held_ = bounded_;
     if (kept_.size() < free_.size()) {
       std::vector<std::int64_t> sorted(kept_);
@@ -142,16 +142,14 @@ class ExactMachine {
     column_.resize(kept_.size());
     for (std::size_t r = 0; r < kept_.size(); ++r) column_[r] = kernel_.column(example(r));
     if (bordered_ && free_.empty()) find_limits(trained, intercept);
-    ones_.assign(bordered_ ? kept_.size() : 0, 1.0);
-    apply_inverse(ones_);
-    weight_ = 0;
-    for (const double one : ones_) weight_ += one;
+    system_.clear_borders();
+    if (bordered_ && !kept_.empty()) system_.add_border(std::vector<double>(kept_.size(), 1.0));
   }
 
-  // A into `factor_`; returns the largest sum of a row and the largest diagonal entry.
+  // Fills in A; returns the largest sum of a row and the largest diagonal entry.
   std::pair<double, double> fill() {
     const std::size_t m = free_.size();
-    factor_.resize(m * m);
+    double* const matrix = system_.A.resize(m);
     column_.resize(m);
     for (std::size_t r = 0; r < m; ++r) column_[r] = kernel_.column(static_cast<std::size_t>(free_[r]));
     shift_ = 0;
@@ -160,7 +158,7 @@ class ExactMachine {
     for (std::size_t r = 0; r < m; ++r) {
       const auto i = static_cast<std::size_t>(free_[r]);
       const double* row = kernel_.row(i);
-      double* to = factor_.data() + r * m;
+      double* to = matrix + r * m;
       for (std::size_t c = 0; c < m; ++c) to[c] = row[column_[c]] + shift_;
       if (!ridge_.empty()) to[r] += ridge_[i];
       double size = 0;
@@ -172,26 +170,14 @@ class ExactMachine {
 
   // False if free variables depend on others.
   bool factorise_all() {
-    double norm = fill().first, reciprocal = 0;
-    int failed = 0;
-    char lower = 'L';
-    blas::dpotrf(&lower, &order_, factor_.data(), &order_, &failed);
-    if (failed != 0) return false;
-    std::vector<double> work(3 * free_.size());
-    std::vector<int> more_work(free_.size());
-    blas::dpocon(&lower, &order_, factor_.data(), &order_, &norm, &reciprocal, work.data(), more_work.data(), &failed);
-    return failed == 0 && reciprocal >= precision_.well_conditioned;
+    const double norm = fill().first;
+    return system_.A.factorise() && system_.A.reciprocal_condition(norm) >= precision_.well_conditioned;
   }
 
   void factorise_some() {
-    double least = precision_.dependent * fill().second;
-    int rank = 0, failed = 0;
-    char lower = 'L';
-    std::vector<int> pivots(free_.size());
-    std::vector<double> work(2 * free_.size());
-    blas::dpstrf(&lower, &order_, factor_.data(), &order_, pivots.data(), &rank, &least, work.data(), &failed);
-    kept_.resize(static_cast<std::size_t>(rank));
-    for (std::size_t r = 0; r < kept_.size(); ++r) kept_[r] = free_[static_cast<std::size_t>(pivots[r] - 1)];
+    const double top = fill().second;
+    kept_.clear();
+    for (const std::size_t r : system_.A.factorise_with_pivots(precision_.dependent * top)) kept_.push_back(free_[r]);
   }
 
   // The two examples between which the intercept lies if there is no free variable. Positive examples at 0 and negative ones at their bound ask
@@ -211,21 +197,12 @@ class ExactMachine {
       if (i < n) limits_.push_back(i);
   }
 
-  void apply_inverse(std::vector<double>& x) const {
-    int kept = static_cast<int>(x.size()), stride = order_, one = 1, failed = 0;
-    char lower = 'L';
-    if (kept > 0) blas::dpotrs(&lower, &kept, &one, const_cast<double*>(factor_.data()), &stride, x.data(), &kept, &failed);
-  }
-
-  // H [x; t] = [x; total] in place; returns t.
+  // H [x; t] = [x; total] in place; returns t. Numbers that overflow leave none behind.
   double solve_system(std::vector<double>& x, double total) const {
-    apply_inverse(x);
-    if (!bordered_ || x.empty()) return 0;
-    double sum = 0;
-    for (const double one : x) sum += one;
-    const double last = (sum - total) / weight_;
-    for (std::size_t r = 0; r < x.size(); ++r) x[r] -= last * ones_[r];
-    return last + shift_ * total;  // A x = K x + c total, since 1'x = total
+    if (x.empty()) return 0;
+    std::vector<double> last(system_.borders(), total);
+    if (!system_.solve(x, last)) std::fill(x.begin(), x.end(), std::numeric_limits<double>::quiet_NaN());
+    return bordered_ ? last.front() + shift_ * total : 0.0;  // A x = K x + c total, since 1'x = total
   }
 
   void find_coefficients(const std::vector<double>& begun, double intercept) {
@@ -276,9 +253,9 @@ class ExactMachine {
   std::vector<std::int64_t> kept_, held_;  // free variables that are solved for; all other support vectors
   std::vector<std::size_t> column_;        // of those that are kept
   std::vector<std::size_t> limits_;
-  std::vector<double> factor_, ones_, alpha_, values_;
-  double shift_ = 0, weight_ = 0, intercept_ = 0, moved_ = 0;
-  int order_ = 0;
+  BorderedSystem system_;
+  std::vector<double> alpha_, values_;
+  double shift_ = 0, intercept_ = 0, moved_ = 0;
 };
 
 }  // namespace widemargin::sensitivity

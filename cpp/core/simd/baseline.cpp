@@ -13,11 +13,11 @@ namespace baseline {
 namespace {
 
 template <class N>
-Lead lead(const N* G, const Flag* rises, const Flag* falls, std::size_t n) {
-  Lead found{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
+MostViolatingPair most_violating_pair(const N* G, const Flag* rises, const Flag* falls, std::size_t n) {
+  MostViolatingPair found{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
   for (std::size_t c = 0; c < n; ++c) {
-    if (rises[c] != 0 && G[c] > found.up) found.up = G[c], found.up_at = static_cast<std::int64_t>(c);
-    if (falls[c] != 0 && G[c] < found.down) found.down = G[c], found.down_at = static_cast<std::int64_t>(c);
+    if (rises[c] != 0 && G[c] > found.up) found.up = G[c], found.i = static_cast<std::int64_t>(c);
+    if (falls[c] != 0 && G[c] < found.down) found.down = G[c], found.j = static_cast<std::int64_t>(c);
   }
   return found;
 }
@@ -103,9 +103,9 @@ T smallest(const T* values, std::size_t n) {
 }
 
 template <class T>
-Lead move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n) {
+MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n) {
   for (std::size_t c = 0; c < n; ++c) G[c] = static_cast<Slope<T>>(G[c] - mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c])));
-  return lead(G, rises, falls, n);
+  return most_violating_pair(G, rises, falls, n);
 }
 
 template <class T>
@@ -200,7 +200,7 @@ const Ops<T>& table() {
                               .power = power<T>,
                               .smallest = smallest<T>,
                               .pick = pick<T>,
-                              .lead = lead<double>,
+                              .most_violating_pair = most_violating_pair<double>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,
@@ -212,7 +212,7 @@ template <>
 const Ops<Fraction>& table<Fraction>() {
   static constexpr Ops<Fraction> ops{.from_floats = from_floats,
                                      .pick = pick<Fraction>,
-                                     .lead = lead<float>,
+                                     .most_violating_pair = most_violating_pair<float>,
                                      .move = move<Fraction>,
                                      .best_newton_partner = best_newton_partner<Fraction>,
                                      .best_ascending_partner = best_ascending_partner<Fraction>,

@@ -34,13 +34,13 @@ inline Floats minus_twice(Floats c, const Fraction* a) {
 // The two ends of what `value` and `vector` return for one position or `wide` of them. Their positions are looked for in the stretch that
 // holds them, afterwards: following them on the way would double the work.
 template <class N, class Value, class Vector>
-inline Lead ends(const N* G, const Flag* rises, const Flag* falls, size_t n, const Value& value, const Vector& vector) {
+inline MostViolatingPair ends(const N* G, const Flag* rises, const Flag* falls, size_t n, const Value& value, const Vector& vector) {
   using V = Numbers<N>;
   constexpr size_t stretch = 256, step = bytes / sizeof(N);
-  constexpr N endless = static_cast<N>(infinity);
-  N most = -endless, least = endless;
+  constexpr N infinite = static_cast<N>(infinity);
+  N most = -infinite, least = infinite;
   size_t up_stretch = n, down_stretch = n;
-  const V none = splat<V>(-endless);
+  const V none = splat<V>(-infinite);
   for (size_t first = 0; first < n; first += stretch) {
     const size_t last = n - first < stretch ? n : first + stretch;
     V up = none, down = -none;
@@ -77,12 +77,12 @@ inline Lead ends(const N* G, const Flag* rises, const Flag* falls, size_t n, con
 }
 
 template <class N>
-Lead lead(const N* G, const Flag* rises, const Flag* falls, size_t n) {
+MostViolatingPair most_violating_pair(const N* G, const Flag* rises, const Flag* falls, size_t n) {
   return ends(G, rises, falls, n, [&](size_t c) { return G[c]; }, [&](size_t c) { return load<Numbers<N>>(G + c); });
 }
 
 template <class T>
-Lead move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, size_t n) {
+MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, size_t n) {
   using N = Slope<T>;
   return ends(
       G, rises, falls, n, [&](size_t c) { return G[c] = static_cast<N>(G[c] - mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]))); },

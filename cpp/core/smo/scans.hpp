@@ -29,24 +29,24 @@ void scan(std::size_t active, Rows& rows, Pass&& pass, Combine&& combine) {
   combine(pass(0, active), 0);
 }
 
-// G <- G - mu (K_i - K_j) and the new lead.
+// G <- G - mu (K_i - K_j) and the new most violating pair.
 template <class Rows>
-simd::Lead move_gradient(StateFor<Rows>& state, Rows& rows, const typename Rows::Value* Ki, const typename Rows::Value* Kj, double mu) {
+simd::MostViolatingPair update_gradient(StateFor<Rows>& state, Rows& rows, const typename Rows::Value* Ki, const typename Rows::Value* Kj, double mu) {
   const auto move = simd::ops<typename Rows::Value>().move;
   const std::vector<simd::Flag>&rises = state.rises_of(0), &falls = state.falls_of(0);
-  simd::Lead lead{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
-  scan<simd::Lead>(
+  simd::MostViolatingPair pair{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
+  scan<simd::MostViolatingPair>(
       state.active, rows,
       [&](std::size_t first, std::size_t last) {
         return move(state.gradient.data() + first, Ki + first, Kj + first, mu, rises.data() + first, falls.data() + first, last - first);
       },
-      [&](const simd::Lead& part, std::int64_t offset) {
-        if (part.up > lead.up) lead.up = part.up, lead.up_at = part.up_at + offset;
-        if (part.down < lead.down) lead.down = part.down, lead.down_at = part.down_at + offset;
+      [&](const simd::MostViolatingPair& part, std::int64_t offset) {
+        if (part.up > pair.up) pair.up = part.up, pair.i = part.i + offset;
+        if (part.down < pair.down) pair.down = part.down, pair.j = part.j + offset;
       });
-  if (!state.grouped()) return lead;
-  const simd::Lead other = state.lead_of_group(1, state.active);
-  return violation_of(other) > violation_of(lead) ? other : lead;
+  if (!state.grouped()) return pair;
+  const simd::MostViolatingPair other = state.most_violating_pair_of_group(1, state.active);
+  return violation_of(other) > violation_of(pair) ? other : pair;
 }
 
 // The best partner for the variable at position i; `search` is one of the pair searches of simd::Ops, `room` the rooms or flags it asks

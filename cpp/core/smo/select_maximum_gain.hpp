@@ -12,17 +12,17 @@ struct SelectMaximumGain {
   static constexpr double eta = 1e-8;
 
   template <class Rows>
-  WorkingSet operator()(const DualState& state, Rows& rows, const simd::Lead& lead, const LastStep& last) const {
+  WorkingSet operator()(const DualState& state, Rows& rows, const simd::MostViolatingPair& pair, const LastStep& last) const {
     if (!last.recent.empty()) {
       const WorkingSet& B = last.recent.front();
       // Related pairs stay in their group of variables; where the other one violates more, it is that one's turn.
-      const bool same_group = state.group_of(B.i) == state.group_of(static_cast<std::size_t>(lead.up_at));
+      const bool same_group = state.group_of(B.i) == state.group_of(static_cast<std::size_t>(pair.i));
       if (same_group && (inside(state, B.i) || inside(state, B.j))) {
         const WorkingSet best = best_related(state, rows, B);
-        if (violating(state, best)) return best;
+        if (is_violating_pair(state, best)) return best;
       }
     }
-    return SelectSecondOrder::best_pair(state, rows, lead, false);
+    return SelectSecondOrder::best_pair(state, rows, pair, false);
   }
 
  private:

@@ -9,8 +9,8 @@ struct SelectMostViolatingPair {
   static constexpr bool ranks_by_truncated_gain = false;
 
   template <class Rows>
-  WorkingSet operator()(const DualState&, Rows& rows, const simd::Lead& lead, const LastStep&) const {
-    return with_curvature(rows, static_cast<std::size_t>(lead.up_at), static_cast<std::size_t>(lead.down_at));
+  WorkingSet operator()(const DualState&, Rows& rows, const simd::MostViolatingPair& pair, const LastStep&) const {
+    return with_curvature(rows, static_cast<std::size_t>(pair.i), static_cast<std::size_t>(pair.j));
   }
 };
 

@@ -18,14 +18,14 @@ class StepPlanningAhead {
   template <class State, class Selector>
   WorkingSet reconsider(const State& state, const Selector&, const WorkingSet& B, const LastStep& last) const {
     if (last.kind != LastStep::Kind::planned) return B;
-    const bool exact = Selector::ranks_by_truncated_gain || !(last.size_ratio >= 0.1 && last.size_ratio <= 1.9);
+    const bool exact = Selector::ranks_by_truncated_gain || last.far_from_newton();
     const auto gain = [&](const WorkingSet& set) { return exact ? truncated_gain(state, set) : newton_gain(state, set); };
     WorkingSet best = B;
     double most = -1;  // of `best`, when it is first asked for
     for (std::size_t t = 1; t < last.recent.size(); ++t) {
       WorkingSet planned = last.recent[t];
       if (slope(state, planned) < 0) std::swap(planned.i, planned.j);  // the second step may have been planned backwards
-      if (!violating(state, planned)) continue;
+      if (!is_violating_pair(state, planned)) continue;
       if (most < 0) most = gain(best);
       if (const double own = gain(planned); own > most) best = planned, most = own;
     }

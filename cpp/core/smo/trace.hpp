@@ -18,7 +18,7 @@ struct Trace {
   std::vector<Id> i, j;  // variables of the problem, not positions
   std::vector<double> size, slope, curvature;
   std::vector<std::uint8_t> kind;    // of LastStep::Kind
-  std::vector<std::int64_t> active;  // variables, once the step was tidied up after
+  std::vector<std::int64_t> active;  // variables, after the step and the update of the active set
 };
 
 class TracedSelection {
@@ -28,8 +28,8 @@ class TracedSelection {
   explicit TracedSelection(Selection selection) : selection_(selection) {}
 
   template <class Rows>
-  WorkingSet operator()(const DualState& state, Rows& rows, const simd::Lead& lead, const LastStep& last) const {
-    return with_selector([&](const auto& select) { return select(state, rows, lead, last); });
+  WorkingSet operator()(const DualState& state, Rows& rows, const simd::MostViolatingPair& pair, const LastStep& last) const {
+    return with_selector([&](const auto& select) { return select(state, rows, pair, last); });
   }
 
   template <class Use>
@@ -69,23 +69,23 @@ class TracedStep {
   Trace& trace_;
 };
 
-class TracedKeeper {
+class TracedActiveSet {
  public:
-  TracedKeeper(Housekeeping& keeper, Trace& trace) : keeper_(keeper), trace_(trace) {}
+  TracedActiveSet(ShrinkingActiveSet& active_set, Trace& trace) : active_set_(active_set), trace_(trace) {}
 
   template <class Rows>
-  bool tidy(DualState& state, Rows& rows, const simd::Lead& lead) {
-    const bool changed = keeper_.tidy(state, rows, lead);
+  bool update(DualState& state, Rows& rows, const simd::MostViolatingPair& pair) {
+    const bool changed = active_set_.update(state, rows, pair);
     trace_.active.back() = static_cast<std::int64_t>(state.active);
     return changed;
   }
   template <class Rows>
   Verdict verify(DualState& state, Rows& rows) {
-    return keeper_.verify(state, rows);
+    return active_set_.verify(state, rows);
   }
 
  private:
-  Housekeeping& keeper_;
+  ShrinkingActiveSet& active_set_;
   Trace& trace_;
 };
 

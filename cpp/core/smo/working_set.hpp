@@ -22,6 +22,9 @@ struct LastStep {
   Kind kind = Kind::none;
   double size_ratio = 1;           // mu / Newton step
   std::vector<WorkingSet> recent;  // most recent first
+
+  // eta = 0.9 [Glasmachers2008, section 7.1.3]: after a planned step this far from Newton's the exact gain decides, Algorithm 7.2.
+  bool far_from_newton() const { return !(size_ratio >= 0.1 && size_ratio <= 1.9); }
 };
 
 template <class N>
@@ -51,7 +54,7 @@ double truncated_gain(const BasicDualState<N>& state, const WorkingSet& B) {
 }
 
 template <class N>
-bool violating(const BasicDualState<N>& state, const WorkingSet& B) {
+bool is_violating_pair(const BasicDualState<N>& state, const WorkingSet& B) {
   return B.i < state.active && B.j < state.active && longest_step(state, B) > 0 && slope(state, B) > 0;
 }
 

@@ -1,10 +1,10 @@
-// How large coefficients can get that have no bound: those of a square loss, if the kernel is positive semidefinite.
+// A bound on coefficients that have none in the problem: those of a square loss, if the kernel is positive semidefinite.
 //
 // With D the ridge of the loss and K - D positive semidefinite, every point with f(a) >= 0 satisfies
 //
 //   a'Da/2 <= a'Ka/2 <= y'a <= |D^-1/2 y| |D^1/2 a|,   so  |a_n| <= |D^1/2 a| / D_n^1/2 <= 2 |D^-1/2 y| / D_n^1/2
 //
-// A solver that comes to larger ones is on its way to infinity: the kernel has directions of negative curvature.
+// A solver that reaches larger ones is diverging: the kernel has directions of negative curvature.
 #pragma once
 
 #include <algorithm>
@@ -28,21 +28,21 @@ double least_ridge(const DualProblem& problem, const Ridge& ridge) {
 }
 
 // Whether kernel values in float can tell such a ridge from rounding; if not, the rounded kernel may not bound the coefficients at all.
-inline bool floats_tell(double ridge, double largest_kernel_value) { return ridge >= 1e-7 * largest_kernel_value; }
+inline bool floats_resolve(double ridge, double largest_kernel_value) { return ridge >= 1e-7 * largest_kernel_value; }
 
 // Infinite where every coefficient has its bounds. Starting points may have f(a) < 0 and the sum of coefficients may fall to a single one
 // that has no loss (models without an intercept), hence a generous factor.
 template <class Ridge>
-double ceiling_of(const DualProblem& problem, const Ridge& ridge) {
-  constexpr double generous = 1e6, endless = std::numeric_limits<double>::infinity();
+double coefficient_bound_of(const DualProblem& problem, const Ridge& ridge) {
+  constexpr double generous = 1e6, infinity = std::numeric_limits<double>::infinity();
   const double least = least_ridge(problem, ridge);
-  if (std::isinf(least)) return endless;
+  if (std::isinf(least)) return infinity;
   double squares = 0;
   for (std::size_t p = 0; p < problem.size(); ++p) {
     const double D = ridge(p);
     if (D > 0) squares += problem.linear[p] * problem.linear[p] / D;
   }
-  if (squares == 0) return endless;
+  if (squares == 0) return infinity;
   return generous * static_cast<double>(problem.size()) * 2 * std::sqrt(squares) / std::sqrt(least);
 }
 

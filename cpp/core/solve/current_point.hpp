@@ -32,7 +32,7 @@ class CurrentPoint {
 
   CurrentPoint(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, ThreadTeam& team, TimeBudget& budget, Outcome& outcome)
       : state(problem), source_(source), ids_(ids), team_(team), budget_(budget), outcome_(outcome), total_(problem.total) {
-    state.ceiling = ceiling_of(problem, ridge());
+    state.coefficient_bound = coefficient_bound_of(problem, ridge());
   }
 
   // The examples behind the variables, in the current order.
@@ -61,9 +61,9 @@ class CurrentPoint {
 
   // Back to 0, with the variables in the order of the problem.
   void reset() {
-    const double ceiling = state.ceiling;
+    const double coefficient_bound = state.coefficient_bound;
     state = DualState(state.problem);
-    state.ceiling = ceiling;
+    state.coefficient_bound = coefficient_bound;
   }
 
   // From wherever rounding has led to the nearest feasible point, with its gradient.
@@ -126,7 +126,7 @@ class CurrentPoint {
   Solution handed_out() {
     if (gradient == Gradient::unknown) estimate();
     state.active = state.size();
-    state.cross();
+    state.cross_kinks();
     return widemargin::handed_out(state, ridge(), outcome_, gradient == Gradient::recomputed);
   }
 

@@ -3,7 +3,7 @@
 //   1  a square loss over a kernel of low rank: Newton's method in the primal, certified by the kernel itself
 //   2  kernel values in float, sums in double; the gradient is recomputed in double wherever it decides (verify.hpp)
 //   3  kernel values in double, from where floats have led, or from the start if that was better
-//   4  a small problem is finished to rounding error, so that its solution depends neither on the order of its samples nor on the start
+//   4  a small problem is finished to rounding error: its solution depends neither on the order of samples nor on the start
 //
 // (Chains on a kernel matrix have a rung of two bytes below floats: chain/matrix_solver.hpp.)
 #pragma once
@@ -51,7 +51,7 @@ class PrecisionLadder {
   using Gradient = CurrentPoint::Gradient;
 
   static constexpr std::size_t finished_exactly = 512;         // variables
-  static constexpr std::size_t cheap_in_double = 20'000'000;  // kernel values
+  static constexpr std::size_t recomputed_in_double = 20'000'000;  // kernel values
 
   DualState& state() { return point_.state; }
 
@@ -101,7 +101,7 @@ class PrecisionLadder {
     double largest = 0;
     for (std::size_t p = 0; p < rows.size(); ++p)
       largest = std::max(largest, std::fabs(static_cast<double>(rows.diagonal()[p]) - source_.ridge(rows.ids()[p])));
-    if (!floats_tell(least_ridge(point_.state.problem, point_.ridge()), largest)) return false;
+    if (!floats_resolve(least_ridge(point_.state.problem, point_.ridge()), largest)) return false;
     if (largest > 1e-30) return largest < 1e37;
     return std::all_of(ids_.begin(), ids_.end(), [this](Id id) { return source_.diagonal(id) == source_.ridge(id); });
   }
@@ -109,7 +109,7 @@ class PrecisionLadder {
   // After the deadline the gradient is recomputed all the same, if the grace period suffices for it: in double if that takes some hundredths
   // of a second, else from the rows that are there and kernel values of their type, the cheapest way to report what was reached.
   template <class T>
-  Reason run_until_stopped(CachedRows<T>& rows, const StoppingCriterion& stop, const smo::Leaps& newton_steps) {
+  Reason run_until_stopped(CachedRows<T>& rows, const StoppingCriterion& stop, const smo::NewtonSteps& newton_steps) {
     Reason reason;
     point_.gradient = Gradient::running;
     try {
@@ -122,7 +122,7 @@ class PrecisionLadder {
     budget_.grant_grace();
     const std::vector<double> running = state().gradient;
     try {
-      if (Support(state(), rows.ids()).ids.size() * state().size() <= cheap_in_double)
+      if (Support(state(), rows.ids()).ids.size() * state().size() <= recomputed_in_double)
         point_.recompute();
       else
         Verifier::recompute(state(), rows), point_.gradient = Gradient::recomputed;
@@ -149,14 +149,14 @@ class PrecisionLadder {
     const std::size_t n = certified.size();
     const StoppingCriterion to_rounding{std::min(stop_.tolerance, 1e-10 * std::min(1.0, scale)),
                                         std::min(stop_.max_iterations, outcome_.iterations + 100 * static_cast<std::int64_t>(n))};
-    const smo::Leaps often(8, 1e6 + static_cast<double>(outcome_.iterations) * smo::Leaps::step_cost(n));
+    const smo::NewtonSteps often(8, 1e6 + static_cast<double>(outcome_.iterations) * smo::NewtonSteps::step_cost(n));
     CachedRows<double> rows = rows_of<double>(n * (n + 16) * sizeof(double));
     fetch_support(rows);
     const Reason ended = run_until_stopped(rows, to_rounding, often);
     if (ended == Reason::stalled || ended == Reason::iteration_budget) fetch_support(rows), point_.gradient = Gradient::recomputed;
     outcome_.kernel_evaluations += rows.evaluations();
     if (ended == Reason::interrupted) outcome_.reason = ended;
-    if (point_.gradient == Gradient::recomputed && violation_of(state().lead()) <= stop_.tolerance) return;
+    if (point_.gradient == Gradient::recomputed && violation_of(state().most_violating_pair()) <= stop_.tolerance) return;
     state() = certified;
     point_.gradient = Gradient::recomputed;
   }
@@ -176,7 +176,7 @@ class PrecisionLadder {
   template <class T>
   bool solve_in_primal() {
     const std::size_t n = state().size();
-    if (choice_.narrowing() != smo::Narrowing::focus || state().grouped() || stop_.max_iterations < static_cast<std::int64_t>(n)) return false;
+    if (choice_.shrinking_rule() != smo::ShrinkingRule::aggressive || state().grouped() || stop_.max_iterations < static_cast<std::int64_t>(n)) return false;
     std::vector<double> ridge(n);
     for (std::size_t p = 0; p < n; ++p) {
       ridge[p] = source_.ridge(ids_[p]);
@@ -195,10 +195,10 @@ class PrecisionLadder {
       bool certified = verify(state(), rows) == Verdict::certified;
       if (!certified) {  // corrections are only as good as the gradient they are taken from
         point_.recompute();
-        state().cross();
-        certified = violation_of(state().lead()) <= stop_.tolerance;
+        state().cross_kinks();
+        certified = violation_of(state().most_violating_pair()) <= stop_.tolerance;
       }
-      const double violation = violation_of(state().lead());
+      const double violation = violation_of(state().most_violating_pair());
       if (certified || !(violation < 0.5 * last)) {
         outcome_.kernel_evaluations += rows.evaluations();
         point_.gradient = certified ? Gradient::recomputed : Gradient::running;

@@ -24,24 +24,24 @@ class SolverChoice {
   bool automatic() const { return options_.solver == Solver::automatic; }
   bool geometric() const { return options_.solver == Solver::mdm || options_.solver == Solver::accelerated_mdm; }
 
-  smo::Leaps newton_steps() const { return smo::Leaps(automatic() ? 256 : 0); }
+  smo::NewtonSteps newton_steps() const { return smo::NewtonSteps(automatic() ? 256 : 0); }
 
-  smo::Narrowing narrowing() const {
-    if (!options_.shrinking) return smo::Narrowing::none;
-    const bool focus = automatic() && source_.quick() && ids_.size() >= 2048;
-    return focus ? smo::Narrowing::focus : smo::Narrowing::shrinking;
+  smo::ShrinkingRule shrinking_rule() const {
+    if (!options_.shrinking) return smo::ShrinkingRule::none;
+    const bool aggressive = automatic() && source_.faster_than_steps() && ids_.size() >= 2048;
+    return aggressive ? smo::ShrinkingRule::aggressive : smo::ShrinkingRule::standard;
   }
 
   // Rows in the given order of the variables. Solvers asked for by name use the cache they are given.
   template <class T>
   CachedRows<T> rows(std::vector<Id> ids, std::size_t bytes, SlabPool& pool, ThreadTeam& team, TimeBudget& budget) const {
-    if (narrowing() == smo::Narrowing::focus) bytes = std::min(bytes, enough_for_focus);
-    return CachedRows<T>(source_, std::move(ids), bytes, least_rows, rows_are_cheap(), pool, team, budget);
+    if (shrinking_rule() == smo::ShrinkingRule::aggressive) bytes = std::min(bytes, enough_for_aggressive_shrinking);
+    return CachedRows<T>(source_, std::move(ids), bytes, least_rows, recomputes_rows(), pool, team, budget);
   }
 
   // Runs the solver from a feasible point and its gradient; counts iterations and kernel operations in `outcome` as it goes.
   template <class T>
-  Reason run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, const smo::Leaps& newton_steps, TimeBudget& budget, Outcome& outcome) const {
+  Reason run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, const smo::NewtonSteps& newton_steps, TimeBudget& budget, Outcome& outcome) const {
     using namespace smo;
     const Solving solving{state, stop, newton_steps, budget, outcome};
     if (geometric()) {
@@ -70,12 +70,12 @@ class SolverChoice {
   // However small the cache: what a working block needs to be worth its name.
   static constexpr std::size_t least_rows = 64;
   // Rows of a few thousand columns; touching more memory would cost more than computing some of them again.
-  static constexpr std::size_t enough_for_focus = std::size_t{64} << 20;
+  static constexpr std::size_t enough_for_aggressive_shrinking = std::size_t{64} << 20;
 
   struct Solving {
     DualState& state;
     const StoppingCriterion& stop;
-    const smo::Leaps& newton_steps;
+    const smo::NewtonSteps& newton_steps;
     TimeBudget& budget;
     Outcome& outcome;
   };
@@ -88,14 +88,14 @@ class SolverChoice {
     stop.max_iterations -= outcome.iterations;
     if (starts_with_blocks(rows)) {
       block::Tuning tuning;
-      tuning.leaps = newton_steps;
-      smo::Housekeeping keeper(options_.shrinking ? smo::Narrowing::shrinking : smo::Narrowing::none, smo::Leaps(0), whole.tolerance, tuning.rounds_per_shrink, 1);
+      tuning.newton_steps = newton_steps;
+      smo::ShrinkingActiveSet active_set(options_.shrinking ? smo::ShrinkingRule::standard : smo::ShrinkingRule::none, smo::NewtonSteps(0), whole.tolerance, tuning.rounds_per_shrink, 1);
       block::BlockSolver<T, Selector, Stepper> solver(select, step, tuning);
-      if (const auto ended = solver.run(state, rows, stop, budget, keeper, outcome.iterations, automatic())) return *ended;
+      if (const auto ended = solver.run(state, rows, stop, budget, active_set, outcome.iterations, automatic())) return *ended;
       stop.max_iterations = whole.max_iterations - outcome.iterations;
     }
-    smo::Housekeeping keeper(narrowing(), newton_steps, whole.tolerance, std::min<std::size_t>(state.size(), 1000), smo::steps_per_crossing);
-    return smo::run(state, rows, stop, budget, select, step, keeper, outcome.iterations);
+    smo::ShrinkingActiveSet active_set(shrinking_rule(), newton_steps, whole.tolerance, std::min<std::size_t>(state.size(), 1000), smo::steps_per_crossing);
+    return smo::run(state, rows, stop, budget, select, step, active_set, outcome.iterations);
   }
 
   // New rows come cheapest many at a time; single steps take over once the rows that matter are in the cache. Where they do not fit, blocks
@@ -104,13 +104,13 @@ class SolverChoice {
   template <class T>
   bool starts_with_blocks(const CachedRows<T>& rows) const {
     if (!automatic()) return options_.solver == Solver::block;
-    if (rows_are_cheap() || narrowing() == smo::Narrowing::focus) return false;
+    if (recomputes_rows() || shrinking_rule() == smo::ShrinkingRule::aggressive) return false;
     if (!rows.holds_everything()) return true;
     const bool square_loss = !ids_.empty() && source_.ridge(ids_.front()) > 0;
     return ids_.size() >= 2048 && source_.column_bytes(sizeof(float)) >= 32 && !square_loss;
   }
 
-  bool rows_are_cheap() const { return automatic() && source_.cheap(); }
+  bool recomputes_rows() const { return automatic() && source_.faster_than_memory(); }
 
   const Options& options_;
   const RowSource& source_;

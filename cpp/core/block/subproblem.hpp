@@ -1,4 +1,4 @@
-// The problem of some variables alone, while all others stay where they are [Glasmachers2008, eq. 4.3].
+// The subproblem of a working set: its variables alone, while all others stay fixed [Glasmachers2008, eq. 4.3].
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 namespace widemargin::block {
 
 template <class N>
-struct BasicInnerProblem {
+struct BasicSubproblem {
   BasicDualState<N> state;
 
   // The variables at `positions` of a larger problem, with the gradient they have there. They may cross their kinks.
@@ -20,7 +20,7 @@ struct BasicInnerProblem {
     state.group.resize(whole.grouped() ? m : 0);
     state.variable.resize(m);
     state.active = m;
-    state.ceiling = whole.ceiling;
+    state.coefficient_bound = whole.coefficient_bound;
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(positions[r]);
       state.alpha[r] = whole.alpha[p], state.gradient[r] = static_cast<N>(whole.gradient[p]);
@@ -49,17 +49,17 @@ struct BasicInnerProblem {
   std::vector<double> linear_, lower_, upper_, kink_;  // of both sides of the kinks together
 };
 
-using InnerProblem = BasicInnerProblem<double>;
+using Subproblem = BasicSubproblem<double>;
 
-// What the solution of a part changes in the whole, and what that gains.
-class Takeover {
+// The step that the solution of a subproblem is in the whole problem, and its gain.
+class SubproblemStep {
  public:
   std::vector<Id> positions;   // those that change
   std::vector<double> by;
 
   // Moves the variables of the whole; its gradients are the caller's task, who then asks for the gain.
   template <class N>
-  Takeover(DualState& whole, const BasicDualState<N>& part, std::span<const Id> of) {
+  SubproblemStep(DualState& whole, const BasicDualState<N>& part, std::span<const Id> of) {
     for (std::size_t r = 0; r < of.size(); ++r) {
       const std::size_t p = static_cast<std::size_t>(of[r]);
       if (part.alpha[r] == whole.alpha[p]) continue;

@@ -1,8 +1,8 @@
-// Newton's step on all free variables at once.
+// Newton steps on all free variables at once.
 //
 // Once the free set F has settled, SMO spends its steps on the quadratic in a_F alone. That has a closed solution:
 //
-//   K_FF d + B l = G_F,  B'd = 0        (the bordered system of [Glasmachers2008, section 9.3.1])
+//   K_FF d + B l = G_F,  B'd = 0        (linear_algebra/bordered_system.hpp)
 //
 // with a column of B for each group of variables that has a constant sum of its own. The step is cut at the first bound it meets; the
 // variable that met it is fixed by one more column, and the rest is solved again with the same factor of K_FF. That gets a ridge at the
@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "core/dual_state.hpp"
-#include "core/linear_algebra/cholesky.hpp"
+#include "core/linear_algebra/bordered_system.hpp"
 
 namespace widemargin::smo {
 
-class NewtonOnFree {
+class NewtonOnFreeSet {
  public:
   // Finds the free variables; what a step on them costs, in units of about a nanosecond. Infinite if there are too few or too many.
   template <class State>
@@ -65,23 +65,24 @@ class NewtonOnFree {
   template <class State>
   bool descend(const State& state, double rounding) {
     const std::size_t m = free_.size();
-    factor_ = kernel_;
+    double* const matrix = system_.A.resize(m);
+    std::copy(kernel_.begin(), kernel_.end(), matrix);
     double trace = 0;
-    for (std::size_t r = 0; r < m; ++r) trace += factor_[r * m + r];
-    for (std::size_t r = 0; r < m; ++r) factor_[r * m + r] += rounding * trace / static_cast<double>(m);
-    if (!cholesky(factor_, m)) return false;
-    border_.clear(), solved_.clear();
+    for (std::size_t r = 0; r < m; ++r) trace += matrix[r * m + r];
+    for (std::size_t r = 0; r < m; ++r) matrix[r * m + r] += rounding * trace / static_cast<double>(m);
+    if (!system_.A.factorise()) return false;
+    system_.clear_borders();
     fixed_.assign(m, 0);
     for (std::size_t g = 0; g < state.groups(); ++g) {
       std::vector<double> members(m);
       bool any = false;
       for (std::size_t r = 0; r < m; ++r) any = state.group_of(static_cast<std::size_t>(free_[r])) == g ? (members[r] = 1) > 0 : any;
-      if (any) add_border(std::move(members));
+      if (any) system_.add_border(std::move(members));
     }
     for (std::size_t cut = 0;; ++cut) {
       std::vector<double> u(gradient_);
-      solve_cholesky(factor_, m, u);
-      if (!onto_borders(u)) return cut > 0;
+      std::vector<double> multipliers(system_.borders(), 0.0);
+      if (!system_.solve(u, multipliers)) return cut > 0;
       balance(state, u);
       double length = 1;
       std::size_t blocking = m;
@@ -99,32 +100,8 @@ class NewtonOnFree {
       fixed_[blocking] = 1;
       std::vector<double> unit(m);
       unit[blocking] = 1;
-      add_border(std::move(unit));
+      system_.add_border(std::move(unit));
     }
-  }
-
-  void add_border(std::vector<double> column) {
-    border_.push_back(column);
-    solve_cholesky(factor_, free_.size(), column);
-    solved_.push_back(std::move(column));
-  }
-
-  // u <- u - K^{-1} B l, with the l that make B'u vanish; false where the columns of B have come to depend on each other.
-  bool onto_borders(std::vector<double>& u) const {
-    const std::size_t k = border_.size(), m = u.size();
-    std::vector<double> S(k * k), l(k);
-    for (std::size_t i = 0; i < k; ++i) {
-      for (std::size_t r = 0; r < m; ++r) {
-        if (border_[i][r] == 0) continue;
-        l[i] += u[r];
-        for (std::size_t j = i; j < k; ++j) S[i * k + j] += solved_[j][r];
-      }
-    }
-    if (!cholesky(S, k)) return false;
-    solve_cholesky(S, k, l);
-    for (std::size_t i = 0; i < k; ++i)
-      for (std::size_t r = 0; r < m; ++r) u[r] -= l[i] * solved_[i][r];
-    return true;
   }
 
   // Fixed variables do not move, and the sum over each group is 0, which cancellation may have spoilt.
@@ -153,8 +130,49 @@ class NewtonOnFree {
 
   std::vector<Id> free_;
   std::vector<std::uint8_t> fixed_;
-  std::vector<double> kernel_, factor_, gradient_, moved_;
-  std::vector<std::vector<double>> border_, solved_;  // the columns of B, and of K^{-1} B
+  BorderedSystem system_;
+  std::vector<double> kernel_, gradient_, moved_;
+};
+
+// The schedule of Newton steps: from time to time, and less often where they do not help. At worst they take a ninth of the time, since the
+// next one, once shrinking and SMO steps have settled the free set, may save all the steps that are left.
+class NewtonSteps {
+ public:
+  // At least `shortest_wait` SMO steps lie between two Newton steps; 0 turns these off. A Newton step may cost about what the SMO steps since
+  // the last one did; `saved` is what the first may cost beyond that.
+  explicit NewtonSteps(std::int64_t shortest_wait, double saved = 0) : shortest_wait_(shortest_wait), wait_(shortest_wait), saved_(saved) {}
+
+  // What a step over some variables costs, in units of about a nanosecond.
+  static double step_cost(std::size_t active) { return static_cast<double>(active + 64); }
+
+  template <class Rows>
+  bool after_step(StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair) {
+    if (shortest_wait_ == 0 || ++steps_ < wait_) return false;
+    saved_ += static_cast<double>(steps_) * step_cost(state.active);
+    steps_ = 0;
+    const double cost = newton_.cost(state, rows.capacity());
+    if (cost > saved_) return wait_longer(longest_wait);
+    saved_ = 0;
+    const double before = violation_of(pair);
+    const bool moved = newton_(state, rows);
+    if (moved && violation_of(state.most_violating_pair()) < 0.5 * before)
+      wait_ = shortest_wait_;
+    else
+      wait_longer(costs_per_wait * cost / step_cost(state.active));
+    return moved;
+  }
+
+ private:
+  static constexpr double longest_wait = 1 << 20, costs_per_wait = 8;
+
+  bool wait_longer(double at_most) {
+    wait_ = std::max(shortest_wait_, std::min(2 * wait_, static_cast<std::int64_t>(std::min(at_most, longest_wait))));
+    return false;
+  }
+
+  std::int64_t shortest_wait_, wait_, steps_ = 0;
+  double saved_;
+  NewtonOnFreeSet newton_;
 };
 
 }  // namespace widemargin::smo
