@@ -19,7 +19,9 @@ from benchmarks.line_search import second_order_width
 from benchmarks.peers.table import render
 from widemargin import SVC
 from widemargin.datasets import noisy_chess_board
-from widemargin.kernels import DiagonalGaussian, Gaussian, jaakkola_gamma, kernel_matrix
+from widemargin.kernels import DiagonalGaussian, Gaussian
+from widemargin.kernels.heuristics import jaakkola_gamma
+from widemargin.kernels.rows import kernel_matrix
 from widemargin.machines.derivatives import FreeSystem, train
 from widemargin.objectives import (
     ClassDistance,

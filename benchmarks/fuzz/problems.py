@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.fuzz.draws import FindingError, Matrix, Vector, labels, number_of_samples, penalties, samples, scale
 from widemargin.estimators.report import ProblemReport
-from widemargin.kernels import derived_rows, row_source
+from widemargin.kernels.rows import derived_rows, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Link
 from widemargin.machines.dual import COMBINATIONS, DualProblem, Outcome, Solution, SolverOptions, StopRule, solve
 from widemargin.testing.checks import certificate

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from benchmarks.papers.data import Data, as_stored
 from benchmarks.peers.table import render
-from widemargin.kernels import derived_rows, row_source
+from widemargin.kernels.rows import derived_rows, row_source
 from widemargin.machines.dual import DualProblem, Outcome, SolverOptions, StopRule, solve
 
 SUMMARY = "Table 2: kernel operations and iterations of standard and accelerated MDM"

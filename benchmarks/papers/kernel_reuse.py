@@ -22,7 +22,7 @@ from benchmarks.peers.problems import FloatMatrix
 from benchmarks.peers.table import render
 from widemargin import _core
 from widemargin.datasets import twonorm
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 
 SUMMARY = "Equation 6: stored kernel values taken to another width, against computing them anew"
 N_ROWS = 2_000

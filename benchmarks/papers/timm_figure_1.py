@@ -17,7 +17,7 @@ from benchmarks.papers import kernel_reuse
 from benchmarks.papers.data import as_stored
 from benchmarks.peers.table import render
 from widemargin import _core
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

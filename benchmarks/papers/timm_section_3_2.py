@@ -30,7 +30,7 @@ from joblib import Parallel, delayed
 from benchmarks.papers import grid_pictures
 from benchmarks.papers.data import as_stored
 from benchmarks.peers.table import render
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import StopRule
 from widemargin.machines.max_min_over import RECOMPUTE_EVERY, CountingState, count_to_gap
 from widemargin.plans import CostMatrix, GridGraph, Plan, Work, best_tree, heuristic_plan, measure_costs

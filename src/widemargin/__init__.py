@@ -1,5 +1,8 @@
 """Support vector machines that choose themselves.
 
+What users fit is here; ``widemargin.datasets``, ``.inspection``, ``.kernels``, ``.objectives``, ``.solvers`` and
+``.strategies`` hold the parts, and are imported when they are asked for.
+
 >>> from widemargin import SVC, select
 >>> from widemargin.datasets import chess_board
 >>> X, y = chess_board(500, random_state=0)
@@ -9,7 +12,9 @@ True
 True
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import Any as _Any
 
 from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.model_selection import (
@@ -46,3 +51,16 @@ __all__ = [
     "save_model",
     "select",
 ]
+
+#: Packages that need no import of their own.
+_PACKAGES = ("datasets", "inspection", "kernels", "objectives", "solvers", "strategies")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _PACKAGES:
+        return _import_module(f"widemargin.{name}")
+    raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PACKAGES})

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.fuzz import problems
 from benchmarks.fuzz.__main__ import KINDS, main
 from benchmarks.fuzz.draws import FindingError
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import DualProblem, solve
 
 

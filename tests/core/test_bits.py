@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin import SVC, _core
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, solve
 from widemargin.testing import kernel_matrix as oracle

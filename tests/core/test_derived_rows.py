@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin import _core
-from widemargin.kernels import derived_rows, row_source
+from widemargin.kernels.rows import derived_rows, row_source
 from widemargin.machines.dual import DualProblem, SolverOptions, StopRule, Subproblem, solve, solve_all
 from widemargin.testing.oracles import kernel_matrix
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from widemargin import SVC, SVDD, SVR, OneClassSVM, _core, release_memory
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.dual import DualProblem, StopRule
 

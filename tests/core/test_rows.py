@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin import _core
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, Subproblem, solve, solve_all
 

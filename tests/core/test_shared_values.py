@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin import _core
-from widemargin.kernels import derived_rows, kernel_matrix, row_source
+from widemargin.kernels.rows import derived_rows, kernel_matrix, row_source
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, solve
 

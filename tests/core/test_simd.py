@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from widemargin import _core
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, solve
 

@@ -11,7 +11,7 @@ import pytest
 
 from oracles.replay import KINDS, Rules, replay
 from widemargin import _core
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import SELECTIONS, DualProblem, SolverOptions, StopRule, solve
 from widemargin.testing import Case, chess_board_case, classification_case, kinked_cases, small_cases
 

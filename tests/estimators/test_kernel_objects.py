@@ -24,8 +24,8 @@ from widemargin.kernels import (
     Normalized,
     Polynomial,
     ScikitLearnKernel,
-    as_kernel,
 )
+from widemargin.kernels.scikit_learn import as_kernel
 
 X, y = load_iris(return_X_y=True)
 THIN = np.where(X > 1.5, X, 0.0)

@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, SVR, GridSearchCV, ModelSearch, NuSVC
-from widemargin.kernels import Polynomial, kernel_matrix
+from widemargin.kernels import Polynomial
+from widemargin.kernels.rows import kernel_matrix
 from widemargin.testing.estimators import pair_solutions
 
 TOLERANCE = 1e-3

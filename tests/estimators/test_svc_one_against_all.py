@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from oracles.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one, predict_one_versus_one
 from widemargin import SVC
 from widemargin.estimators.multi_class import memberships_against_all, memberships_of_pairs
-from widemargin.kernels import kernel_matrix
+from widemargin.kernels.rows import kernel_matrix
 from widemargin.persistence.model_file import ModelFileError, load_model, save_model
 from widemargin.solvers import Block
 from widemargin.testing import many_class_points

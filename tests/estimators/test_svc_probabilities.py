@@ -24,7 +24,8 @@ from widemargin import SVC
 from widemargin.datasets import twonorm
 from widemargin.estimators import calibration
 from widemargin.estimators.out_of_fold import N_FOLDS, OutOfFold, content_folds, row_keys
-from widemargin.kernels import DiagonalGaussian, kernel_matrix
+from widemargin.kernels import DiagonalGaussian
+from widemargin.kernels.rows import kernel_matrix
 from widemargin.machines import held_out
 from widemargin.machines.dual import StopRule
 from widemargin.machines.sigmoid import fit_platt, fit_slope, slope_for_no_error

@@ -7,17 +7,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as theirs
 
-from widemargin.kernels import (
-    Constant,
-    DiagonalGaussian,
-    Gaussian,
-    Normalized,
-    Polynomial,
-    Scaled,
-    Sum,
-    as_kernel,
-    normalized,
-)
+from widemargin.kernels import Constant, DiagonalGaussian, Gaussian, Normalized, Polynomial, Scaled, Sum, normalized
+from widemargin.kernels.scikit_learn import as_kernel
 
 X = np.random.default_rng(0).normal(size=(10, 2))
 

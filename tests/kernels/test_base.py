@@ -17,9 +17,9 @@ from widemargin.kernels import (
     Mahalanobis,
     Normalized,
     Polynomial,
-    as_kernel,
     normalized,
 )
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.testing import naive_values
 from widemargin.testing.kernels import KERNEL_OBJECT_CLAUSES, takes_sparse_examples
 

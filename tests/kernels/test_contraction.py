@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process import kernels as theirs
 
-from widemargin.kernels import (
-    ScikitLearnKernel,
-    as_kernel,
-)
+from widemargin.kernels import ScikitLearnKernel
+from widemargin.kernels.scikit_learn import as_kernel
 
 X = np.random.default_rng(0).normal(size=(10, 2))
 

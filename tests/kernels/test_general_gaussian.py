@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, logm
 
-from widemargin.kernels import DiagonalGaussian, Gaussian, GeneralGaussian, contract
+from widemargin.kernels import DiagonalGaussian, Gaussian, GeneralGaussian
+from widemargin.kernels.contraction import contract
 
 B = np.array([[1.0, 0.3, 0.0], [0.3, 0.8, -0.2], [0.0, -0.2, 0.5]])
 X = np.random.default_rng(0).normal(size=(20, 3))

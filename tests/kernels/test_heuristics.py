@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widemargin.kernels import heuristics, jaakkola_gamma
+from widemargin.kernels import heuristics
+from widemargin.kernels.heuristics import jaakkola_gamma
 
 
 def plain(X: np.ndarray, y: np.ndarray | None) -> float:

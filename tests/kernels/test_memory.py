@@ -13,9 +13,11 @@ import widemargin
 from widemargin import SVC, SVDD, GridSearchCV, ModelSearch
 from widemargin.cli.command import main
 from widemargin.datasets import read_libsvm
-from widemargin.kernels import DiagonalGaussian, GeneralGaussian, Mahalanobis, SharedKernel, kernel_matrix
+from widemargin.kernels import DiagonalGaussian, GeneralGaussian, Mahalanobis
 from widemargin.kernels import memory as room
 from widemargin.kernels.memory import NotEnoughMemoryError
+from widemargin.kernels.rows import kernel_matrix
+from widemargin.kernels.shared import SharedKernel
 from widemargin.objectives import Polarization
 
 RANDOM = np.random.default_rng(0)

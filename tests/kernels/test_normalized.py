@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widemargin.kernels import (
-    Linear,
-    Normalized,
-    Polynomial,
-)
+from widemargin.kernels import Linear, Normalized, Polynomial
 
 
 def test_an_example_without_length_has_no_angle():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from widemargin.kernels import derived_rows, kernel_matrix, row_source
+from widemargin.kernels.rows import derived_rows, kernel_matrix, row_source
 from widemargin.machines.dual import DualProblem, SolverOptions, solve
 from widemargin.testing import kernel_contract
 from widemargin.testing import kernel_matrix as naive_kernel_matrix

@@ -7,16 +7,8 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as theirs
 
-from widemargin.kernels import (
-    DiagonalGaussian,
-    Gaussian,
-    Linear,
-    Polynomial,
-    Power,
-    Product,
-    Sum,
-    as_kernel,
-)
+from widemargin.kernels import DiagonalGaussian, Gaussian, Linear, Polynomial, Power, Product, Sum
+from widemargin.kernels.scikit_learn import as_kernel
 
 X = np.random.default_rng(0).normal(size=(10, 2))
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widemargin import _core, testing
-from widemargin.kernels import KernelParameters, SharedKernel, kernel_matrix
+from widemargin.kernels.rows import KernelParameters, kernel_matrix
+from widemargin.kernels.shared import SharedKernel
 from widemargin.runtime import Stop, StopRequest
 
 FAMILIES = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from widemargin.kernels import jaakkola_gamma
+from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.spread import (
     column_moments,
     column_variances,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import derived_rows, kernel_matrix, row_source
+from widemargin.kernels.rows import derived_rows, kernel_matrix, row_source
 from widemargin.machines.chain import Chain, Link, LinkSolution
 from widemargin.machines.classifier import box, ridge_of
 from widemargin.machines.dual import DualProblem, Solution, StopRule, solve

@@ -22,7 +22,7 @@ from chain_cases import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import DualProblem, SolverOptions, StopRule, solve

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from chain_cases import Kernel, classification, kernel_of, points
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.chain import Chain, Link, LinkSolution, solve_chain, walk_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule

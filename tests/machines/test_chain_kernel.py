@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Link
 from widemargin.machines.classifier import PairExamples, box
 from widemargin.machines.dual import DualProblem, SolverOptions, StopRule

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from chain_cases import CHAINS, check_chain, classification, kernel_of, points
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.chain import Chain, Link, same_solution, solve_chain, walk_chain_on_rows
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import DualProblem, Solution, SolverOptions, StopRule

@@ -13,7 +13,7 @@ import pytest
 from chain_cases import CHAINS, Kernel, classification, points, square_loss
 
 from widemargin import _core
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, solve_chain, walk_chain
 from widemargin.machines.classifier import PairExamples, box
 from widemargin.machines.dual import DualProblem, StopRule, as_task

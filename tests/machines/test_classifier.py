@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines import classifier
 from widemargin.machines.classifier import PROBLEMS_AT_ONCE, rescaled, solve_pairs
 from widemargin.machines.dual import Solution, SolverOptions, StopRule, solve_all

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.classifier import PairSolution, ridge_of, solve_pairs
 from widemargin.machines.dual import COMBINATIONS, SolverOptions, StopRule
 from widemargin.testing import Case, kernel_matrix, many_class_points, solve_exactly

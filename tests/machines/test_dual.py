@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import (
     COMBINATIONS,
     DualProblem,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import DualProblem, Solution, SolverOptions, StopRule, Vector, solve
 from widemargin.machines.max_min_over import CountingState, count_to_gap
 from widemargin.machines.one_class import nu_machine, squared_slack_machine, train, train_squared_slack

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 from oracles.reference import ReferenceSolver
-from widemargin.kernels import derived_rows, row_source
+from widemargin.kernels.rows import derived_rows, row_source
 from widemargin.machines.dual import (
     COMBINATIONS,
     DualProblem,

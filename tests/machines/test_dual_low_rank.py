@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from widemargin.kernels import derived_rows, kernel_matrix, row_source
+from widemargin.kernels.rows import derived_rows, kernel_matrix, row_source
 from widemargin.machines.dual import DualProblem, Solution, SolverOptions, StopRule, solve
 
 N = 2100

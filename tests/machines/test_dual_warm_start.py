@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import DualProblem, Solution, SolverOptions, StopRule, solve
 from widemargin.testing import Case, certificate, check_feasible, check_solution, chess_board_case, classification_case
 from widemargin.testing.contracts import optimum

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import COMBINATIONS, DualProblem, SolverOptions, StopRule
 from widemargin.machines.enclosing_ball import Ball, ball_machine, ball_unit, is_hard, train_ball
 from widemargin.testing import kernel_matrix, solve_exactly

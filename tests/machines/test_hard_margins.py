@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Link
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import StopRule

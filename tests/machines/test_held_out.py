@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin import SVC
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines import held_out
 from widemargin.machines.classifier import pairs_of_classes, solve_pairs
 from widemargin.machines.dual import SolverOptions, StopRule

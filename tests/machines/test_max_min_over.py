@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracles.geometric import feasibility_gap, one_class_max_min_over
-from widemargin.kernels import derived_rows, row_source
+from widemargin.kernels.rows import derived_rows, row_source
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import DualProblem, StopRule, solve
 from widemargin.machines.max_min_over import CountingState, count_chain, count_to_gap

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.classifier import PairSolution, solve_pairs
 from widemargin.machines.dual import GEOMETRIC_SOLVERS, SolverOptions, StopRule
 from widemargin.machines.minimum_norm import convex_hull, solve_minimum_norm_pairs, starting_weights

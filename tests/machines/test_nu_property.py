@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import DualProblem, SolverOptions, StopRule, solve
 from widemargin.machines.nu_property import border, with_borders
 from widemargin.machines.one_class import nu_machine, train

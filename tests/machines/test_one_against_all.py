@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.classifier import solve_pairs
 from widemargin.machines.dual import SolverOptions, StopRule
 from widemargin.machines.one_against_all import ABSENT, classes_against_all, gather_against_all, solve_against_all

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from widemargin.kernels import row_source
+from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import COMBINATIONS, DualProblem, SolverOptions, StopRule
 from widemargin.machines.regression import (
     Regression,

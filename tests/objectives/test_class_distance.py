@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from oracles.objectives import class_distances
-from widemargin.kernels import DiagonalGaussian, Gaussian, Mahalanobis, kernel_matrix
+from widemargin.kernels import DiagonalGaussian, Gaussian, Mahalanobis
+from widemargin.kernels.rows import kernel_matrix
 from widemargin.objectives import ClassDistance, Task, distance_tiles
 from widemargin.testing import ObjectiveContract, adaptable_kernels, small_regression_task, small_tasks
 

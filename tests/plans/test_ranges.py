@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from widemargin import SVC, SVR
-from widemargin.kernels import jaakkola_gamma
+from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.plans.ranges import beyond, c_values, gamma_values
 from widemargin.solvers import Auto
 

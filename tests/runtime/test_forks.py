@@ -133,7 +133,7 @@ def test_a_child_keeps_what_the_thread_that_forked_holds() -> None:
 def test_a_child_lets_go_of_a_chain_whose_threads_it_does_not_have() -> None:
     _run(
         setup="""
-        from widemargin.kernels import row_source
+        from widemargin.kernels.rows import row_source
         from widemargin.machines.dual import DualProblem, as_task
 
         signs = np.where(y[:400] > 0, 1.0, -1.0)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from widemargin.kernels import (
-    DiagonalGaussian,
-    Gaussian,
-)
+from widemargin.kernels import DiagonalGaussian, Gaussian
 from widemargin.testing import kernel_object_contract
 
 

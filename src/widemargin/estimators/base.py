@@ -34,8 +34,20 @@ from widemargin.estimators.validation import (
     require_symmetric,
     warn_if_indefinite,
 )
-from widemargin.kernels import Kernel, KernelParameters, Linear, RowSource, as_kernel, is_kernel_object
-from widemargin.kernels.rows import LARGEST_DEGREE, FixedKernel, canonical, checked_rows, count, source_at_once, take
+from widemargin.kernels import Kernel, Linear
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.rows import (
+    LARGEST_DEGREE,
+    FixedKernel,
+    KernelParameters,
+    RowSource,
+    canonical,
+    checked_rows,
+    count,
+    source_at_once,
+    take,
+)
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, grace_of
 from widemargin.runtime import cache_bytes, thread_count
 from widemargin.solvers import Solver, as_solver

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin.estimators.multi_class import Scheme, in_scikit_learns_sign
 from widemargin.estimators.out_of_fold import content_folds
 from widemargin.estimators.prediction import Matrix
-from widemargin.kernels import RowSource
+from widemargin.kernels.rows import RowSource
 from widemargin.machines.classifier import PairExamples, PairSolution
 from widemargin.machines.coupling import favoured
 from widemargin.machines.dual import SolverOptions, StopRule, Vector

@@ -18,7 +18,7 @@ from widemargin.estimators.multi_class import OneVersusOne, Scheme, in_scikit_le
 from widemargin.estimators.prediction import DecisionFunctions, Layout, Matrix
 from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import Accepts, check_weights, require_choice, require_flag
-from widemargin.kernels import KernelParameters
+from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution, classes_present, rescaled
 from widemargin.machines.dual import Vector

@@ -16,8 +16,7 @@ from widemargin.estimators.base import KernelModel
 from widemargin.estimators.out_of_fold import Keys, row_keys
 from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.validation import Accepts, check_weights, require_fraction, total_weight
-from widemargin.kernels import KernelParameters, RowSource
-from widemargin.kernels.rows import count, take
+from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, StopRule, Vector
 from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
 from widemargin.solvers.base import ALL_SAMPLES, MINIMUM_NORM

@@ -20,8 +20,7 @@ from widemargin.estimators.validation import (
     require_number,
     require_prices,
 )
-from widemargin.kernels import KernelParameters, RowSource, derived_rows
-from widemargin.kernels.rows import KernelCallable, count, take
+from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource, count, derived_rows, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
 from widemargin.machines.max_min_over import CountingState, count_to_gap
 from widemargin.machines.nu_property import with_borders

@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels import KernelParameters, examples
-from widemargin.kernels.rows import KernelCallable, call_kernel, count, take
+from widemargin.kernels.rows import KernelCallable, KernelParameters, call_kernel, count, examples, take
 from widemargin.runtime import single_threaded_blas
 
 Matrix = NDArray[np.float64]

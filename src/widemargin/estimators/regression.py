@@ -25,8 +25,7 @@ from widemargin.estimators.validation import (
     require_number,
     require_prices,
 )
-from widemargin.kernels import RowSource
-from widemargin.kernels.rows import KernelCallable, count
+from widemargin.kernels.rows import KernelCallable, RowSource, count
 from widemargin.machines.dual import Vector
 from widemargin.machines.regression import LOSSES, Regression, rescaled_start, solve_nu_tube, solve_tube
 from widemargin.solvers import Solver

@@ -11,7 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.kernels import KernelParameters, RowSource, as_kernel, is_kernel_object
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.rows import KernelParameters, RowSource
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.spread import column_moments, gamma_of_variance, pooled_variance, sparse_variance
 
 Vector = NDArray[np.float64]
@@ -127,7 +129,7 @@ def fits_float32(rows: RowSource) -> bool:
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> [fits_float32(row_source(np.array([[1.0], [x]]), kernel="linear")) for x in (2.0, 1e20)]
     [True, False]
     """

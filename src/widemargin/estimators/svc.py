@@ -31,8 +31,7 @@ from widemargin.estimators.validation import (
     require_number,
     require_prices,
 )
-from widemargin.kernels import RowSource
-from widemargin.kernels.rows import KernelCallable
+from widemargin.kernels.rows import KernelCallable, RowSource
 from widemargin.machines.classifier import (
     PairExamples,
     PairSolution,

@@ -14,8 +14,7 @@ from widemargin.estimators.novelty import BORDER, NoveltyModel, Rows, rounding, 
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import require_number
-from widemargin.kernels import KernelParameters
-from widemargin.kernels.rows import KernelCallable, count, take
+from widemargin.kernels.rows import KernelCallable, KernelParameters, count, take
 from widemargin.kernels.spread import moderate
 from widemargin.machines.dual import DualProblem, Outcome, Solution, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_machine, read_ball, scaled_stop, train_ball

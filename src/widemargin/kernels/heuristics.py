@@ -55,7 +55,7 @@ def jaakkola_gamma(X: Any, y: Any = None, weights: Vector | None = None) -> floa
     Examples
     --------
     >>> import numpy as np
-    >>> from widemargin.kernels import jaakkola_gamma
+    >>> from widemargin.kernels.heuristics import jaakkola_gamma
     >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
     >>> jaakkola_gamma(X, [0, 0, 1, 1]) == 1 / (2 * 1.5**2)
     True

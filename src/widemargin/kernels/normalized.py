@@ -23,7 +23,8 @@ def normalized(kernel: Any) -> Normalized:
 
     Examples
     --------
-    >>> from widemargin.kernels import Linear, normalized
+    >>> from widemargin.kernels import Linear
+    >>> from widemargin.kernels.normalized import normalized
     >>> normalized(Linear())([[1.0, 0.0]], [[2.0, 2.0]]).round(4).tolist()
     [[0.7071]]
     """

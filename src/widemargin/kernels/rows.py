@@ -296,7 +296,7 @@ def row_source(
     Examples
     --------
     >>> import numpy as np
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> row_source(np.eye(3), kernel="rbf", gamma=0.5).size
     3
     """
@@ -337,7 +337,7 @@ def derived_rows(rows: RowSource, *, base: Any = None, scale: Any = None, ridge:
     Examples
     --------
     >>> import numpy as np
-    >>> from widemargin.kernels import derived_rows, row_source
+    >>> from widemargin.kernels.rows import derived_rows, row_source
     >>> rows = row_source(np.array([[1.0], [2.0]]), kernel="linear")
     >>> derived_rows(rows, base=[0, 1, 1], ridge=[0.5, 0.5, 0.0]).diagonal()
     array([1.5, 4.5, 4. ])
@@ -370,7 +370,7 @@ def kernel_matrix(
         None means `X` itself.
     kernel : {"linear", "poly", "rbf", "sigmoid"}
     gamma, coef0, degree
-        See :class:`widemargin.kernels.KernelParameters`.
+        See :class:`KernelParameters`.
     dtype : {"float32", "float64"}
         Type of the result and of the arithmetic.
     n_jobs : int, default=None
@@ -383,7 +383,7 @@ def kernel_matrix(
     Examples
     --------
     >>> import numpy as np
-    >>> from widemargin.kernels import kernel_matrix
+    >>> from widemargin.kernels.rows import kernel_matrix
     >>> kernel_matrix(np.array([[0.0], [1.0]]), gamma=1.0, dtype="float64").round(4)
     array([[1.    , 0.3679],
            [0.3679, 1.    ]])

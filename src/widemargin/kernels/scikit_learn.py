@@ -48,7 +48,7 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
     Examples
     --------
     >>> from sklearn.gaussian_process.kernels import RBF
-    >>> from widemargin.kernels import as_kernel
+    >>> from widemargin.kernels.scikit_learn import as_kernel
     >>> as_kernel("poly", gamma=0.5, degree=2)
     Polynomial(degree=2, gamma=0.5, coef0=0.0)
     >>> as_kernel(RBF(2.0))([[0.0]], [[2.0]]).round(4).tolist()
@@ -102,7 +102,7 @@ class ScikitLearnKernel(Kernel):
     Examples
     --------
     >>> from sklearn.gaussian_process.kernels import Matern
-    >>> from widemargin.kernels import as_kernel
+    >>> from widemargin.kernels.scikit_learn import as_kernel
     >>> k = as_kernel(Matern(nu=1.5))
     >>> X = np.array([[0.0], [1.0]])
     >>> k.pull_back(np.ones((2, 2)), X, X, k.values(X, X)).round(4).tolist()

@@ -40,7 +40,8 @@ class SharedKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> from widemargin.kernels import KernelParameters, SharedKernel
+    >>> from widemargin.kernels.rows import KernelParameters
+    >>> from widemargin.kernels.shared import SharedKernel
     >>> shared = SharedKernel(np.array([[0.0], [2.0]]))
     >>> shared.matrix(KernelParameters("rbf", 0.5)).astype(float).round(4).tolist()
     [[1.0, 0.1353], [0.1353, 1.0]]

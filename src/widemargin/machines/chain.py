@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels import RowSource, derived_rows, row_source
+from widemargin.kernels.rows import RowSource, derived_rows, row_source
 from widemargin.machines.dual import (
     DualProblem,
     Solution,
@@ -189,7 +189,7 @@ def walk_chain_on_rows(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> y = np.array([1.0, -1.0])
     >>> links = tuple(Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (0.1, 10.0))
     >>> rows = row_source(np.eye(2), kernel="linear")
@@ -380,7 +380,7 @@ def same_solution(before: Link, link: Link, last: Solution) -> bool:
     --------
     >>> y, one = np.array([1.0, -1.0]), np.ones(2)
     >>> tight, loose = (Link(DualProblem(y, np.minimum(0, c * y), np.maximum(0, c * y))) for c in (2.0, 9.0))
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> from widemargin.machines.dual import solve
     >>> same_solution(tight, loose, solve(tight.problem, row_source(np.eye(2), kernel="linear")))
     True

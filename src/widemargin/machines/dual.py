@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels import RowSource
+from widemargin.kernels.rows import RowSource
 from widemargin.runtime import Stop, Work, cache_bytes, single_threaded_blas
 from widemargin.runtime.stopping import NO_SECONDS
 
@@ -328,7 +328,7 @@ def solve(
     problem : DualProblem
         Linear term and box of n variables, and kinks if there are any.
     rows : RowSource
-        Kernel rows of the n examples, from :func:`widemargin.kernels.row_source`.
+        Kernel rows of the n examples, from :func:`widemargin.kernels.rows.row_source`.
     stop : StopRule, optional
     options : SolverOptions, optional
     start : ndarray of shape (n,), optional
@@ -344,7 +344,7 @@ def solve(
     Examples
     --------
     >>> import numpy as np
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> from widemargin.machines.dual import DualProblem, solve
     >>> y = np.array([1.0, -1.0])
     >>> rows = row_source(np.array([[1.0], [-1.0]]), kernel="linear")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import RowSource
+from widemargin.kernels.rows import RowSource
 from widemargin.kernels.spread import MODERATE, moderate
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
@@ -237,7 +237,7 @@ def ball_chain(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> kernel = ChainKernel(row_source(np.array([[0.0], [2.0], [5.0]]), kernel="linear"))
     >>> diagonal = kernel.diagonal()
     >>> machine = ball_machine(np.array([1.0, 1.0, 0.0]), diagonal)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels import RowSource, derived_rows
+from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link
 from widemargin.machines.classifier import PairExamples, PairSolution, box, ridge_of, typical
 from widemargin.machines.dual import Solution, SolverOptions, StopRule, Vector
@@ -104,7 +104,7 @@ def held_out_values(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> from widemargin.machines.classifier import pairs_of_classes, solve_pairs
     >>> labels, bounds = np.array([0, 1, 0, 1]), np.full(4, 10.0)
     >>> rows = row_source(np.array([[-2.0], [1.0], [-1.0], [2.0]]), kernel="linear")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from widemargin import _core
-from widemargin.kernels import RowSource, derived_rows
+from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, ended_early, walk_chain_on_rows
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector, limits_of
 from widemargin.runtime import cache_bytes
@@ -45,7 +45,7 @@ class CountingState:
         Examples
         --------
         >>> import numpy as np
-        >>> from widemargin.kernels import row_source
+        >>> from widemargin.kernels.rows import row_source
         >>> X = np.array([[0.0], [1.0], [3.0]])
         >>> state = CountingState.fresh(row_source(X, gamma=0.5), 0.5, 1 << 20)
         >>> state.store.row(0).round(4)
@@ -114,7 +114,7 @@ def count_to_gap(
     Examples
     --------
     >>> import numpy as np
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> X = np.array([[0.0], [0.1], [2.0]])
     >>> state = CountingState.fresh(row_source(X, gamma=1.0), 1.0, 1 << 20)
     >>> machine = count_to_gap(state, np.full(3, 10.0), stop=StopRule(1e-6))
@@ -182,7 +182,7 @@ def count_chain(
     Examples
     --------
     >>> import numpy as np
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> kernel = ChainKernel(row_source(np.array([[0.0], [0.1], [2.0]]), gamma=1.0))
     >>> found = count_chain(kernel, [np.full(3, 10.0), np.full(3, 20.0)], stop=StopRule(1e-4))
     >>> [one.solution.outcome.reason for one in found]

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import RowSource, derived_rows
+from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.classifier import (
     ClassPairs,
     Pair,

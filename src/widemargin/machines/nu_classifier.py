@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import RowSource
+from widemargin.kernels.rows import RowSource
 from widemargin.machines.chain import Chain, ChainKernel, Link, ended_early
 from widemargin.machines.classifier import (
     Pair,
@@ -320,7 +320,7 @@ def solve_nu_chain(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> kernel = ChainKernel(row_source(np.array([[0.0], [1.0], [3.0], [4.0]]), kernel="linear"))
     >>> examples = PairExamples((0, 1), np.arange(4, dtype=np.int32), np.array([1.0, 1.0, -1.0, -1.0]))
     >>> found = solve_nu_chain(kernel, examples, np.ones(4), [0.2, 0.4], stop=StopRule())

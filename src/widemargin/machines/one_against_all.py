@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels import RowSource
+from widemargin.kernels.rows import RowSource
 from widemargin.machines.classifier import (
     OTHERS,
     PairExamples,
@@ -125,7 +125,7 @@ def gather_against_all(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> from widemargin.machines.classifier import solve_pairs
     >>> from widemargin.machines.dual import SolverOptions, StopRule
     >>> labels, bounds = np.array([0, 1, 2]), np.ones(3)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import RowSource, derived_rows
+from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.kernels.spread import moderate
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import ridge_of
@@ -332,7 +332,7 @@ def solve_sums(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> kernel = ChainKernel(row_source(np.eye(4), kernel="linear"))
     >>> problems = [DualProblem(np.zeros(4), np.zeros(4), np.ones(4), (total, 0.0)) for total in (1.0, 2.0)]
     >>> found = list(solve_sums(kernel, problems, None, StopRule(1e-9)))

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import RowSource, derived_rows
+from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.chain import ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import rescaled, ridge_of, typical
 from widemargin.machines.dual import (
@@ -133,7 +133,7 @@ def solve_tube(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> rows = row_source(np.array([[0.0], [1.0]]), kernel="linear")
     >>> found = solve_tube(
     ...     rows, np.array([0.0, 3.0]), np.full(2, 10.0), epsilon=0.5, stop=StopRule(), options=SolverOptions()
@@ -176,7 +176,7 @@ def solve_nu_tube(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> rows = row_source(np.array([[0.0], [1.0], [2.0]]), kernel="linear")
     >>> found = solve_nu_tube(
     ...     rows, np.array([0.0, 3.0, 0.0]), np.ones(3), nu=0.5, stop=StopRule(), options=SolverOptions()
@@ -247,7 +247,7 @@ def solve_nu_tube_chain(
 
     Examples
     --------
-    >>> from widemargin.kernels import row_source
+    >>> from widemargin.kernels.rows import row_source
     >>> kernel = ChainKernel(row_source(np.array([[0.0], [1.0], [2.0]]), kernel="linear"))
     >>> (found,) = solve_nu_tube_chain(kernel, np.array([0.0, 3.0, 0.0]), [np.ones(3)], [0.5], stop=StopRule())
     >>> tuple(round(number, 9) for number in nu_function(found.solution))

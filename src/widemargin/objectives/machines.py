@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from widemargin.kernels import Kernel, kernel_matrix
+from widemargin.kernels import Kernel
+from widemargin.kernels.rows import kernel_matrix
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.derivatives import Adjoint, Evaluate, KernelPart, Machine, PairProblem, Sensitivity, train

@@ -14,7 +14,8 @@ from typing import Unpack
 
 import numpy as np
 
-from widemargin.kernels import Kernel, contract
+from widemargin.kernels import Kernel
+from widemargin.kernels.contraction import contract
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task
 
 

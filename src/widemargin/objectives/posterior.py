@@ -8,7 +8,8 @@ from typing import Unpack
 
 import numpy as np
 
-from widemargin.kernels import Kernel, jaakkola_gamma
+from widemargin.kernels import Kernel
+from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.objectives.base import BoundObjective, Evaluated, How, Task, Vector
 from widemargin.objectives.likelihood import Likelihood
 

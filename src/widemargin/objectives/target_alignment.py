@@ -26,7 +26,8 @@ from typing import Unpack
 
 import numpy as np
 
-from widemargin.kernels import Kernel, contract
+from widemargin.kernels import Kernel
+from widemargin.kernels.contraction import contract
 from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Task, Vector
 from widemargin.objectives.polarization import OfTargets, target_vectors
 from widemargin.runtime import single_threaded_blas

@@ -8,7 +8,10 @@ import numpy as np
 from sklearn.gaussian_process import kernels as theirs
 
 from widemargin import kernels as ours
-from widemargin.kernels import Kernel, KernelParameters, as_kernel, is_kernel_object
+from widemargin.kernels import Kernel
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.persistence.archive import Fields, ModelFileError, from_json, shortened, to_json
 
 #: Kernels that a file may hold, by the names they have there.

@@ -20,8 +20,8 @@ from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
-from widemargin.kernels import KernelParameters, is_kernel_object
-from widemargin.kernels.rows import LARGEST_DEGREE
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.kernels import describe_kernel, restore_kernel, restore_parameters
 from widemargin.solvers import Solver

@@ -13,7 +13,9 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as theirs
 
 from widemargin import kernels as ours
-from widemargin.kernels import Kernel, as_kernel, contract
+from widemargin.kernels import Kernel
+from widemargin.kernels.contraction import contract
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.testing.oracles import as_matrix, kernel_matrix
 from widemargin.testing.protocols import Matrix, Vector
 

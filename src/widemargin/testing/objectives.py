@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from widemargin.kernels import DiagonalGaussian, Gaussian, Kernel, jaakkola_gamma
+from widemargin.kernels import DiagonalGaussian, Gaussian, Kernel
+from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.objectives import Evaluated, Objective, Task
 from widemargin.runtime import Stop, StoppedError
 from widemargin.testing.protocols import Matrix, Vector

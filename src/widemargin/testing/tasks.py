@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import RationalQuadratic
 
-from widemargin.kernels import (
-    DiagonalGaussian,
-    Gaussian,
-    GeneralGaussian,
-    Kernel,
-    Mahalanobis,
-    Polynomial,
-    as_kernel,
-    normalized,
-)
+from widemargin.kernels import DiagonalGaussian, Gaussian, GeneralGaussian, Kernel, Mahalanobis, Polynomial, normalized
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.objectives import Task
 from widemargin.testing.protocols import Matrix
 

@@ -12,17 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, SVDD, SVR, GridSearchCV, NuSVC
-from widemargin.kernels import (
-    DiagonalGaussian,
-    Gaussian,
-    GeneralGaussian,
-    Linear,
-    Mahalanobis,
-    Polynomial,
-    SharedKernel,
-    kernel_matrix,
-)
-from widemargin.kernels.rows import KernelParameters, LinearMap
+from widemargin.kernels import DiagonalGaussian, Gaussian, GeneralGaussian, Linear, Mahalanobis, Polynomial
+from widemargin.kernels.rows import KernelParameters, LinearMap, kernel_matrix
+from widemargin.kernels.shared import SharedKernel
 
 X, y = load_iris(return_X_y=True)
 X = X * [1.0, 10.0, 0.1, 3.0]

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import GridSearchCV
-from widemargin.kernels import SharedKernel
+from widemargin.kernels.shared import SharedKernel
 from widemargin.model_selection.grid import prepared_examples
 
 GRID = {"svc__C": [1.0, 10.0], "svc__gamma": [0.01, 0.1, 1.0]}

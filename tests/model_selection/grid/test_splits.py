@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from widemargin import SVC
-from widemargin.kernels import kernel_matrix, row_source
+from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import StopRule
 from widemargin.model_selection.grid.splits import KnownValues

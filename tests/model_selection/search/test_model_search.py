@@ -29,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, SVR, ModelFileError, ModelSearch, kernels, objectives, save_model
+from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.strategies import Rprop
 
 
@@ -38,7 +39,7 @@ def test_a_kernel_by_name() -> None:
     assert list(found.best_params_) == ["C", "gamma"]
     assert all(type(value) is float for value in found.best_params_.values())
     assert found.best_value_ == polarization(kernels.Gaussian(found.best_params_["gamma"]), X, y)
-    start = kernels.jaakkola_gamma(X, y)
+    start = jaakkola_gamma(X, y)
     assert found.trace_[0]["gamma"] == pytest.approx(start, rel=1e-15)
     assert found.best_value_ > polarization(kernels.Gaussian(start), X, y)
     assert found.best_estimator_.kernel_ == kernels.Gaussian(found.best_params_["gamma"])
@@ -82,7 +83,7 @@ def test_numbers_that_are_given_are_where_it_begins() -> None:
     assert by_name.trace_[0]["gamma"] == pytest.approx(0.7, rel=1e-15)
     mixed = search(SVC(kernel=kernels.Gaussian(gamma=0.7) + kernels.Gaussian())).fit(X, y)
     assert mixed.trace_[0]["k1__gamma"] == pytest.approx(0.7, rel=1e-15)
-    assert mixed.trace_[0]["k2__gamma"] == pytest.approx(kernels.jaakkola_gamma(X, y), rel=1e-15)
+    assert mixed.trace_[0]["k2__gamma"] == pytest.approx(jaakkola_gamma(X, y), rel=1e-15)
 
 
 def test_an_objective_that_chooses_the_price() -> None:

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, ModelSearch, UnfinishedSearchWarning, kernels
-from widemargin.kernels import jaakkola_gamma
+from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.objectives import BoundObjective, Evaluated, Objective, Task
 from widemargin.strategies import CMAES, NoisyRprop, RandomSearch, Rprop
 

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from widemargin.kernels import as_kernel, is_kernel_object
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.model_selection.grid.setup import Parameters, machine_of, prefix_of
 from widemargin.model_selection.grid.splits import SplitMachines
 

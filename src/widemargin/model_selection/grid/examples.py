@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin.kernels import KernelParameters, as_kernel, is_kernel_object
-from widemargin.kernels.rows import count
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.rows import KernelParameters, count
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.machines.chain import KEPT_BYTES
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.prepared_examples import PreparedExamples, Share, kernel_of

@@ -8,8 +8,10 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from widemargin.estimators.scale import fits_float32, require_moderate_diagonal, resolve_kernel
-from widemargin.kernels import KernelParameters, RowSource, SharedKernel, as_kernel, is_kernel_object
-from widemargin.kernels.rows import count, take
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.rows import KernelParameters, RowSource, count, take
+from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.kernels.shared import SharedKernel
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import SolverOptions, Vector
 from widemargin.model_selection.grid.splits import SplitMachines, family_of

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
-from widemargin.kernels import KernelParameters
 from widemargin.kernels.memory import told_if_memory_runs_out
-from widemargin.kernels.rows import take
+from widemargin.kernels.rows import KernelParameters, take
 from widemargin.machines.chain import LinkSolution, ended_early
 from widemargin.machines.dual import Solution, StopRule
 from widemargin.model_selection.grid.candidates import Candidates

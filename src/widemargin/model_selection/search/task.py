@@ -13,8 +13,10 @@ from widemargin.estimators.regression import SVR
 from widemargin.estimators.scale import require_magnitude
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import is_numeric
-from widemargin.kernels import Kernel, as_kernel, jaakkola_gamma
+from widemargin.kernels import Kernel
+from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.rows import count
+from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.model_selection.grid.setup import FitParameters, machine_of
 from widemargin.model_selection.grid.splits import family_of
 from widemargin.objectives import Objective, Task

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from widemargin.estimators.novelty import BORDER
 from widemargin.estimators.svdd import SVDD, THIN_BALL, centred
-from widemargin.kernels import KernelParameters
+from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_chain, ball_unit

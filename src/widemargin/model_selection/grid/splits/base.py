@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import KernelParameters
+from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import Solution, StopRule, Vector

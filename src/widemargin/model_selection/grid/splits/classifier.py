@@ -17,7 +17,7 @@ from widemargin.estimators.multi_class import OneVersusRest, in_scikit_learns_si
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.out_of_fold import function_name
 from widemargin.estimators.svc import SVC
-from widemargin.kernels import KernelParameters
+from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import (
     OTHERS,

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from widemargin.estimators.novelty import BORDER
 from widemargin.estimators.one_class import OneClassSVM
-from widemargin.kernels import KernelParameters
+from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector

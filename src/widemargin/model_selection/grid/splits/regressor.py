@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from widemargin.estimators.regression import SVR, KernelRegressor, NuSVR, warn_of_missing_tube
-from widemargin.kernels import KernelParameters
+from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.hard_margins import solve_to_the_hard_end

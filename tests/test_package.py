@@ -1,0 +1,43 @@
+"""What is there after ``import widemargin``, in a process that has imported nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import widemargin
+from widemargin import kernels
+
+PARTS = {
+    "datasets": "chess_board",
+    "kernels": "Gaussian",
+    "objectives": "TargetAlignment",
+    "solvers": "SMO",
+    "strategies": "CMAES",
+    "inspection": "__doc__",
+}
+
+
+@pytest.mark.parametrize("package", PARTS)
+def test_packages_are_there_without_an_import_of_their_own(package: str) -> None:
+    program = f"import widemargin; assert {package!r} in dir(widemargin); widemargin.{package}.{PARTS[package]}"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_what_nobody_asks_for_is_not_imported() -> None:
+    program = "import sys, widemargin; sys.exit('widemargin.datasets' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'widemargin' has no attribute 'machine'"):
+        widemargin.machine  # noqa: B018
+    assert {*widemargin.__all__, "solvers"} <= set(dir(widemargin))
+
+
+def test_kernels_export_kernels_only() -> None:
+    exported = {getattr(kernels, name) for name in kernels.__all__} - {kernels.normalized}
+    assert all(issubclass(one, kernels.Kernel) for one in exported)
+    assert isinstance(kernels.normalized(kernels.Linear()), kernels.Kernel)
