@@ -23,40 +23,41 @@ from widemargin.solvers import Solver
 
 
 class NuSVC(KernelClassifier):
-    r"""Support vector classification with `nu` in place of C, exact and certified.
+    r"""Support vector classification with `nu` in place of C: exact, with a certificate.
 
-    For each pair of classes, with labels :math:`y_n = \pm 1` and weights :math:`v_n`, the machine minimises
+    For each pair of classes, with labels :math:`y_n = \pm 1` and weights :math:`v_n`, the model minimises
 
     .. math::
         \tfrac12 \|w\|^2 - \nu \rho \sum_n v_n
         + \sum_n v_n \max(0, \rho - y_n(\langle w, \phi(x_n)\rangle + b))
 
-    [Chang2011, section 2.2] by solving its dual: minimise :math:`a'Ka/2` over :math:`0 \le y_n a_n \le v_n` with a
-    constant sum for each class, :math:`\pm\tfrac{\nu}{2} \sum v`. At most the share `nu` of the weight lies on the
-    wrong side of the margin, at any `tol` (the coefficients of these examples are at their bounds; others have
-    :math:`y_n f(x_n) \ge 1` but for rounding), and at least this share belongs to support vectors. Divided by
-    :math:`\rho` the machine has margin 1: it is that of :class:`~widemargin.SVC` with :math:`C_n = v_n / \rho`, and
-    `tol` and the fit report are in its units. :math:`v_n` is class weight times sample weight.
+    [Chang2011, section 2.2]. It solves the dual problem: minimise :math:`a'Ka/2` over :math:`0 \le y_n a_n \le v_n`
+    with a constant sum for each class, :math:`\pm\tfrac{\nu}{2} \sum v`. Whatever `tol` is, margin errors carry at most
+    the fraction `nu` of the weight (their coefficients are at their bounds; all other samples have :math:`y_n f(x_n)
+    \ge 1` up to rounding), and support vectors at least this fraction. Divided by :math:`\rho`, the model has margin 1:
+    it is that of :class:`~widemargin.SVC` with :math:`C_n = v_n / \rho`, and `tol` and the fit report are in its units.
+    :math:`v_n` is class weight times sample weight.
 
-    `nu` cannot exceed twice the share of the lighter class of any pair, counted by weight; it is refused otherwise,
-    before any kernel value is computed. Where it is so small that the hulls of two classes, with no example weighing
-    more than :math:`v_n`, meet (or come closer than a thousandth of `tol`, in units of the largest :math:`\rho` that
-    weights and kernel admit), there is no margin: :math:`\rho` counts as 0, the report of that pair is in these units,
-    and a warning says so. Where a class has no coefficient between its bounds, its border is in the middle of all
-    optimal ones.
+    `nu` cannot exceed twice the fraction of the lighter class of any pair, counted by weight; otherwise it is refused
+    before any kernel value is computed. If `nu` is so small that the classes overlap (their convex hulls, with no
+    sample weighing more than :math:`v_n`, meet or come closer than a thousandth of `tol`, in units of the largest
+    :math:`\rho` that weights and kernel admit), no margin exists: :math:`\rho` counts as 0, the report of that pair is
+    in these units, and a warning says so. If a class has no coefficient strictly between its bounds, its border is in
+    the middle of all optimal ones.
 
-    The start alone takes the kernel rows of the share `nu` of the examples; from there on training costs what it costs
-    for :class:`~widemargin.SVC`: between n_SV n d and n^2 d operations. Prediction costs n_SV d operations a row.
+    The first iteration needs the kernel rows of a fraction `nu` of the samples; from there on training costs what it
+    costs for :class:`~widemargin.SVC`: between n_SV n d and n^2 d operations. Predicting a sample takes n_SV d.
 
     Parameters
     ----------
     nu : float, default=0.5
-        Above 0 and at most 1: bounds the share of margin errors from above and that of support vectors from below.
+        Above 0 and at most 1: an upper bound on the fraction of margin errors and a lower bound on the fraction of
+        support vectors.
     tol : float, default=1e-3
         Largest violation of the optimality conditions, in units of the margin.
     class_weight : dict or "balanced", default=None
-        Multiplies the weights of the examples of a class, as if they occurred that often; "balanced" makes every `nu`
-        feasible. (scikit-learn's class of this name takes it and does nothing with it.)
+        Multiplies the weights of the samples of a class, as if they occurred that often; "balanced" makes every `nu`
+        feasible. (scikit-learn's class of this name accepts it and ignores it.)
     solver : {"auto", "smo", "block"} or Solver, default="auto"
         How the dual problems are solved: a name, or an object of :mod:`widemargin.solvers`.
     kernel, degree, gamma, coef0, shrinking, cache_size, verbose, max_iter
@@ -67,13 +68,11 @@ class NuSVC(KernelClassifier):
     Attributes
     ----------
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
-        Constants of the decision functions.
+        Intercepts of the decision functions.
     class_weight_ : ndarray of shape (n_classes,)
         Factor of the weights for each class.
     fit_report_ : FitReport
-        Per binary problem: reason of the end, violation, duality gap, objective, steps, kernel values, seconds,
-        precision of the kernel values that the tolerance needed. Violation, gap and objective are those of the machine
-        with margin 1.
+        As for :class:`~widemargin.SVC`; violation, gap and objective are those of the model with margin 1.
     classes_, support_, support_vectors_, n_support_, dual_coef_, coef_
         See :class:`~widemargin.SVC`.
     fit_status_, n_iter_, shape_fit_, n_features_in_, feature_names_in_

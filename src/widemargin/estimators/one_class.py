@@ -43,35 +43,35 @@ LOSSES = ("hinge", "squared_hinge")
 
 
 class OneClassSVM(NoveltyModel):
-    r"""One-class support vector machine: where the training rows are, and where they are not.
+    r"""One-class support vector machine: tells samples like those it was trained on from others.
 
-    With ``loss="hinge"`` it is the machine of [Schoelkopf2001]_, a drop-in for scikit-learn's: for weights
-    :math:`w_n` of total :math:`W` it minimises
+    With ``loss="hinge"`` it is the model of [Schoelkopf2001]_, a drop-in for scikit-learn's: for weights :math:`w_n` of
+    total :math:`W` it minimises
 
     .. math:: \tfrac12 \|w\|^2 + \sum_n w_n \max(0, \rho - \langle w, \phi(x_n)\rangle) - \nu W \rho
 
-    through its dual (maximise :math:`-a'Ka/2` over :math:`\sum a = \nu W`, :math:`0 \le a_n \le w_n`) and accepts rows
-    with :math:`f(x) = \sum_n a_n k(x_n, x) - \rho \ge 0`. At most a share `nu` of the training weight is rejected,
-    at any `tol`: the threshold is the lowest score of the rows whose coefficients are below their bounds, and rows on
-    it are accepted. At least a share `nu` belongs to support vectors. Where :math:`\nu W` is less than any weight (nu n
-    < 1), no row may be rejected, and `nu` is but a scale of the coefficients.
+    through the dual problem (maximise :math:`-a'Ka/2` over :math:`\sum a = \nu W`, :math:`0 \le a_n \le w_n`) and
+    accepts samples with :math:`f(x) = \sum_n a_n k(x_n, x) - \rho \ge 0`. Whatever `tol` is, at most a fraction `nu` of
+    the training weight is rejected: the threshold is the lowest score of the samples whose coefficients are below their
+    bounds, and samples on it are accepted. Support vectors carry at least a fraction `nu`. If :math:`\nu W` is less
+    than any weight (nu n < 1), no sample may be rejected, and `nu` only scales the coefficients.
 
-    With ``loss="squared_hinge"`` it is the machine of [Timm2009, eq. 1]: it minimises
+    With ``loss="squared_hinge"`` it is the model of [Timm2009, eq. 1]: it minimises
 
     .. math:: \tfrac12 \|w\|^2 + \tfrac12 \sum_n C_n \max(0, 1 - \langle w, \phi(x_n)\rangle)^2
 
-    and accepts rows with :math:`f(x) = \sum_n a_n k(x_n, x) - 1 \ge 0`. Every support vector lies outside by
+    and accepts samples with :math:`f(x) = \sum_n a_n k(x_n, x) - 1 \ge 0`. Every support vector lies outside by
     :math:`a_n / C_n`; a small `C` makes many of them.
 
-    Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
-    operations, n_SV n numbers of cache where memory allows. Prediction costs n_SV d operations a row.
+    Training computes kernel rows of support vectors and of a few other candidates only: between n_SV n d and n^2 d
+    operations, and n_SV n numbers of cache where memory allows. Predicting a sample takes n_SV d operations.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, kernel object or callable, default="rbf"
-        A kernel object, of ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, has parameters of its own. A
-        callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
-        anything: strings, graphs, rows of numbers.
+        Kernel objects, from ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, have parameters of their
+        own. A callable gets two blocks of samples and returns the matrix of kernel values between them; its samples may
+        be anything: strings, graphs, vectors.
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -79,39 +79,40 @@ class OneClassSVM(NoveltyModel):
     coef0 : float, default=0.0
         Constant of "poly" and "sigmoid".
     tol : float, default=1e-3
-        Largest violation of the optimality conditions: for the hinge in units of f, which grow with the number of rows
-        (as in scikit-learn), or of typical scores where these are below 1; for squared slack in units of the margin 1.
+        Largest violation of the optimality conditions: for the hinge in units of f, which grow with the number of
+        samples (as in scikit-learn), or of typical scores where these are below 1; for the squared hinge in units of
+        the margin 1.
     nu : float, default=0.5
-        Above 0 and at most 1: the largest share of the weight that is rejected; only for ``loss="hinge"``.
+        Above 0 and at most 1: the largest fraction of the weight that is rejected; only for ``loss="hinge"``.
     shrinking : bool, default=True
-        Leave variables that stay at their bounds aside while solving. No effect for "mdm" and "maxminover", each of
-        whose steps is chosen among all samples.
+        Set variables aside that stay at their bounds. No effect for "mdm" and "maxminover", which always choose among
+        all samples.
     cache_size : "auto" or float, default="auto"
         Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
     verbose : bool, default=False
         Print the fit report.
     max_iter : "auto" or int, default="auto"
-        Limit on solver steps; "auto" is max(10^7, 100 n), -1 means none.
+        Limit on iterations; "auto" is max(10^7, 100 n), -1 means none.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        Price of a sample on the wrong side: proportional to its distance, or to the square of it.
+        What a sample on the wrong side costs: its distance from the border, or the square of it.
     C : float, default=1.0
-        Price of squared slack; only for ``loss="squared_hinge"``.
+        Regularisation parameter of the squared hinge; only for ``loss="squared_hinge"``.
     target_rejection : float, default=None
-        Share of new rows to reject, above 0 and below 1, in place of `nu`, which must then be left at its default. The
-        training rows are dealt into five parts; each part is scored by a machine trained without it, and the threshold
-        is the score below which this share of these held-out rows lies (``offset_``, and ``-intercept_``). Machines
-        are trained with nu = `target_rejection`: with more and more rows the share of rejected rows, training or new,
-        approaches nu (the nu-property of [Schoelkopf2001]_), so that this machine looks for the region that is asked
-        for, and what is left for the threshold to mend is the optimism of a finite sample. With squared slack the
-        machine is that of `C`. Equal rows are held out together, and which rows are together does not depend on their
-        order (for a precomputed kernel and for objects, it does). Only the kernel (``gamma="scale"``) is chosen with
-        all rows in sight. It costs five fits, each of which starts from the machine of all rows.
+        Fraction of new samples to reject, above 0 and below 1, in place of `nu`, which must then keep its default. The
+        training samples are split into five folds; each fold is scored by a model trained without it, and the threshold
+        (``offset_``, and ``-intercept_``) is the score below which this fraction of the held-out samples lies. The
+        models are trained with nu = `target_rejection`: with more and more samples the fraction of rejected ones,
+        training or new, approaches nu (the nu-property of [Schoelkopf2001]_), so that the threshold only has to correct
+        the optimism of a finite sample. With the squared hinge the model is that of `C`. Equal samples are always in
+        the same fold, and the folds do not depend on the order of the samples (for a precomputed kernel and for
+        objects, they do). Only the kernel (``gamma="scale"``) is chosen on all samples. This costs five more fits, each
+        of which starts from the model of all samples.
     n_jobs : int, default=None
         Threads for training and prediction; the result does not depend on it. -1 uses all cores.
     max_time : float, default=None
-        Seconds after which training returns the best machine so far; saying what it is worth takes 0.2 s and a fifth of
-        the time more at most. Where that does not suffice, its violation and gap in ``fit_report_`` are infinite, and
-        its constant is an estimate. Calls of a kernel that take longer are waited for.
+        Seconds after which training returns the best model so far. Computing its certificate takes at most 0.2 s and a
+        fifth of the time more; where that is not enough, violation and gap in ``fit_report_`` are infinite, and the
+        threshold is an estimate. A call of a kernel that takes longer is not interrupted.
     solver : {"auto", "smo", "block", "mdm", "maxminover"} or Solver, default="auto"
         How the dual problem is solved; objects of :mod:`widemargin.solvers` have options of their own, as in
         ``SMO(planning_ahead=0)``. "mdm" requires ``loss="squared_hinge"``, or a `nu` so small that no sample may be
@@ -120,7 +121,7 @@ class OneClassSVM(NoveltyModel):
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors in the training data.
+        Indices of the support vectors in the training data.
     support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
         The support vectors (empty for a precomputed kernel).
     n_support_ : ndarray of shape (1,)
@@ -128,22 +129,22 @@ class OneClassSVM(NoveltyModel):
     dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
         Their coefficients; with the hinge they sum to nu times the sum of the weights, as in scikit-learn.
     kernel_ : Kernel
-        The kernel object with the numbers of the fit; for "linear", "poly" and "rbf" too.
+        The kernel object with the parameters of the fit; also for "linear", "poly" and "rbf".
     intercept_ : ndarray of shape (1,)
-        Constant of the decision function.
+        Intercept of the decision function.
     offset_ : float
         Threshold of the scores, ``-intercept_[0]``: rho (less a rounding error, so that support vectors on the border
-        are accepted), 1 for squared slack, or what `target_rejection` asks for.
+        are accepted), 1 for the squared hinge, or what `target_rejection` asks for.
     coef_ : ndarray or sparse matrix of shape (1, n_features)
-        Weights of the features, for the linear kernel; sparse after training on sparse examples.
+        Weights of the features, for the linear kernel; sparse after training on sparse samples.
     fit_report_ : FitReport
-        First the machine: reason of the end, violation, duality gap, objective, steps, kernel values, seconds,
-        precision of the kernel values that the tolerance needed. Then, with `target_rejection`, those trained without
-        a part of the rows. With squared slack all are in units of the machine with margin 1.
+        First the model: why the solver stopped, violation, duality gap, objective, iterations, kernel evaluations,
+        seconds, the precision of kernel values that the tolerance needed. Then, with `target_rejection`, the models of
+        the folds. With the squared hinge all are in units of the model with margin 1.
     fit_status_ : int
         0 if every problem was solved to `tol`, 1 otherwise.
     n_iter_ : int
-        Solver steps of the machine.
+        Iterations of the model.
     shape_fit_ : tuple
         Shape of the training data.
     n_features_in_ : int
@@ -213,7 +214,7 @@ class OneClassSVM(NoveltyModel):
         self.solver = solver
 
     def score_samples(self, X: Any) -> Vector:
-        """Scores of the rows of `X`: the decision values before the threshold ``offset_`` is taken off.
+        """Scores of the samples `X`: the decision values before the threshold ``offset_`` is taken off.
 
         Parameters
         ----------
@@ -227,7 +228,7 @@ class OneClassSVM(NoveltyModel):
         return self.decision_function(X) + self.offset_
 
     def decision_function(self, X: Any) -> Vector:
-        """Values of f for the rows of `X`: positive inside.
+        """Values of f for the samples `X`: positive inside.
 
         Parameters
         ----------

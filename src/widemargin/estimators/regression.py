@@ -48,16 +48,16 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on the rows of `X`.
+        """Train on the samples `X`.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+            The samples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Factors of `C`. Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+            Factors of `C`. Weight 0 is the same as leaving the sample out, weight 2 the same as repeating it.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Vector:
-        """Values of the function for the rows of `X`.
+        """Values of the function for the samples `X`.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
         return X, y, check_weights(sample_weight, count(X))
 
     def _bounds(self, weights: Vector) -> Vector:
-        """Largest coefficient of every example."""
+        """Largest coefficient of every sample."""
         bounds = priced(weights, self.C)
         require_prices(bounds, self._squared_loss())
         return bounds
@@ -149,30 +149,30 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
 
 
 class SVR(KernelRegressor):
-    r"""Support vector regression with a tube of given width, exact and certified.
+    r"""Support vector regression with a tube of given width: exact, with a certificate.
 
-    The machine minimises
+    The model minimises
 
     .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \ell(|y_n - f(x_n)|), \quad f(x) = \langle w, \phi(x)\rangle + b,
 
-    where the loss is :math:`\ell(r) = \max(0, r - \epsilon)`, or its square, by solving the dual (maximise
+    where the loss is :math:`\ell(r) = \max(0, r - \epsilon)`, or its square. It solves the dual problem (maximise
     :math:`y'a - \epsilon \sum_n |a_n| - a'Ka/2` over :math:`\sum_n a_n = 0`, :math:`|a_n| \le C_n`) [Glasmachers2008,
-    section 2.3, there with two variables a row, one for each sign] until no pair of variables violates the optimality
-    conditions by more than `tol`, measured on a gradient recomputed in float64. The squared loss has no :math:`C_n` in
-    its bounds but :math:`\sum_n a_n^2 / (4 C_n)` taken off its objective [Glasmachers2008, section 2.2]. :math:`C_n` is
-    `C` times sample weight.
+    section 2.3, there with two variables per sample, one for each sign] until no pair of variables violates the
+    optimality conditions by more than `tol`, measured on a gradient recomputed in float64. The squared loss has no
+    :math:`C_n` in its bounds, but subtracts :math:`\sum_n a_n^2 / (4 C_n)` from the objective [Glasmachers2008, section
+    2.2]. :math:`C_n` is `C` times sample weight.
 
-    With y, epsilon, tol and, for the loss that is not squared, C multiplied by s, the function is multiplied by s.
+    Multiplying y, epsilon, tol and, unless the loss is squared, C by s multiplies the function by s.
 
-    Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
-    operations; rows kept are n numbers long. Prediction costs n_SV d operations a row.
+    Training computes kernel rows of support vectors and of a few other candidates only: between n_SV n d and n^2 d
+    operations; a cached row holds n numbers. Predicting a sample takes n_SV d operations.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, kernel object or callable, default="rbf"
-        A kernel object, of ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, has parameters of its own. A
-        callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
-        anything: strings, graphs, rows of numbers.
+        Kernel objects, from ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, have parameters of their
+        own. A callable gets two blocks of samples and returns the matrix of kernel values between them; its samples may
+        be anything: strings, graphs, vectors.
     degree, coef0 : int, default=3, and float, default=0.0
         Degree of the polynomial kernel; constant of "poly" and "sigmoid".
     gamma : {"scale", "auto"} or float, default="scale"
@@ -180,28 +180,29 @@ class SVR(KernelRegressor):
     tol : float, default=1e-3
         Largest violation of the optimality conditions, in the units of `y`.
     C : float, default=1.0
-        Price of leaving the tube. ``inf`` asks for the flattest function with all targets inside the tube, for either
-        loss; a warning says so if there is none. The report then holds for a finite C that no coefficient reaches.
+        Regularisation parameter: the price of leaving the tube. ``inf`` asks for the flattest function with all targets
+        inside the tube, for either loss; a warning says so if there is none. The report is then that of a finite C
+        which no coefficient reaches.
     epsilon : float, default=0.1
         Half width of the tube.
     shrinking : bool, default=True
-        Leave variables that stay at their bounds aside while solving.
+        Set variables aside that stay at their bounds.
     cache_size : "auto" or float, default="auto"
         Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory.
     verbose : bool, default=False
         Print the fit report.
     max_iter : "auto" or int, default="auto"
-        Limit on solver steps; "auto" is max(10^7, 100 n), -1 means none.
+        Limit on iterations; "auto" is max(10^7, 100 n), -1 means none.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        What counts beyond the tube: the distance, or its square.
+        What a target outside the tube costs: its distance from the tube, or the square of it.
     n_jobs : int, default=None
         Threads for training and prediction; the result does not depend on it. -1 uses all cores.
     max_time : float, default=None
-        Seconds after which training returns the best machine so far; saying what it is worth takes 0.2 s and a fifth of
-        the time more at most. Where that does not suffice, its violation and gap in ``fit_report_`` are infinite, and
-        its constant is an estimate. Calls of a kernel that take longer are waited for.
+        Seconds after which training returns the best model so far. Computing its certificate takes at most 0.2 s and a
+        fifth of the time more; where that is not enough, violation and gap in ``fit_report_`` are infinite, and the
+        intercept is an estimate. A call of a kernel that takes longer is not interrupted.
     warm_start : bool, default=False
-        Start from the last solution, scaled to the new bounds, if the new data have as many rows.
+        Start from the last solution, scaled to the new bounds, if the new data have as many samples.
     solver : {"auto", "smo", "block"} or Solver, default="auto"
         How the dual problem is solved; objects of :mod:`widemargin.solvers` have options of their own, as in
         ``SMO(planning_ahead=0)``.
@@ -209,22 +210,22 @@ class SVR(KernelRegressor):
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors in the training data: those on the edge of the tube or outside of it.
+        Indices of the support vectors in the training data: those on the edge of the tube or outside of it.
     support_vectors_, n_support_ : ndarray or sparse matrix of shape (n_SV, n_features), ndarray of shape (1,)
         The support vectors (empty for a precomputed kernel), and their number.
     dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
-        Coefficients of the support vectors; sparse after training on sparse examples.
+        Coefficients of the support vectors; sparse after training on sparse samples.
     kernel_ : Kernel
-        The kernel object with the numbers of the fit; for "linear", "poly" and "rbf" too.
+        The kernel object with the parameters of the fit; also for "linear", "poly" and "rbf".
     intercept_ : ndarray of shape (1,)
-        Constant of the function.
+        Intercept of the function.
     coef_ : ndarray or sparse matrix of shape (1, n_features)
-        Weights of the features, for the linear kernel; sparse after training on sparse examples.
+        Weights of the features, for the linear kernel; sparse after training on sparse samples.
     fit_report_ : FitReport
-        One entry: reason of the end, violation, duality gap (primal minus dual objective), dual objective, steps,
-        kernel values, seconds, precision of the kernel values that the tolerance needed.
+        One entry: why the solver stopped, violation, duality gap (primal minus dual objective), dual objective,
+        iterations, kernel evaluations, seconds, the precision of kernel values that the tolerance needed.
     fit_status_, n_iter_ : int
-        0 if the problem was solved to `tol`, 1 otherwise; solver steps.
+        0 if the problem was solved to `tol`, 1 otherwise; number of iterations.
     shape_fit_ : tuple
         Shape of the training data.
     n_features_in_, feature_names_in_ : int and ndarray
@@ -297,30 +298,30 @@ class SVR(KernelRegressor):
 
 
 class NuSVR(KernelRegressor):
-    r"""Support vector regression that finds the width of its tube, exact and certified.
+    r"""Support vector regression that finds the width of its tube: exact, with a certificate.
 
-    The machine minimises, over :math:`w`, :math:`b` and :math:`\epsilon \ge 0`,
+    The model minimises, over :math:`w`, :math:`b` and :math:`\epsilon \ge 0`,
 
     .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \big(\nu \epsilon + \max(0, |y_n - f(x_n)| - \epsilon)\big),
         \quad f(x) = \langle w, \phi(x)\rangle + b,
 
-    by solving the dual (maximise :math:`y'\beta - \beta'K\beta/2` with :math:`\beta = a^+ + a^-` over
+    through the dual problem (maximise :math:`y'\beta - \beta'K\beta/2` with :math:`\beta = a^+ + a^-` over
     :math:`\sum a^+ = -\sum a^- = \nu \sum_n C_n / 2`, :math:`0 \le a^+_n \le C_n`, :math:`-C_n \le a^-_n \le 0`)
     [Chang2011, section 2.5] until no pair of variables on the same side of the tube violates the optimality conditions
-    by more than `tol`, measured on a gradient recomputed in float64. :math:`C_n` is `C` times sample weight. At most a
-    fraction `nu` of the weight of the examples lies outside the tube, at any `tol` (others have :math:`|y_n - f(x_n)|
-    \le \epsilon` but for rounding), and at least that fraction are support vectors.
+    by more than `tol`, measured on a gradient recomputed in float64. :math:`C_n` is `C` times sample weight. Whatever
+    `tol` is, at most a fraction `nu` of the weight lies outside the tube (all other samples have :math:`|y_n - f(x_n)|
+    \le \epsilon` up to rounding), and at least that fraction belongs to support vectors.
     :class:`SVR` with ``epsilon=model.epsilon_`` finds the same function.
 
-    Costs are those of :class:`SVR`: between n_SV n d and n^2 d operations, and n_SV d for the prediction of a row; but
-    kernel rows kept are 2 n numbers long, since every example has two variables.
+    Costs are those of :class:`SVR`: between n_SV n d and n^2 d operations, and n_SV d to predict a sample; but cached
+    kernel rows hold 2 n numbers, since every sample has two variables.
 
     Parameters
     ----------
     nu : float, default=0.5
-        Largest fraction of examples outside the tube, in (0, 1].
+        Largest fraction of samples outside the tube, in (0, 1].
     C : float, default=1.0
-        Price of leaving the tube; finite, since it is also the price of its width.
+        Regularisation parameter: the price of leaving the tube; finite, since it is also the price of its width.
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
         See :class:`SVR`.
     n_jobs, max_time, warm_start, solver

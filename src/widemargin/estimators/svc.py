@@ -58,37 +58,37 @@ def _calibrates(model: Any) -> bool:
 
 
 class SVC(KernelClassifier):
-    r"""C-support vector classification, exact and certified.
+    r"""C-support vector classification: exact, with a certificate of how far the model is from the optimum.
 
-    For each pair of classes (or each class against all others), with labels :math:`y_n = \pm 1`, the machine minimises
+    For each pair of classes (or each class against all others), with labels :math:`y_n = \pm 1`, the model minimises
 
     .. math:: \tfrac12 \|w\|^2 + \sum_n C_n \max(0, 1 - y_n(\langle w, \phi(x_n)\rangle + b))^p,
 
-    with :math:`p = 1` for ``loss="hinge"`` and :math:`p = 2` for ``loss="squared_hinge"``, by solving its dual:
-    maximise :math:`y'a - a'Ka/2` over :math:`\sum a = 0`, :math:`0 \le y_n a_n \le C_n` [Glasmachers2008, eq. 4.1].
-    The squared loss has no upper bounds, and :math:`1 / (2 C_n)` on the diagonal of K instead; ``fit_intercept=False``
-    leaves b and the constant sum out. Training ends when no pair of variables violates the optimality conditions by
-    more than `tol`, measured on a gradient recomputed in float64. :math:`C_n` is `C` times class weight times sample
-    weight.
+    with :math:`p = 1` for ``loss="hinge"`` and :math:`p = 2` for ``loss="squared_hinge"``. It solves the dual problem:
+    maximise :math:`y'a - a'Ka/2` over :math:`\sum a = 0`, :math:`0 \le y_n a_n \le C_n` [Glasmachers2008, eq. 4.1]. The
+    squared loss has no upper bounds, but adds :math:`1 / (2 C_n)` to the diagonal of K; ``fit_intercept=False`` drops b
+    and the constraint on the sum. Training stops when no pair of variables violates the optimality conditions by more
+    than `tol`, measured on a gradient recomputed in float64. :math:`C_n` is `C` times class weight times sample weight.
 
-    Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
-    operations, n_SV n numbers of cache where memory allows. The squared loss makes more support vectors: every example
-    short of the margin, to whatever extent. Prediction costs n_SV d operations a row.
+    Training computes kernel rows of support vectors and of a few other candidates only: between n_SV n d and n^2 d
+    operations, and n_SV n numbers of cache where memory allows. The squared loss makes more support vectors: every
+    sample inside the margin becomes one. Predicting a sample takes n_SV d operations.
 
-    ``solver="mdm"`` takes the squared loss without intercept as a problem of geometry [Barbero2008]: the point W
-    nearest to the origin in the convex hull of the samples, mirrored by their labels; the model is :math:`W / \|W\|^2`.
-    It stops when the largest margin of a support vector and the smallest of all differ by `tol` times the margin at
-    most; `kkt_violation` in ``fit_report_`` is that difference, in units of the margin like everywhere else, and
-    `kernel_operations` counts as the paper does: n for each kernel row that is read, cached or not.
+    ``solver="mdm"`` solves the squared loss without intercept as a geometric problem [Barbero2008]: it finds the point
+    W nearest to the origin in the convex hull of the samples, mirrored by their labels; the model is
+    :math:`W / \|W\|^2`. It stops when the largest margin of a support vector and the smallest margin of any sample
+    differ by at most `tol` times the margin. That difference, in units of the margin, is `kkt_violation` in
+    ``fit_report_``; `kernel_operations` counts as the paper does: n for each kernel row that is read, cached or not.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of a margin error. ``inf`` asks for a hard margin, which is the same machine for both losses.
+        Regularisation parameter: the price of a margin error. ``inf`` asks for a hard margin, which is the same model
+        for both losses.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, kernel object or callable, default="rbf"
-        A kernel object, of ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, has parameters of its own. A
-        callable gets two blocks of examples and returns the matrix of kernel values between them; its examples may be
-        anything: strings, graphs, rows of numbers.
+        Kernel objects, from ``widemargin.kernels`` or ``sklearn.gaussian_process.kernels``, have parameters of their
+        own. A callable gets two blocks of samples and returns the matrix of kernel values between them; its samples may
+        be anything: strings, graphs, vectors.
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -96,97 +96,101 @@ class SVC(KernelClassifier):
     coef0 : float, default=0.0
         Constant of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Leave variables that stay at their bounds aside while solving. No effect for ``solver="mdm"``, each of whose
-        steps is chosen among all examples.
+        Set variables aside that stay at their bounds. No effect for ``solver="mdm"``, which always chooses among all
+        samples.
     tol : float, default=1e-3
         Largest violation of the optimality conditions.
     cache_size : "auto" or float, default="auto"
-        Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory. Half as
-        much again for more than two classes with ``multi_class="ovr"``.
+        Megabytes for kernel rows; "auto" takes what the problem needs, at most a quarter of the free memory. More than
+        two classes with ``multi_class="ovr"`` may take half as much again.
     class_weight : dict or "balanced", default=None
-        Multiplies `C` for the examples of a class.
+        Multiplies `C` for the samples of a class.
     verbose : bool, default=False
         Print the fit report.
     max_iter : "auto" or int, default="auto"
-        Limit on solver steps per pair of classes; "auto" is max(10^7, 100 n), -1 means none.
+        Limit on iterations per binary problem; "auto" is max(10^7, 100 n), -1 means none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Columns of :meth:`decision_function` for more than two classes: one a class, or one a pair. There are no pairs
-        with ``multi_class="ovr"``.
+        Columns of :meth:`decision_function` for more than two classes: one per class, or one per pair. There are no
+        pairs with ``multi_class="ovr"``.
     break_ties : bool, default=True
         Break ties between votes by confidence; otherwise the first of the tied classes wins. For votes only.
     random_state : int, RandomState instance or None, default=None
-        Has no effect, since training uses no random numbers; there so that scikit-learn's signature keeps working.
+        No effect, since training uses no random numbers; it is there for compatibility with scikit-learn.
     n_jobs : int, default=None
         Threads for training and prediction; the result does not depend on it. -1 uses all cores.
     max_time : float, default=None
-        Seconds after which training returns the best machine so far, all pairs of classes together; saying what it is
-        worth takes 0.2 s and a fifth of the time more at most. Where that does not suffice, its violation and gap in
-        ``fit_report_`` are infinite. Pairs that there was no time to begin with have no coefficients. Calls of a kernel
-        that take longer are waited for.
+        Seconds, for all binary problems together, after which training returns the best model so far. Computing its
+        certificate takes at most 0.2 s and a fifth of the time more; where that is not enough, violation and gap in
+        ``fit_report_`` are infinite. Binary problems that were not started have no coefficients. A call of a kernel
+        that takes longer is not interrupted.
     warm_start : bool, default=False
-        Start from the last solution, scaled to the new bounds, if the new data have as many rows and the same classes.
+        Start from the last solution, scaled to the new bounds, if the new data have as many samples and the same
+        classes.
     solver : {"auto", "smo", "block", "mdm"} or Solver, default="auto"
         How the dual problems are solved; objects of :mod:`widemargin.solvers` have options of their own, as in
         ``SMO(planning_ahead=0)``. "mdm" requires ``fit_intercept=False``, and ``loss="squared_hinge"`` or ``C=inf``.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        Slack counts by itself, or by its square, as in ``sklearn.svm.LinearSVC``.
+        A margin error counts by its size, or by the square of it, as in ``sklearn.svm.LinearSVC``.
     fit_intercept : bool, default=True
-        Whether decision functions have a constant. Without one the kernel should see to it: add `coef0`, or a constant
-        column.
+        Whether decision functions have an intercept. Without one, give the kernel a constant: `coef0`, or a constant
+        feature.
     multi_class : {"ovo", "ovr"}, default="ovo"
-        What is trained for k > 2 classes: a machine for each of the k (k - 1) / 2 pairs, or one for each class against
-        all others: k problems of all rows, which share their kernel values. Two classes are one machine in any case.
+        What is trained for k > 2 classes: one binary problem for each of the k (k - 1) / 2 pairs, or one for each class
+        against all others: k problems of all samples, which share their kernel values. Two classes are one problem in
+        either case.
     decision : {"auto", "votes", "argmax", "fuzzy-minimum"}, default="auto"
-        How k > 2 classes are decided among. Pairs: "votes" (what "auto" does), or "fuzzy-minimum", the class whose
-        worst pair, :math:`\min_j \min(1, D_{ij})`, is best [Abe2005, chapter 3]; both agree wherever a class wins all
-        of its pairs. Against all: "argmax" of the decision values (what "auto" does), or "fuzzy-minimum", whose
-        memberships :math:`m_i = \min(1, D_i, -\max_{j \ne i} D_j)` [Abe2007, section 4] single out the same class, and
-        are what :meth:`decision_function` then returns. May be set after the fit.
+        How one of k > 2 classes is chosen. Pairs: "votes" (the default), or "fuzzy-minimum", the class whose worst
+        pair, :math:`\min_j \min(1, D_{ij})`, is best [Abe2005, chapter 3]; the two agree wherever a class wins all of
+        its pairs. Against all: "argmax" of the decision values (the default), or "fuzzy-minimum", whose memberships
+        :math:`m_i = \min(1, D_i, -\max_{j \ne i} D_j)` [Abe2007, section 4] choose the same class, and are what
+        :meth:`decision_function` then returns. May be changed after the fit.
     calibration : {"folds", "from-search"} or None, default=None
-        Where probabilities (:meth:`predict_proba`) come from: decision values of rows that were held out. "folds" are
-        five of the fit's own, stratified; a row belongs to a fold by what it holds, so that equal rows stay together.
-        Their machines start from the whole one and share its kernel: mostly that takes the time of one or two fits.
-        They meet `tol`, by ``solver="auto"``. "from-search" takes what a search, :class:`GridSearchCV` or
-        :class:`ModelSearch`, has of its best candidate for the refit. None makes no probabilities.
+        Where probabilities (:meth:`predict_proba`) come from: decision values of held-out samples. "folds" holds out
+        five stratified folds of the training data; equal samples are always in the same fold. The models of the folds
+        start from the model of all samples and share its kernel, which mostly takes the time of one or two fits. They
+        are trained to `tol` with ``solver="auto"``. "from-search" uses the held-out values that a search,
+        :class:`GridSearchCV` or :class:`ModelSearch`, has for its best candidate. None makes no probabilities.
     calibration_method : {"slope", "platt"}, default="slope"
-        How a decision value f becomes a probability. "slope": :math:`1 / (1 + e^{-sf})`, with the likeliest s
-        [Glasmachers2008, section 9.2.2], but none that claims fewer errors on the rows held out than the rule of
-        succession does after none: 1 in N + 2. "platt": :math:`1 / (1 + e^{-(sf + r)})`, regularised [Platt1999;
-        Lin2007]. Pairs of more than two classes are coupled [Wu2004, second approach]; classes against all are scaled
-        to sum 1. The likeliest class is the one that is predicted in any case.
+        How a decision value f becomes a probability. "slope": :math:`1 / (1 + e^{-sf})` with the most likely s
+        [Glasmachers2008, section 9.2.2], but no steeper than the rule of succession allows: after N held-out samples
+        without an error, that is 1 error in N + 2. "platt": :math:`1 / (1 + e^{-(sf + r)})`, regularised [Platt1999;
+        Lin2007]. Pairs of more than two classes are coupled [Wu2004, second approach]; classes against all others are
+        scaled to sum to 1. The most probable class is always the predicted one.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors in the training data, sorted by class.
+        Indices of the support vectors in the training data, sorted by class.
     support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
         The support vectors (empty for a precomputed kernel).
     n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
+        Number of support vectors of each class.
     dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_SV)
-        Signed coefficients, in scikit-learn's layout; sparse after training on sparse examples. For more than two
-        classes against all, shape (n_classes, n_SV): a row a class.
+        Signed coefficients, in scikit-learn's layout; sparse after training on sparse samples. With
+        ``multi_class="ovr"`` and more than two classes, shape (n_classes, n_SV): one row per class.
     kernel_ : Kernel
-        The kernel object with the numbers of the fit; for "linear", "poly" and "rbf" too.
+        The kernel object with the parameters of the fit; also for "linear", "poly" and "rbf".
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
-        Constants of the decision functions; 0 without `fit_intercept`, but for pairs of which one class has no examples
-        of positive weight: these always vote for the other. Against all, (n_classes,), and -1 for a class without
-        examples. `coef_` and `n_iter_` have as many rows, but for the steps of what there was nothing to train for.
+        Intercepts of the decision functions. Without `fit_intercept` they are 0, except for pairs of which one class
+        has no samples of positive weight: these always vote for the other. With ``multi_class="ovr"``, (n_classes,),
+        and -1 for a class without samples. `coef_` and `n_iter_` have as many rows, the latter without the problems
+        that there was nothing to train for.
     coef_ : ndarray or sparse matrix of shape (n_classes * (n_classes - 1) / 2, n_features)
-        Weights of the features, for the linear kernel; sparse after training on sparse examples.
+        Weights of the features, for the linear kernel; sparse after training on sparse samples.
     class_weight_ : ndarray of shape (n_classes,)
         Factor of `C` for each class.
     sigmoids_ : ndarray of shape (n_functions, 2)
-        With `calibration`: slope and offset for each decision function, in the order of `intercept_`.
+        With `calibration`: slope and offset of each decision function, in the order of `intercept_`.
     fit_report_ : FitReport
-        Per binary problem: reason of the end, violation, duality gap, objective, steps, kernel values, seconds,
-        precision of the kernel values that the tolerance needed; for ``solver="mdm"`` its kernel operations.
+        For each binary problem: why the solver stopped, violation, duality gap, objective, iterations, kernel
+        evaluations, seconds, the precision of kernel values that the tolerance needed; for ``solver="mdm"`` its kernel
+        operations.
     fit_status_ : int
         0 if every binary problem was solved to `tol`, 1 otherwise.
     n_iter_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
-        Solver steps of each pair.
+        Iterations of each binary problem.
     shape_fit_ : tuple
         Shape of the training data.
     n_features_in_ : int

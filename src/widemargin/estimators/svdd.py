@@ -69,38 +69,37 @@ def squared_distances_to(centre: Any, X: Any) -> Vector:
 
 
 class SVDD(NoveltyModel):
-    r"""Support vector data description [Tax2004]_: the smallest ball that encloses most of the training rows.
+    r"""Support vector data description [Tax2004]_: the smallest ball that encloses most training samples.
 
     For weights :math:`w_n` of total :math:`W` it minimises
 
     .. math:: R^2 + C \sum_n w_n \max(0, \|\phi(x_n) - c\|^2 - R^2), \qquad C = \frac{1}{\nu W}
 
-    through its dual (maximise :math:`\sum_n a_n k(x_n, x_n) - a'Ka` over :math:`\sum a = 1`, :math:`0 \le a_n \le C
-    w_n`); the centre is :math:`c = \sum_n a_n \phi(x_n)`. Rows are accepted if they lie in the ball or on it. At most
-    a share `nu` of the training weight lies outside, at any `tol`; none where :math:`\nu W` is less than any weight (nu
-    n < 1), which asks for the hard ball. Where k(x, x) is constant, as for the Gaussian kernel, the ball
-    accepts what :class:`OneClassSVM` with the same `nu` accepts.
+    through the dual problem (maximise :math:`\sum_n a_n k(x_n, x_n) - a'Ka` over :math:`\sum a = 1`, :math:`0 \le a_n
+    \le C w_n`); the centre is :math:`c = \sum_n a_n \phi(x_n)`. Samples in the ball or on it are accepted. Whatever
+    `tol` is, at most a fraction `nu` of the training weight lies outside; none if :math:`\nu W` is less than any weight
+    (nu n < 1), which asks for the hard ball. If k(x, x) is constant, as for the Gaussian kernel, the ball accepts what
+    :class:`OneClassSVM` with the same `nu` accepts.
 
-    Training touches the kernel rows of support vectors and of passing candidates only: between n_SV n d and n^2 d
-    operations, n_SV n numbers of cache where memory allows. Prediction costs n_SV d operations a row, d for the linear
-    kernel, whose dense rows are centred first, so that a common offset costs no digits.
+    Training computes kernel rows of support vectors and of a few other candidates only: between n_SV n d and n^2 d
+    operations, and n_SV n numbers of cache where memory allows. Predicting a sample takes n_SV d operations, d for the
+    linear kernel, whose dense samples are centred first, so that a common offset costs no digits.
 
     Parameters
     ----------
     nu : float, default=0.5
-        Share of the weight that may stay outside, above 0 and at most 1.
+        Fraction of the weight that may stay outside, above 0 and at most 1.
     C : float, default=None
-        Price of a row outside, in place of `nu`, which must then be left at its default; at least 1 / W. ``inf`` asks
-        for the hard ball, which encloses all rows; every C of at least 1 / min(w) gives it.
+        Price of a sample outside, in place of `nu`, which must then keep its default; at least 1 / W. ``inf`` asks for
+        the hard ball, which encloses all samples; every C of at least 1 / min(w) gives it.
     tol : float, default=1e-3
-        Largest violation of the optimality conditions, in squared distances as shares of ``spread_``: it means the same
-        whatever the units of the data.
+        Largest violation of the optimality conditions, in squared distances as fractions of ``spread_``: it means the
+        same in any units of the data.
     target_rejection : float, default=None
-        Share of new rows to reject, above 0 and below 1, in place of `nu` and `C`, which must then be left at their
-        defaults. The training rows are dealt into five parts; distances of each part are taken from the centre of a
-        ball trained without it, and the radius is set so that this share of the held-out rows lies outside. Balls are
-        trained with nu = `target_rejection`, the ball whose own radius would do with ever more rows; see
-        :class:`OneClassSVM`.
+        Fraction of new samples to reject, above 0 and below 1, in place of `nu` and `C`, which must then keep their
+        defaults. The training samples are split into five folds; the distances of each fold are taken from the centre
+        of a ball trained without it, and the radius is set so that this fraction of the held-out samples lies outside.
+        Balls are trained with nu = `target_rejection`; see :class:`OneClassSVM`.
     solver : {"auto", "smo", "block", "mdm"} or Solver, default="auto"
         See :class:`OneClassSVM`. "mdm" requires a hard ball and a kernel with constant k(x, x).
     kernel, degree, gamma, coef0, shrinking, cache_size, verbose, max_iter
@@ -117,21 +116,21 @@ class SVDD(NoveltyModel):
     center_squared_norm_ : float
         Squared norm of the centre, :math:`a'Ka`.
     spread_ : float
-        Mean squared distance of the training rows from their mean, by an even sample of at most 500 of them: the unit
-        of `tol`.
+        Mean squared distance of the training samples from their mean, estimated from at most 500 of them: the unit of
+        `tol`.
     dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
         ``center_coef_`` in scikit-learn's layout.
     intercept_ : ndarray of shape (1,)
         :math:`(R^2 - \|c\|^2) / 2`: the decision value is twice (sum of coefficients times kernel values plus this),
         minus k(x, x).
     offset_ : float
-        Threshold of the scores, :math:`-R^2`, less a rounding error, so that rows on the surface are accepted.
+        Threshold of the scores, :math:`-R^2`, less a rounding error, so that samples on the surface are accepted.
     coef_ : ndarray or sparse matrix of shape (1, n_features)
-        The centre, for the linear kernel; sparse after training on sparse examples.
+        The centre, for the linear kernel; sparse after training on sparse samples.
     fit_report_ : FitReport
-        First the ball: reason of the end, violation (in units of ``spread_``), duality gap, objective (the dual one, in
-        squared distances), steps, kernel values, seconds, precision of the kernel values that the tolerance needed.
-        Then, with `target_rejection`, those trained without a part of the rows.
+        First the ball: why the solver stopped, violation (in units of ``spread_``), duality gap, objective (the dual
+        one, in squared distances), iterations, kernel evaluations, seconds, the precision of kernel values that the
+        tolerance needed. Then, with `target_rejection`, the balls of the folds.
     support_, support_vectors_, n_support_
         See :class:`OneClassSVM`.
     fit_status_, n_iter_, shape_fit_, n_features_in_, feature_names_in_
