@@ -182,7 +182,7 @@ def test_a_class_of_no_weight_and_a_hard_margin() -> None:
     [
         ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge'; got 'log'"),
         ({"fit_intercept": "never"}, "fit_intercept must be True or False; got 'never'"),
-        ({"solver": MDM(accelerated="often")}, "solver=MDM.accelerated='often'. requires fit_intercept=False"),
+        ({"solver": MDM(accelerated="often")}, "accelerated must be True or False; got 'often'."),
         ({"loss": "squared_hinge", "C": 1e-31}, "C times the weights reaches 1e-31 at most, too small"),
         ({"solver": "maxminover"}, "solver='maxminover' requires OneClassSVM with loss='squared_hinge'"),
     ],

@@ -44,7 +44,7 @@ def resolve_kernel(
 
     Without `tell` nobody is warned, and `checked` data are not looked at again: for those who ask a second time.
     """
-    if is_kernel_object(kernel):
+    if not isinstance(kernel, str) and is_kernel_object(kernel):
         own = as_kernel(kernel)
         if not checked and own.requires_vector_input:
             require_magnitude(X)
