@@ -291,7 +291,7 @@ PACKAGE = (
         "src/widemargin/study/strategy_search.py",
         "best = np.nanargmax(values) if self.greater_is_better else np.nanargmin(values)",
         "best = np.argmax(values) if self.greater_is_better else np.argmin(values)",
-        ("tests/model_selection/search/test_model_search_ends.py", "tests/model_selection/search/test_model_search.py"),
+        ("tests/model_selection/search/test_study_ends.py", "tests/model_selection/search/test_model_search.py"),
     ),
     Fault(
         "start-rescaled-from-a-tiny-bound",
@@ -312,14 +312,14 @@ PACKAGE = (
         "src/widemargin/machines/classifier.py",
         "intercept[number] = 1.0 if first in present else -1.0",
         "intercept[number] = -1.0 if first in present else 1.0",
-        ("tests/machines/test_classifier.py", "tests/estimators/test_svc_edge_cases.py"),
+        ("tests/machines/test_classifier.py", "tests/estimators/test_classifier_edge_cases.py"),
     ),
     Fault(
         "held-back-by-a-finite-bound",
         "src/widemargin/machines/hard_margins.py",
         "held_back = bool(np.any(hard & (np.abs(tried[-1].alpha) >= raised)))",
         "held_back = False",
-        ("tests/machines/test_classifier.py", "tests/estimators/test_svc_edge_cases.py"),
+        ("tests/machines/test_classifier.py", "tests/estimators/test_classifier_edge_cases.py"),
     ),
     Fault(
         "sums-of-nu",
@@ -340,7 +340,7 @@ PACKAGE = (
         "src/widemargin/machines/one_class.py",
         "total = self.total * float(upper.sum() / self.upper.sum()) if bounded else self.total",
         "total = self.total",
-        ("tests/machines/test_one_class.py", "tests/model_selection/grid/test_grid_search_one_class.py"),
+        ("tests/machines/test_one_class.py", "tests/model_selection/grid/splits/test_one_class.py"),
     ),
     Fault(
         "sigmoid-with-the-other-sign-of-its-offset",
@@ -354,14 +354,14 @@ PACKAGE = (
         "src/widemargin/estimators/out_of_fold.py",
         "np.divide(sums, counts, out=missing, where=counts > 0)",
         "np.divide(sums, np.sign(counts), out=missing, where=counts > 0)",
-        ("tests/estimators/test_svc_probabilities.py",),
+        ("tests/estimators/test_calibration.py",),
     ),
     Fault(
         "copies-in-different-folds",
         "src/widemargin/estimators/out_of_fold.py",
         "folds[own] = (before + numbers) % n_folds",
         "folds[own] = (before + np.arange(len(own))) % n_folds",
-        ("tests/estimators/test_svc_probabilities.py",),
+        ("tests/estimators/test_calibration.py",),
     ),
     Fault(
         "winner-no-larger-than-the-rest",
@@ -375,14 +375,14 @@ PACKAGE = (
         "src/widemargin/estimators/prediction.py",
         "return bool(np.abs(dual_coef).max(initial=0.0) > LARGE_COEFFICIENT)",
         "return False",
-        ("tests/estimators/test_svc_precision.py",),
+        ("tests/estimators/test_prediction.py",),
     ),
     Fault(
         "coefficients-of-the-wrong-pair",
         "src/widemargin/estimators/prediction.py",
         "tuple(((b - 1, a), (a, b)) for a, b in pairs)",
         "tuple(((b - 1, a), (b - 1, b)) for a, b in pairs)",
-        ("tests/estimators/test_svc_parity.py", "tests/estimators/test_svc_edge_cases.py"),
+        ("tests/estimators/test_svc_parity.py", "tests/estimators/test_classifier_edge_cases.py"),
     ),
     Fault(
         "derivative-of-a-vanished-kernel-value",
@@ -427,7 +427,7 @@ PACKAGE = (
         (
             "tests/plans/test_graph.py",
             "tests/plans/test_learning.py",
-            "tests/model_selection/grid/test_grid_search_costs.py",
+            "tests/model_selection/grid/paths/test_costs.py",
         ),
     ),
     Fault(
@@ -449,7 +449,7 @@ PACKAGE = (
         "src/widemargin/machines/held_out.py",
         "            stop.request()\n            raise",
         "            raise",
-        ("tests/estimators/test_svc_probabilities.py",),
+        ("tests/estimators/test_calibration.py",),
     ),
 )
 
