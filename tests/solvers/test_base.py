@@ -71,15 +71,3 @@ def test_options_are_those_of_the_core(solver: Solver) -> None:
 def test_what_means_nothing_is_refused(cls: Any, parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         cls(**parameters).options()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"accelerated": "often"}, "accelerated must be True or False; got 'often'."),
-        ({"dtype": "double"}, "dtype must be one of 'float32', 'float64'; got 'double'."),
-    ],
-)
-def test_what_means_nothing_to_mdm_is_refused(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        MDM(**parameters).options()

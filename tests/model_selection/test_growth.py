@@ -1,0 +1,107 @@
+"""A grid grows beyond its edges for as long as that pays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from widemargin.model_selection import WorkReport, growth
+
+
+class Grid:
+    """A search as growth sees it: one parameter, a score for each of its values, and the steps it took."""
+
+    def __init__(self, values: Any, score: Any, steps: int, unfinished: int = 0) -> None:
+        scores = [score(value) for value in values]
+        self.best_index_, self.n_splits_ = int(np.argmax(scores)), 5
+        params = [{"C": value} for value in values]
+        self.cv_results_ = {"params": params, "mean_test_score": scores, "std_test_score": [0.02] * len(scores)}
+        self.best_score_, self.best_params_ = max(scores), params[self.best_index_]
+        self.work_report_ = WorkReport(1, 1, 0, unfinished, steps, 0, 0, 0.0)
+
+
+def never(parameters: Any) -> bool:
+    """No C is saturated."""
+    return False
+
+
+def rising(C: float) -> float:
+    """Score better for every larger C."""
+    return float(1.0 - 1.0 / C)
+
+
+@pytest.mark.parametrize(
+    ("gain", "steps", "tried", "edges"),
+    [
+        (0.02, [100, 10, 10, 10, 10], [8.0, 16.0, 32.0, 64.0], {"C": "largest"}),  # to the last round
+        (0.009, [100, 10], [8.0], {}),  # within the standard error, which is 0.01
+        (0.02, [100, 101], [8.0], {"C": "largest"}),  # harder than the grid
+        (0.02, [100, 60, 161], [8.0, 16.0], {"C": "largest"}),
+        (0.02, [100, 60, 160, 321], [8.0, 16.0, 32.0], {"C": "largest"}),
+    ],
+)
+def test_a_grid_grows_for_as_long_as_that_pays(
+    gain: float, steps: list[int], tried: list[float], edges: dict[str, str]
+) -> None:
+    grids: list[Any] = []
+
+    def search(grid: Any, number: int) -> Any:
+        grids.append(grid["C"].tolist())
+        return Grid(grid["C"], lambda value: 0.5 + gain * np.log2(value), steps[number])
+
+    found, left = growth.grown(search, never, {"C": np.array([1.0, 2.0, 4.0])})
+    assert grids == [[1.0, 2.0, 4.0], *([value] for value in tried)]
+    assert len(found) == len(steps)
+    assert left == edges
+
+
+def test_a_step_beyond_that_brings_nothing_leaves_the_best_inside() -> None:
+    axes = {"C": np.array([1.0, 2.0, 4.0])}
+
+    def search(grid: Any, number: int) -> Any:
+        return Grid(grid["C"], lambda value: -abs(value - 4.0), 10)
+
+    found, left = growth.grown(search, never, axes)
+    assert (len(found), left) == (2, {})
+    assert axes["C"].tolist() == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_a_step_that_is_not_finished_is_the_last() -> None:
+    def search(grid: Any, number: int) -> Any:
+        return Grid(grid["C"], rising, 10, unfinished=number)
+
+    found, left = growth.grown(search, never, {"C": np.array([1.0, 2.0])})
+    assert (len(found), left) == (2, {"C": "largest"})
+
+
+def test_a_grid_does_not_grow_beyond_a_c_that_is_saturated() -> None:
+    grids: list[list[float]] = []
+    asked: list[float] = []
+
+    def search(grid: Any, number: int) -> Any:
+        grids.append(grid["C"].tolist())
+        return Grid(grid["C"], rising, 10)
+
+    def saturated(parameters: Any) -> bool:
+        asked.append(parameters["C"])
+        return bool(parameters["C"] >= 8.0)
+
+    _, left = growth.grown(search, saturated, {"C": np.array([2.0, 4.0])})
+    assert (grids, asked, left) == ([[2.0, 4.0], [8.0]], [4.0, 8.0], {})
+
+
+def test_nothing_lies_beyond_a_perfect_score() -> None:
+    axes = {"C": np.array([1.0, 2.0])}
+    found, left = growth.grown(lambda grid, number: Grid(grid["C"], lambda value: value / 2.0, 10), never, axes)
+    assert (len(found), left) == (1, {})
+
+
+def test_time_that_is_up_while_saturation_is_looked_at_keeps_what_was_found() -> None:
+    def saturated(parameters: Any) -> bool:
+        raise TimeoutError
+
+    axes = {"C": np.array([1.0, 2.0])}
+    found, left = growth.grown(lambda grid, number: Grid(grid["C"], rising, 10), saturated, axes)
+    assert (len(found), left) == (1, {"C": "largest"})
