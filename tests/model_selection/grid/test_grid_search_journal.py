@@ -49,7 +49,7 @@ def test_kill_at_any_moment_and_go_on(tmp_path: Path) -> None:
     X, y = rows()
     whole = GridSearchCV(SVC(), GRID, cv=4).fit(X, y)
     journal, rng, lengths = tmp_path / "study.jsonl", np.random.default_rng(1), [0]
-    for _ in range(10):
+    for _ in range(5):
         child = subprocess.Popen([sys.executable, "-c", CHILD, str(journal), str(Path(__file__).parent)])
         ended = time.monotonic() + 60
         before = journal.stat().st_size if journal.exists() else 0

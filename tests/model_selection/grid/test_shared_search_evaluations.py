@@ -39,7 +39,7 @@ CHILD = """
 import sys
 from joblib import parallel_config
 sys.path.insert(0, sys.argv[2])
-from test_grid_search_evaluations import long_search
+from test_shared_search_evaluations import long_search
 with parallel_config(sys.argv[3], n_jobs=2):
     long_search(sys.argv[1])
 """

@@ -27,7 +27,7 @@ from widemargin.study.lines import sealed, unsealed
 
 KILLABLE = """
 sys.path.insert(0, {folder!r})
-from test_model_search_journal import fitted
+from test_study_journal import fitted
 from widemargin.study import finding_log
 finding_log.PAUSE = 0.0
 
