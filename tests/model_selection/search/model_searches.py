@@ -136,7 +136,7 @@ class _Remembering(BoundObjective):
         state: Any = None,
         part: int | None = None,
     ) -> Evaluated:
-        self._task.poll()
+        self._task.stop.check()
         if self._calls is not None:
             self._calls.append((kernel.theta.tolist(), state is None))
         theta, price = kernel.theta, math.log(C)

@@ -56,7 +56,7 @@ class _Pending(BoundObjective):
                 self._rule.then()
             ended = time.perf_counter() + 20.0
             while time.perf_counter() < ended:
-                self._task.poll()
+                self._task.stop.check()
                 time.sleep(0.001)
         value = float(kernel.theta @ kernel.theta)
         higher = (1.0, 2.0, 3.0) if gradient else ()
