@@ -30,6 +30,7 @@ OF_NO_MODULE = {
     "runtime/test_forks.py": "every module that holds a lock or threads when a process is copied",
     "model_selection/grid/test_records.py": "journals of grid searches, whose records are in study",
     "test_layout.py": "the tests themselves",
+    "test_package.py": "the package itself, as it is imported",
     "test_references.py": "the papers that code cites",
     "test_timeouts.py": "the settings of pytest",
 }

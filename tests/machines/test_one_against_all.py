@@ -17,8 +17,8 @@ GAMMA, STOP = 0.5, StopRule(tolerance=1e-6)
 def machines(X, y, bounds, n_classes, options):
     problems = classes_against_all(y, n_classes, bounds)
 
-    def solve(rows, some, stop, options):
-        return solve_pairs(rows, y, n_classes, bounds, stop=stop, options=options, problems=some)
+    def solve(rows, **how):
+        return solve_pairs(rows, y, n_classes, bounds, **how)
 
     rows = row_source(X, kernel="rbf", gamma=GAMMA)
     return solve_against_all(solve, rows, problems, stop=STOP, options=options)
