@@ -83,7 +83,8 @@ class Candidates:
         last = prefix_of(self.estimator)
         own = {name.removeprefix(last): value for name, value in parameters.items() if name.startswith(last)}
         direct = {name: value for name, value in own.items() if name in self._names}
-        machine.__dict__.update(direct)
+        for name, value in direct.items():
+            setattr(machine, name, value)
         if len(direct) < len(own):
             if is_kernel_object(machine.kernel):
                 machine.kernel = clone(machine.kernel)  # other candidates hold the same one
