@@ -51,7 +51,7 @@ def test_what_does_not():
         "'cma-es', 'grid' and 'random' need none."
     )
     assert why_not(GridSearch(), Measured(deterministic=False), n_dims=1) == (
-        "strategy='grid' takes every value at its word, and those of objective='measured' are random; "
+        "strategy='grid' needs a deterministic objective, and those of objective='measured' are random; "
         "'noisy-rprop' and 'cma-es' cope with that."
     )
     assert why_not(SecondOrder(), Measured(), n_dims=1) == (

@@ -149,7 +149,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} rows."
+                f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} samples."
             )
         weights = check_weights(sample_weight, len(labels))
         if len(classes_present(labels, weights)) < 2:

@@ -79,8 +79,8 @@ def parts_to_hold_out(X: Any, *, pairwise: bool) -> list[NDArray[np.bool_]]:
     parts = [dealt == number for number in np.unique(dealt)]
     if len(parts) < 2:
         raise ValueError(
-            "target_rejection holds rows out and needs at least two different ones of positive weight; all such rows "
-            f"of X are equal (n_samples={len(dealt)})."
+            "target_rejection holds samples out and needs at least two different ones of positive weight; all such "
+            f"samples of X are equal (n_samples={len(dealt)})."
         )
     return parts
 

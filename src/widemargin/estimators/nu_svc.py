@@ -213,8 +213,8 @@ class NuSVC(KernelClassifier):
             return
         first, second = (plain(self.classes_[c]) for c in touching[0].pair)
         warnings.warn(
-            f"nu={self.nu:g} leaves classes {first!r} and {second!r} no margin: nu is too small, the classes "
-            "overlap; the model kept for them is not scaled to margin 1, and a larger nu would make one.",
+            f"nu={self.nu:g} is too small for classes {first!r} and {second!r}: they overlap, so no margin "
+            "exists; the model kept for them is not scaled to margin 1; raise nu.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -417,7 +417,7 @@ def warn_of_missing_tube(epsilon: float) -> None:
     """Warn in one sentence that no function with all targets inside the tube was found."""
     warnings.warn(
         f"C=inf asks for all targets inside the tube, but no function within epsilon={epsilon:g} of all of "
-        "them was found with this kernel: there is none, or none that can be computed with these budgets; the machine "
+        "them was found with this kernel: none exists, or none was found within these budgets; the model "
         "kept is that of a very large finite C.",
         ConvergenceWarning,
         stacklevel=3,

@@ -201,7 +201,7 @@ def warn_of_early_ends(report: FitReport, tol: float) -> None:
         else f"but there was no time to compute its violation (tol={tol:g})"
     )
     warnings.warn(
-        f"Training ended before the tolerance was met ({worst.reason}){extent}; the best machine found is kept, "
+        f"Training ended before the tolerance was met ({worst.reason}){extent}; the best model found is kept, "
         f"{known}{advice}.",
         ConvergenceWarning,
         stacklevel=4,
@@ -219,7 +219,7 @@ def warn_of_missing_margins(machines: Iterable[PairSolution], classes: Any) -> N
     doubt = f", or not within the {reason}" if reason in ("iteration budget", "time budget") else ""
     warnings.warn(
         f"C=inf asks for a hard margin, but none was found for {named}: they are not "
-        f"separable with this kernel, or only by a margin too thin to compute{doubt}; the machine kept is a soft "
+        f"separable with this kernel, or only by a margin too thin to compute{doubt}; the model kept is a soft "
         "one with a very large finite C.",
         ConvergenceWarning,
         stacklevel=4,

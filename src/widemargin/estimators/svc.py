@@ -477,8 +477,8 @@ class SVC(KernelClassifier):
             return None
         if given is None:
             raise ValueError(
-                "calibration='from-search' takes decision values of rows held out from the splits of a search, and a "
-                "fit alone has none; fit a GridSearchCV of this machine, or pass calibration='folds'."
+                "calibration='from-search' needs the held-out decision values of a search, which a single fit does not "
+                "have; fit a GridSearchCV of this estimator, or pass calibration='folds'."
             )
         return given
 

@@ -379,8 +379,8 @@ class SVDD(NoveltyModel):
         if diagonal is None:
             if self._diagonal_of_new_rows is None:
                 raise ValueError(
-                    "diagonal is needed: the precomputed training matrix has no constant diagonal, so that k(x, x) of "
-                    "new rows cannot be known; pass one number for each row."
+                    "diagonal is needed: the precomputed training matrix has no constant diagonal, so k(x, x) of new "
+                    "samples is unknown; pass one number for each sample."
                 )
             return self._diagonal_of_new_rows
         numbers = np.asarray(diagonal, dtype=np.float64)

@@ -174,7 +174,7 @@ def warn_if_indefinite(K: NDArray[Any], sample: int = 200) -> None:
     if eigenvalues[0] < -INDEFINITENESS * np.abs(eigenvalues).max():
         warnings.warn(
             f"The precomputed kernel matrix is not positive semidefinite (an eigenvalue of {eigenvalues[0]:.3g} beside "
-            f"a largest one of {eigenvalues[-1]:.3g}), so that the machine found need not be the best one.",
+            f"a largest one of {eigenvalues[-1]:.3g}), so the model found may not be the best one.",
             UserWarning,
             stacklevel=4,
         )
@@ -242,5 +242,5 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
             f"sample_weight contains the negative weight {weights[row]:g} at row {row}; weights must be 0 or more."
         )
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row; some rows must weigh more than 0.")
+        raise ValueError("sample_weight is zero for every sample; at least one must be above 0.")
     return weights

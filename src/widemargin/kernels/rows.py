@@ -202,18 +202,18 @@ def call_kernel(kernel: KernelCallable, left: Any, right: Any) -> NDArray[np.flo
         block = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as failure:
         raise ValueError(
-            f"The kernel callable returned {type(returned).__name__} that is no matrix of real numbers ({failure}); it "
-            f"must return an array of shape {expected}."
+            f"The kernel callable returned {type(returned).__name__} instead of a matrix of real numbers ({failure}); "
+            f"it must return an array of shape {expected}."
         ) from failure
     if array.shape != expected:
         raise ValueError(
             f"The kernel callable returned an array of shape {array.shape} for {expected[0]} and {expected[1]} "
-            f"examples; it must return one of shape {expected}."
+            f"samples; it must return one of shape {expected}."
         )
     if not np.isfinite(block).all():
         row, column = np.argwhere(~np.isfinite(block))[0]
         raise ValueError(
-            f"The kernel callable returned {block[row, column]} for a pair of examples (row {row}, column {column} of "
+            f"The kernel callable returned {block[row, column]} for a pair of samples (row {row}, column {column} of "
             "a block); it must return finite numbers."
         )
     return block

@@ -70,9 +70,7 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
     if type(kernel) is theirs.Exponentiation:
         return Power(bare(kernel.kernel), kernel.exponent)
     if isinstance(kernel, theirs.WhiteKernel | theirs.CompoundKernel):
-        raise ValueError(
-            f"{kernel!r} gives no similarity of two examples by themselves; a machine needs a kernel that does."
-        )
+        raise ValueError(f"{kernel!r} does not compare two samples by themselves, which a model needs from its kernel.")
     return ScikitLearnKernel(kernel)
 
 

@@ -45,7 +45,7 @@ class PairSolution:
     """The machine that separates class ``pair[0]`` (+1) from class ``pair[1]``, or from all `OTHERS` (-1).
 
     `solution` holds one variable for each example of the pair. `hard_margin_found` is unset where a hard margin was
-    asked for, but the machine kept is a soft one.
+    asked for, but the model kept is a soft one.
     """
 
     pair: Pair

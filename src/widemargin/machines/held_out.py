@@ -247,8 +247,8 @@ def _require_finite(points: Iterable[_Point]) -> None:
     for point in points:
         if not np.isfinite([point.alpha.sum(), np.abs(point.alpha).max(initial=0.0), point.gradient.sum()]).all():
             raise ValueError(
-                "Values of rows held out cannot be had: a machine's coefficients are not finite, which a kernel that "
-                "is not positive semidefinite makes of a squared loss; choose another kernel, or the plain loss."
+                "Values of held-out samples are unknown: the coefficients of a model are not finite, which happens if "
+                "a kernel that is not positive semidefinite meets a squared loss; choose another kernel, or loss='hinge'."
             )
 
 

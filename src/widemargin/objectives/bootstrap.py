@@ -21,7 +21,7 @@ class RandomSplits(HeldOutObjective):
     def splits(self, generator: np.random.Generator | None) -> Sequence[tuple[Ids, Ids]]:
         """Draw the splits of an evaluation."""
         if generator is None:
-            raise ValueError("This objective draws random splits; pass a generator.")
+            raise ValueError("This objective draws random folds; pass a generator.")
         return [random_split(self.task, self._share, generator) for _ in range(self._draws)]
 
 

@@ -64,7 +64,7 @@ class ClassDistance(Objective):
     def why_not(self, task: Task, C: float) -> str | None:
         """Refuse what has no classes, or only one."""
         if task.n_classes == 0:
-            return f"objective={self.name!r} needs classes; y holds numbers to predict."
+            return f"objective={self.name!r} needs classes; the target is numeric."
         return one_target_only(self.name, task)
 
     def bind(self, task: Task) -> BoundObjective:

@@ -50,7 +50,7 @@ def one_target_only(name: str, task: Task) -> str | None:
     if len(found) > 1:
         return None
     kind = "class" if task.n_classes else "target"
-    return f"objective={name!r} needs examples of at least two {kind} values; all of them have {found.tolist()}."
+    return f"objective={name!r} needs samples of at least two {kind} values; all of them have {found.tolist()}."
 
 
 class OfTargets(Objective):

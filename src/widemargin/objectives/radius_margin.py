@@ -50,7 +50,7 @@ class RadiusMargin(Objective):
             return f"objective={self.name!r} is about the margin between classes; regression has none."
         if not task.squared and np.isfinite(C):
             return (
-                f"objective={self.name!r} needs a machine without margin errors, and loss='hinge' with C={C:g} has "
+                f"objective={self.name!r} needs a model without margin errors, and loss='hinge' with C={C:g} has "
                 "them; pass loss='squared_hinge' or C=inf."
             )
         return None

@@ -91,7 +91,7 @@ def restore_parameters(machine: Any, kernel: Fields, n_features: int) -> KernelP
     try:
         own: Kernel = as_kernel(fitted)
         if type(own) is not type(as_kernel(machine.kernel)):
-            raise ValueError("it is of another type than the kernel of the machine")
+            raise ValueError("it is of another type than the kernel of the estimator")
         repr(machine.kernel)  # nothing else looks at its numbers before a fit
         with np.errstate(all="ignore"):
             value = np.asarray(own(np.zeros((1, n_features))))

@@ -267,7 +267,7 @@ def _restore_model(archive: ModelArchive, document: Fields, names: list[str] | N
     if sp.issparse(steps[-1][1].support_vectors_) and any(
         getattr(scaler, "with_mean", True) for _, scaler in steps[:-1]
     ):
-        raise ModelFileError("a machine of sparse rows stands behind a scaler that takes dense ones only.")
+        raise ModelFileError("a model of sparse samples follows a scaler that takes only dense ones.")
     step_names = [name for name, _ in steps]
     if step_names == [None]:
         return steps[0][1]

@@ -61,7 +61,7 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
     of_object = is_kernel_object(machine.kernel)
     if callable(machine.kernel) and not of_object:
         raise ModelFileError(
-            f"kernel={machine.kernel!r} is a callable, which a model file cannot keep; it keeps machines whose kernel "
+            f"kernel={machine.kernel!r} is a callable, which a model file cannot keep; it keeps models whose kernel "
             "has a name, such as 'rbf', is 'precomputed', or is a kernel object."
         )
     check_is_fitted(machine)
@@ -157,7 +157,7 @@ def describe_scaler(scaler: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
     description = {**_describe(scaler), "arrays": list(present)}
     if np.ndim(scaler.n_samples_seen_):
         raise ModelFileError(
-            f"{type(scaler).__name__} has seen missing values, which the machine behind it cannot be trained on."
+            f"{type(scaler).__name__} has seen missing values, which the model behind it cannot be trained on."
         )
     description["n_samples_seen"] = to_json(scaler.n_samples_seen_, "n_samples_seen_")
     return description, {f"{prefix}{key.rstrip('_')}": array for key, array in present.items()}

@@ -148,6 +148,6 @@ def thread_count(n_jobs: int | None) -> int:
         raise ValueError(f"n_jobs must be None or a whole number other than 0 (-1 for all cores); got {n_jobs!r}.")
     if n_jobs > MOST_THREADS:
         raise ValueError(
-            f"n_jobs must be at most {MOST_THREADS}, more threads than any machine runs at once; got more."
+            f"n_jobs must be at most {MOST_THREADS}, more threads than any computer runs at once; got more."
         )
     return int(n_jobs) if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + int(n_jobs))

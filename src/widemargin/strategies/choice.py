@@ -79,13 +79,13 @@ def why_not(
 
     def misfit(candidate: Strategy) -> tuple[str, str, str] | None:
         if candidate.needs_gradient and not objective.differentiable:
-            return f"follows gradients, and {described} has none", "need", "none"
+            return f"needs a gradient, and {described} has none", "work", "without"
         if not objective.deterministic and not candidate.copes_with_noise:
-            return f"takes every value at its word, and those of {described} are random", "cope", "with that"
+            return f"needs a deterministic objective, and {described} is random", "accept", "noise"
         if candidate.needs_higher and n_dims != 1:
             return f"searches along one parameter, and there are {n_dims}", "take", "any number"
         if candidate.needs_higher and not second_derivatives:
-            return f"follows second derivatives, and {described} has none for this kernel", "need", "none"
+            return f"needs second derivatives, and {described} has none for this kernel", "work", "without"
         return None
 
     found = misfit(strategy)
