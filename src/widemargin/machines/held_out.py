@@ -248,7 +248,7 @@ def _require_finite(points: Iterable[_Point]) -> None:
         if not np.isfinite([point.alpha.sum(), np.abs(point.alpha).max(initial=0.0), point.gradient.sum()]).all():
             raise ValueError(
                 "Values of held-out samples are unknown: the coefficients of a model are not finite, which happens if "
-                "a kernel that is not positive semidefinite meets a squared loss; choose another kernel, or loss='hinge'."
+                "a kernel that is not positive semidefinite meets a squared loss; take another kernel, or loss='hinge'."
             )
 
 
