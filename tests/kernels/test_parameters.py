@@ -20,9 +20,9 @@ G, H, P = Gaussian(gamma=1.0), Gaussian(gamma=2.0), Polynomial(degree=2)
     [
         (lambda: as_kernel("sigmoid"), ValueError, "kernel='sigmoid' has no kernel object"),
         (lambda: as_kernel(3.0), TypeError, "3.0 is no kernel"),
-        (lambda: as_kernel(theirs.WhiteKernel()), ValueError, "no similarity of two examples"),
-        (lambda: G + theirs.WhiteKernel(), ValueError, "no similarity of two examples"),
-        (lambda: as_kernel(theirs.RBF() + theirs.WhiteKernel()), ValueError, "no similarity of two examples"),
+        (lambda: as_kernel(theirs.WhiteKernel()), ValueError, "does not compare two samples"),
+        (lambda: G + theirs.WhiteKernel(), ValueError, "does not compare two samples"),
+        (lambda: as_kernel(theirs.RBF() + theirs.WhiteKernel()), ValueError, "does not compare two samples"),
         (lambda: G + "rbf", TypeError, r"'rbf' is no operand of \+ for a kernel"),
         (lambda: [1.0] * G, TypeError, r"\[1.0\] is no operand of \* for a kernel"),
         (lambda: -1.0 * G, ValueError, "the factor of the multiple of a kernel is -1.0; it must be positive"),

@@ -47,19 +47,19 @@ def test_what_does_not():
     assert why_not(
         Rprop(), Measured(differentiable=False), n_dims=1, described="objective='cross-validation' with 0-1 loss"
     ) == (
-        "strategy='rprop' follows gradients, and objective='cross-validation' with 0-1 loss has none; "
-        "'cma-es', 'grid' and 'random' need none."
+        "strategy='rprop' needs a gradient, and objective='cross-validation' with 0-1 loss has none; "
+        "'cma-es', 'grid' and 'random' work without."
     )
     assert why_not(GridSearch(), Measured(deterministic=False), n_dims=1) == (
-        "strategy='grid' needs a deterministic objective, and those of objective='measured' are random; "
-        "'noisy-rprop' and 'cma-es' cope with that."
+        "strategy='grid' needs a deterministic objective, and objective='measured' is random; "
+        "'noisy-rprop' and 'cma-es' accept noise."
     )
     assert why_not(SecondOrder(), Measured(), n_dims=1) == (
-        "strategy='newton' follows second derivatives, and objective='measured' has none for this kernel; "
-        "'rprop', 'noisy-rprop', 'cma-es', 'l-bfgs-b', 'grid' and 'random' need none."
+        "strategy='newton' needs second derivatives, and objective='measured' has none for this kernel; "
+        "'rprop', 'noisy-rprop', 'cma-es', 'l-bfgs-b', 'grid' and 'random' work without."
     )
     assert why_not(SecondOrder(), Measured(), n_dims=2, second_derivatives=True).startswith(
         "strategy='newton' searches along one parameter, and there are 2; 'rprop',"
     )
     both = Measured(differentiable=False, deterministic=False)
-    assert why_not(NoisyRprop(), both, n_dims=2).endswith("has none; 'cma-es' needs none.")
+    assert why_not(NoisyRprop(), both, n_dims=2).endswith("has none; 'cma-es' works without.")
