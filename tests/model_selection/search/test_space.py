@@ -135,7 +135,7 @@ def test_hard_margins_keep_their_price() -> None:
         ({"estimator": SVC(kernel=lambda A, B: A @ B.T)}, TypeError, "no kernel"),
         ({"estimator": SVC(gamma=0.0)}, ValueError, "gamma of Gaussian is 0.0; it must be positive"),
         ({"objective": "radius-margin"}, ValueError, "pass loss='squared_hinge' or C=inf"),
-        ({"objective": "support-vectors"}, ValueError, "follows gradients, and objective='support-vectors' has none"),
+        ({"objective": "support-vectors"}, ValueError, "needs a gradient, and objective='support-vectors' has none"),
         ({"objective": "likelihood", "strategy": "rprop"}, ValueError, "'rprop' .* those of .*'likelihood' are random"),
         ({"objective": "span", "strategy": "newton"}, ValueError, "'newton' searches along one parameter"),
         ({"strategy": "newton", "space": {"gamma": (0.1, 1.0)}}, ValueError, "'newton' follows second derivatives"),
@@ -147,7 +147,7 @@ def test_hard_margins_keep_their_price() -> None:
         (
             {"objective": "cross-validation", "strategy": "newton", "space": {"gamma": (0.1, 1.0)}},
             ValueError,
-            "'newton' follows gradients",
+            "'newton' needs a gradient",
         ),
         ({"max_time": 0.0}, ValueError, "max_time must be a number above 0"),
         ({"max_evaluations": 0.5}, ValueError, "max_evaluations must be a whole number of at least 1"),
