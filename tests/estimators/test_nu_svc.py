@@ -209,9 +209,7 @@ def test_solvers_that_cannot_are_refused_in_one_sentence(solver: str) -> None:
 
 def test_hulls_that_meet_get_a_warning() -> None:
     X, y = load("iris")
-    with pytest.warns(
-        ConvergenceWarning, match="nu=0.05 is too small for classes 1 and 2: they overlap"
-    ):
+    with pytest.warns(ConvergenceWarning, match="nu=0.05 is too small for classes 1 and 2: they overlap"):
         model = NuSVC(nu=0.05, kernel="linear").fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
 

@@ -136,7 +136,11 @@ def test_hard_margins_keep_their_price() -> None:
         ({"estimator": SVC(gamma=0.0)}, ValueError, "gamma of Gaussian is 0.0; it must be positive"),
         ({"objective": "radius-margin"}, ValueError, "pass loss='squared_hinge' or C=inf"),
         ({"objective": "support-vectors"}, ValueError, "needs a gradient, and objective='support-vectors' has none"),
-        ({"objective": "likelihood", "strategy": "rprop"}, ValueError, "'rprop' needs a deterministic objective, and objective='likelihood' is random"),
+        (
+            {"objective": "likelihood", "strategy": "rprop"},
+            ValueError,
+            "'rprop' needs a deterministic objective, and objective='likelihood' is random",
+        ),
         ({"objective": "span", "strategy": "newton"}, ValueError, "'newton' searches along one parameter"),
         ({"strategy": "newton", "space": {"gamma": (0.1, 1.0)}}, ValueError, "'newton' needs second derivatives"),
         (
