@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,21 +12,6 @@
 #include "core/chain/matrix_chain.hpp"
 
 namespace widemargin::bindings {
-
-// Whether a computation is to end: because of a signal, if there is one, or of Ctrl-C.
-inline std::function<bool()> end_wanted(const StopSignal* signal) {
-  return [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); };
-}
-
-// What Python sees of a computation that its time or a signal ended before it had a result; Ctrl-C is an error of its own.
-struct StoppedError : std::runtime_error {
-  StoppedError() : std::runtime_error("The computation was stopped before it had a result.") {}
-};
-
-[[noreturn]] inline void raise_stopped() {
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  throw StoppedError();
-}
 
 struct SolvedLink : Solved {
   bool repeated;
@@ -168,17 +152,14 @@ inline void apply_kernel(Matrix<float> base, const std::string& kernel, double g
   if (base.shape(0) != out.shape(0) || base.shape(1) != out.shape(1)) throw std::invalid_argument("the result has another shape than the matrix");
   if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
   const KernelFunction function{kernel_kind(kernel), gamma, coef0, degree};
-  Deadline deadline(max_seconds, end_wanted(signal));
-  {
-    nb::gil_scoped_release release;
+  run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
     ThreadTeam team(n_threads);
     const std::size_t m = base.shape(1);
     const auto apply = [&](std::size_t r, std::size_t member) {
       if (!deadline.poll(member == 0)) function.from_base(base.data() + r * m, out.data() + r * m, m);
     };
     team.share(base.shape(0), apply);
-  }
-  if (deadline.stopped()) raise_stopped();
+  });
 }
 
 }  // namespace widemargin::bindings

@@ -121,9 +121,7 @@ nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids,
   const std::span<const Id> all{ids.data(), n};
   nb::ndarray<nb::numpy, float> matrix = empty_matrix<float>(n, n);
   float* const values = matrix.data();
-  Deadline deadline(max_seconds, end_wanted(signal));
-  {
-    nb::gil_scoped_release release;
+  run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
     ThreadTeam team(require_threads(n_threads));
     const std::unique_ptr<Columns<float>> columns = source.rows->prepare(all, true, team, float{});
     std::vector<float*> to(at_once);
@@ -132,8 +130,7 @@ nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids,
       for (std::size_t r = 0; r < some; ++r) to[r] = values + (begin + r) * n;
       source.rows->rows(all.subspan(begin, some), *columns, 0, n, to.data(), team);
     }
-  }
-  if (deadline.stopped()) raise_stopped();
+  });
   return matrix;
 }
 
@@ -147,20 +144,12 @@ nb::ndarray<nb::numpy, double> combined_rows(const Source& source, Vector<Id> ro
   std::fill_n(found.data(), functions * n, 0.0);
   RowGroup all{0, rows.shape(0), {}};
   for (std::size_t f = 0; f < functions; ++f) all.sums.push_back({coefficients.data() + f * rows.shape(0), found.data() + f * n});
-  bool stopped = false;
-  {
-    nb::gil_scoped_release release;
-    Deadline deadline(max_seconds, end_wanted(signal));
+  run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
     TimeBudget budget(deadline, true);
     ThreadTeam team(require_threads(n_threads));
-    try {
-      const auto prepare = [&](std::size_t first, std::size_t width) { return source.rows->prepare(view(columns).subspan(first, width), true, team, float{}); };
-      add_row_sums<float>(*source.rows, view(rows), {&all, 1}, n, prepare, team, budget);
-    } catch (const Stopped&) {
-      stopped = true;
-    }
-  }
-  if (stopped) raise_stopped();
+    const auto prepare = [&](std::size_t first, std::size_t width) { return source.rows->prepare(view(columns).subspan(first, width), true, team, float{}); };
+    add_row_sums<float>(*source.rows, view(rows), {&all, 1}, n, prepare, team, budget);
+  });
   return found;
 }
 
@@ -173,25 +162,17 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
   const std::size_t n = rows.rows->size(), m = right.size();
   nb::ndarray<nb::numpy, T> matrix = empty_matrix<T>(n, m);
   T* const values = matrix.data();
-  bool stopped = false;
-  {
-    nb::gil_scoped_release release;
-    Deadline deadline(max_seconds, end_wanted(signal));
+  run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
     ThreadTeam team(n_threads);
-    try {
-      const KernelRows source = beside(rows, right);
-      if (std::is_same_v<T, double> || source.fits_floats()) {
-        kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, values, team, deadline);
-      } else {  // what values are computed from needs the range of a double; what comes of it may well fit
-        Buffer<double> wide(n * m);
-        kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, wide.data(), team, deadline);
-        std::transform(wide.data(), wide.data() + n * m, values, [](double value) { return static_cast<T>(value); });
-      }
-    } catch (const Stopped&) {
-      stopped = true;
+    const KernelRows source = beside(rows, right);
+    if (std::is_same_v<T, double> || source.fits_floats()) {
+      kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, values, team, deadline);
+    } else {  // what values are computed from needs the range of a double; what comes of it may well fit
+      Buffer<double> wide(n * m);
+      kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, wide.data(), team, deadline);
+      std::transform(wide.data(), wide.data() + n * m, values, [](double value) { return static_cast<T>(value); });
     }
-  }
-  if (stopped) raise_stopped();
+  });
   return matrix;
 }
 
@@ -221,10 +202,7 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
       classes[a].sums.push_back({dual_coef.data() + (b - 1) * n_vectors + classes[a].first, function});
       classes[b].sums.push_back({dual_coef.data() + a * n_vectors + classes[b].first, function});
     }
-  bool interrupted = false;
-  {
-    nb::gil_scoped_release release;
-    Deadline deadline(1e10, interruption_pending);
+  run_or_raise(1e10, nullptr, [&](Deadline& deadline) {
     TimeBudget budget(deadline, true);
     ThreadTeam team(n_threads);
     const KernelRows source = beside(support, *examples.examples);
@@ -235,16 +213,11 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
       const auto prepare = [&](std::size_t first, std::size_t width) { return source.pack<T>(*examples.examples, {ids.data() + first, width}, true, team); };
       add_row_sums<T>(source, ids, classes, n, prepare, team, budget);
     };
-    try {
-      if (double_precision || !source.fits_floats())
-        add(double{});
-      else
-        add(float{});
-    } catch (const Stopped&) {
-      interrupted = true;
-    }
-  }
-  if (interrupted) throw nb::python_error();
+    if (double_precision || !source.fits_floats())
+      add(double{});
+    else
+      add(float{});
+  });
   return values;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings/sources.hpp"
+#include "bindings/stopping.hpp"
 #include "core/dual_problem.hpp"
 #include "core/outcome.hpp"
 
@@ -27,11 +28,6 @@ nb::ndarray<nb::numpy, T> numpy_array(std::vector<T> values) {
 template <class T>
 std::span<const T> view(const Vector<T>& values) {
   return {values.data(), values.shape(0)};
-}
-
-inline bool interruption_pending() {
-  nb::gil_scoped_acquire hold;
-  return PyErr_CheckSignals() != 0;
 }
 
 struct Task {

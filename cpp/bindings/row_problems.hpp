@@ -17,20 +17,16 @@
 namespace widemargin::bindings {
 
 inline Solver solver_named(const std::string& name) {
-  if (name == "auto") return Solver::automatic;
-  if (name == "smo") return Solver::smo;
-  if (name == "block") return Solver::block;
-  if (name == "mdm") return Solver::mdm;
-  if (name == "accelerated-mdm") return Solver::accelerated_mdm;
-  throw std::invalid_argument("solver='" + name + "' is not one of 'auto', 'smo', 'block', 'mdm', 'accelerated-mdm'");
+  return named<Solver>("solver", name,
+                       {{"auto", Solver::automatic}, {"smo", Solver::smo}, {"block", Solver::block}, {"mdm", Solver::mdm}, {"accelerated-mdm", Solver::accelerated_mdm}});
 }
 
 inline Selection selection_named(const std::string& name) {
-  if (name == "auto") return Selection::automatic;
-  if (name == "most-violating-pair") return Selection::most_violating_pair;
-  if (name == "second-order") return Selection::second_order;
-  if (name == "maximum-gain") return Selection::maximum_gain;
-  throw std::invalid_argument("selection='" + name + "' is not one of 'auto', 'most-violating-pair', 'second-order', 'maximum-gain'");
+  return named<Selection>("selection", name,
+                          {{"auto", Selection::automatic},
+                           {"most-violating-pair", Selection::most_violating_pair},
+                           {"second-order", Selection::second_order},
+                           {"maximum-gain", Selection::maximum_gain}});
 }
 
 inline std::size_t require_threads(std::size_t count) {

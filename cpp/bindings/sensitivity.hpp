@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/chains.hpp"
+#include "bindings/problems.hpp"
 #include "core/sensitivity/exact_machine.hpp"
 #include "core/sensitivity/leave_one_out.hpp"
 #include "core/sensitivity/slope.hpp"
@@ -113,9 +113,7 @@ inline LeftOut leave_one_out(Matrix<double> kernel, Vector<double> signs, Vector
   const sensitivity::TrainedMachine machine{view(signs), view(bounds), view(ridge), view(alpha), view(residual), intercept, bordered, view(free), {inverse.data(), size * size}};
   std::vector<double> values(m), intercepts(m), alphas(keep ? m * n : 0);
   std::vector<std::uint8_t> found(m);
-  Deadline deadline(max_seconds, end_wanted(signal));
-  {
-    nb::gil_scoped_release release;
+  run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
     ThreadTeam team(n_threads);
     const sensitivity::OrderedKernel near(kernel.data(), machine, near_residual);
     std::vector<sensitivity::LeaveOneOut> paths(team.size(), sensitivity::LeaveOneOut(machine, near));
@@ -137,8 +135,7 @@ inline LeftOut leave_one_out(Matrix<double> kernel, Vector<double> signs, Vector
         if (again[k] && !deadline.poll(member == 0)) run(k, wider[member]);
       });
     }
-  }
-  if (deadline.stopped()) raise_stopped();
+  });
   return {numpy_array(std::move(values)), numpy_array(std::move(found)), numpy_array(std::move(intercepts)), numpy_array(std::move(alphas))};
 }
 

@@ -4,8 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "core/rows/callable_rows.hpp"
 #include "core/rows/class_shared_rows.hpp"
@@ -55,13 +58,24 @@ struct Source {
   std::vector<nb::object> owners;
 };
 
+// The value that a parameter's text stands for.
+template <class Value>
+Value named(const std::string& parameter, const std::string& name, std::initializer_list<std::pair<const char*, Value>> choices) {
+  std::string known;
+  for (const auto& [choice, value] : choices) {
+    if (name == choice) return value;
+    known += (known.empty() ? "'" : ", '") + std::string(choice) + "'";
+  }
+  throw std::invalid_argument(parameter + "='" + name + "' is not one of " + known);
+}
+
 inline KernelKind kernel_kind(const std::string& name) {
-  if (name == "linear") return KernelKind::linear;
-  if (name == "poly") return KernelKind::polynomial;
-  if (name == "sigmoid") return KernelKind::sigmoid;
-  if (name == "rbf") return KernelKind::gaussian;
-  if (name == "squared-distance") return KernelKind::squared_distance;
-  throw std::invalid_argument("kernel='" + name + "' is not one of 'linear', 'poly', 'rbf', 'sigmoid'");
+  return named<KernelKind>("kernel", name,
+                           {{"linear", KernelKind::linear},
+                            {"poly", KernelKind::polynomial},
+                            {"rbf", KernelKind::gaussian},
+                            {"sigmoid", KernelKind::sigmoid},
+                            {"squared-distance", KernelKind::squared_distance}});
 }
 
 inline std::unique_ptr<Source> kernel_source(const HeldExamples& examples, const std::string& kernel, double gamma, double coef0, int degree) {

@@ -10,9 +10,8 @@ namespace widemargin {
 
 struct Outcome {
   Reason reason = Reason::converged;
-  double kkt_violation = 0;   // these three from a gradient recomputed in double; infinite, infinite and NaN where time did not suffice for it
-  double duality_gap = 0;
-  double objective = 0;
+  // From a gradient recomputed in double; where time did not suffice for it, infinite, infinite and NaN.
+  double kkt_violation = 0, duality_gap = 0, objective = 0;
   std::array<double, 2> intercept{};  // the second for the second group of variables
   std::int64_t iterations = 0;
   std::uint64_t kernel_evaluations = 0;

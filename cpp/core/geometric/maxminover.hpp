@@ -25,7 +25,8 @@ struct MaxMinOverRule {
 
 struct MaxMinOverResult {
   std::vector<double> alpha, s;  // not divided by rho
-  bool known = true;             // s, rho and gap; else time did not suffice: s follows the steps, or is 1 where not even that could be begun
+  // Whether s, rho and gap are known. Else time did not suffice: s follows the steps, or is 1 where not even that began.
+  bool known = true;
   double rho = 0, gap = 0;
   std::int64_t iterations = 0;
   Reason reason = Reason::converged;

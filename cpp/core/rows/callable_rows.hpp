@@ -14,7 +14,7 @@
 
 namespace widemargin {
 
-class CallableRows final : public RowSource {
+class CallableRows final : public RowSourceOfBothTypes<CallableRows> {
  public:
   // Fills out (row-major, rows.size() x columns.size()).
   using Evaluate = std::function<void(std::span<const Id> rows, std::span<const Id> columns, double* out)>;
@@ -41,21 +41,13 @@ class CallableRows final : public RowSource {
   }
 
   std::size_t column_bytes(std::size_t) const override { return sizeof(Id); }
-  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool, ThreadTeam&, float) const override { return std::make_unique<IdColumns<float>>(ids); }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool, ThreadTeam&, double) const override { return std::make_unique<IdColumns<double>>(ids); }
 
-  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-                     ThreadTeam&) const override {
-    return compute(ids, columns, first, last, out);
-  }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-                     ThreadTeam&) const override {
-    return compute(ids, columns, first, last, out);
-  }
-
- private:
   template <class T>
-  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out) const {
+  std::unique_ptr<Columns<T>> prepare_columns(std::span<const Id> ids, bool, ThreadTeam&) const {
+    return std::make_unique<IdColumns<T>>(ids);
+  }
+  template <class T>
+  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam&) const {
     const std::vector<Id>& at = static_cast<const IdColumns<T>&>(columns).ids;
     const std::size_t width = last - first;
     std::vector<double> block(ids.size() * width);
@@ -69,6 +61,7 @@ class CallableRows final : public RowSource {
     return block.size();
   }
 
+ private:
   // Threads that meet here find the same values.
   void evaluate_diagonal(std::size_t first) const {
     std::vector<Id> ids(std::min(at_once_, size_ - first));

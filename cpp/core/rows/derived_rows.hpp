@@ -14,7 +14,7 @@
 
 namespace widemargin {
 
-class DerivedRows final : public RowSource {
+class DerivedRows final : public RowSourceOfBothTypes<DerivedRows> {
  public:
   // Empty `scale` or `ridge`: all ones, all zeros.
   DerivedRows(const RowSource& source, std::vector<Id> base, std::vector<double> scale, std::vector<double> ridge)
@@ -37,41 +37,8 @@ class DerivedRows final : public RowSource {
   bool faster_than_steps() const override { return source_.faster_than_steps(); }
   std::size_t column_bytes(std::size_t value_size) const override { return source_.column_bytes(value_size) + 2 * sizeof(Id); }
 
-  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {
-    return prepared<float>(ids, keep, team);
-  }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const override {
-    return prepared<double>(ids, keep, team);
-  }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-                     ThreadTeam& team) const override {
-    return compute(ids, static_cast<const Derived<float>&>(columns), first, last, out, team);
-  }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-                     ThreadTeam& team) const override {
-    return compute(ids, static_cast<const Derived<double>&>(columns), first, last, out, team);
-  }
-
- private:
-  struct Place {
-    Id id, column;
-    bool operator<(const Place& other) const { return id < other.id; }
-  };
-
   template <class T>
-  struct Derived final : Columns<T> {
-    std::unique_ptr<Columns<T>> columns;  // of the source, each of its examples once
-    std::size_t different = 0;
-    std::vector<Id> source_column;        // column -> column of the source; empty: the same
-    std::vector<Id> ids;
-    std::vector<Place> places;            // sorted by id; only where there is a ridge
-  };
-
-  Id base(Id id) const { return base_[static_cast<std::size_t>(id)]; }
-  double scale(Id id) const { return scale_.empty() ? 1.0 : scale_[static_cast<std::size_t>(id)]; }
-
-  template <class T>
-  std::unique_ptr<Columns<T>> prepared(std::span<const Id> ids, bool keep, ThreadTeam& team) const {
+  std::unique_ptr<Columns<T>> prepare_columns(std::span<const Id> ids, bool keep, ThreadTeam& team) const {
     auto result = std::make_unique<Derived<T>>();
     result->ids.assign(ids.begin(), ids.end());
     std::vector<Id> behind;
@@ -96,7 +63,8 @@ class DerivedRows final : public RowSource {
   }
 
   template <class T>
-  std::uint64_t compute(std::span<const Id> ids, const Derived<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
+  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& prepared, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
+    const Derived<T>& columns = static_cast<const Derived<T>&>(prepared);
     std::vector<Id> behind;
     for (const Id id : ids) behind.push_back(base(id));
     const std::uint64_t evaluated = columns.source_column.empty() ? source_.rows(behind, *columns.columns, first, last, out, team)
@@ -113,6 +81,24 @@ class DerivedRows final : public RowSource {
     }
     return evaluated;
   }
+
+ private:
+  struct Place {
+    Id id, column;
+    bool operator<(const Place& other) const { return id < other.id; }
+  };
+
+  template <class T>
+  struct Derived final : Columns<T> {
+    std::unique_ptr<Columns<T>> columns;  // of the source, each of its examples once
+    std::size_t different = 0;
+    std::vector<Id> source_column;        // column -> column of the source; empty: the same
+    std::vector<Id> ids;
+    std::vector<Place> places;            // sorted by id; only where there is a ridge
+  };
+
+  Id base(Id id) const { return base_[static_cast<std::size_t>(id)]; }
+  double scale(Id id) const { return scale_.empty() ? 1.0 : scale_[static_cast<std::size_t>(id)]; }
 
   // Each value is computed once and written wherever its example stands.
   template <class T>

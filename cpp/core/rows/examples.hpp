@@ -22,6 +22,19 @@ class Examples {
   virtual bool only_zero_and(double value) const = 0;
 };
 
+// Both precisions alike: Self offers copy(row, shift, out) and gather(row, index, value).
+template <class Self>
+class ExamplesOfBothTypes : public Examples {
+ public:
+  void copy_row(std::size_t row, const double* shift, float* out) const override { self().copy(row, shift, out); }
+  void copy_row(std::size_t row, const double* shift, double* out) const override { self().copy(row, shift, out); }
+  std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return self().gather(row, index, value); }
+  std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override { return self().gather(row, index, value); }
+
+ private:
+  const Self& self() const { return static_cast<const Self&>(*this); }
+};
+
 template <class S>
 bool all_zero_or(const S* entries, std::size_t count, double value) {
   constexpr std::size_t some = 4096;
@@ -34,18 +47,13 @@ bool all_zero_or(const S* entries, std::size_t count, double value) {
 }
 
 template <class S>
-class DenseExamples final : public Examples {
+class DenseExamples final : public ExamplesOfBothTypes<DenseExamples<S>> {
  public:
   DenseExamples(const S* data, std::size_t size, std::size_t dimension) : data_(data), size_(size), dimension_(dimension) {}
   std::size_t size() const override { return size_; }
   std::size_t dimension() const override { return dimension_; }
-  void copy_row(std::size_t row, const double* shift, float* out) const override { copy(row, shift, out); }
-  void copy_row(std::size_t row, const double* shift, double* out) const override { copy(row, shift, out); }
-  std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return gather(row, index, value); }
-  std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override { return gather(row, index, value); }
   bool only_zero_and(double value) const override { return all_zero_or(data_, size_ * dimension_, value); }
 
- private:
   template <class T>
   void copy(std::size_t row, const double* shift, T* out) const {
     const S* source = data_ + row * dimension_;
@@ -66,25 +74,21 @@ class DenseExamples final : public Examples {
     return count;
   }
 
+ private:
   const S* data_;
   std::size_t size_, dimension_;
 };
 
 // Compressed sparse rows; S is the type of the values, I that of both index arrays.
 template <class S, class I>
-class CsrExamples final : public Examples {
+class CsrExamples final : public ExamplesOfBothTypes<CsrExamples<S, I>> {
  public:
   CsrExamples(const S* value, const I* index, const I* begin, std::size_t size, std::size_t dimension)
       : value_(value), index_(index), begin_(begin), size_(size), dimension_(dimension) {}
   std::size_t size() const override { return size_; }
   std::size_t dimension() const override { return dimension_; }
-  void copy_row(std::size_t row, const double* shift, float* out) const override { copy(row, shift, out); }
-  void copy_row(std::size_t row, const double* shift, double* out) const override { copy(row, shift, out); }
-  std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return gather(row, index, value); }
-  std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override { return gather(row, index, value); }
   bool only_zero_and(double value) const override { return all_zero_or(value_, static_cast<std::size_t>(begin_[size_]), value); }
 
- private:
   template <class T>
   void copy(std::size_t row, const double* shift, T* out) const {
     for (std::size_t k = 0; k < dimension_; ++k) out[k] = shift == nullptr ? T(0) : static_cast<T>(-shift[k]);
@@ -103,6 +107,7 @@ class CsrExamples final : public Examples {
     return count;
   }
 
+ private:
   const S* value_;
   const I *index_, *begin_;
   std::size_t size_, dimension_;

@@ -5,7 +5,7 @@
 
 namespace widemargin {
 
-class KernelRows final : public RowSource {
+class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
  public:
   // `others` are examples that will stand at rows or columns beside the source's own.
   KernelRows(const Examples& examples, const KernelFunction& kernel, const Examples* others = nullptr)
@@ -36,33 +36,22 @@ class KernelRows final : public RowSource {
     if (geometry_.layout == Layout::bits) return geometry_.words() * sizeof(std::uint32_t);
     return geometry_.layout == Layout::sparse_columns ? sizeof(Id) : geometry_.dimension * value_size;
   }
-  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {
-    return pack<float>(examples_, ids, keep, team);
+
+  template <class T>
+  std::unique_ptr<Columns<T>> prepare_columns(std::span<const Id> ids, bool keep, ThreadTeam& team) const {
+    return pack<T>(examples_, ids, keep, team);
   }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const override {
-    return pack<double>(examples_, ids, keep, team);
+  template <class T>
+  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
+    const PackedRows<T> rows(examples_, ids, geometry_);
+    KernelBlock<T>(kernel_, rows, static_cast<const Panels<T>&>(columns)).compute(first, last, out, team);
+    return ids.size() * (last - first);
   }
 
-  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-                     ThreadTeam& team) const override {
-    return compute(examples_, ids, columns, first, last, out, team);
-  }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-                     ThreadTeam& team) const override {
-    return compute(examples_, ids, columns, first, last, out, team);
-  }
-
-  // The same for other examples at the rows or the columns: prediction and kernel matrices.
+  // Other examples at the columns: prediction and kernel matrices.
   template <class T>
   std::unique_ptr<Columns<T>> pack(const Examples& examples, std::span<const Id> ids, bool keep, ThreadTeam& team) const {
     return std::make_unique<Panels<T>>(examples, ids, geometry_, keep, team);
-  }
-  template <class T>
-  std::uint64_t compute(const Examples& examples, std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out,
-               ThreadTeam& team) const {
-    const PackedRows<T> rows(examples, ids, geometry_);
-    KernelBlock<T>(kernel_, rows, static_cast<const Panels<T>&>(columns)).compute(first, last, out, team);
-    return ids.size() * (last - first);
   }
 
  private:

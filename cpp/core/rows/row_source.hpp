@@ -63,4 +63,27 @@ class RowSource {
                              ThreadTeam& team) const = 0;
 };
 
+// A source that computes both precisions alike: Self offers prepare_columns<T>(ids, keep, team) and compute<T>(ids, columns, first, last, out, team).
+template <class Self>
+class RowSourceOfBothTypes : public RowSource {
+ public:
+  std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {
+    return self().template prepare_columns<float>(ids, keep, team);
+  }
+  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const override {
+    return self().template prepare_columns<double>(ids, keep, team);
+  }
+  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
+                     ThreadTeam& team) const override {
+    return self().compute(ids, columns, first, last, out, team);
+  }
+  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
+                     ThreadTeam& team) const override {
+    return self().compute(ids, columns, first, last, out, team);
+  }
+
+ private:
+  const Self& self() const { return static_cast<const Self&>(*this); }
+};
+
 }  // namespace widemargin

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace widemargin::simd {
 
@@ -17,26 +18,10 @@ struct Fraction {
 
 // What is computed with values that are stored as T.
 template <class T>
-struct RealOf {
-  using type = T;
-};
-template <>
-struct RealOf<Fraction> {
-  using type = float;
-};
-template <class T>
-using Real = typename RealOf<T>::type;
+using Real = std::conditional_t<std::is_same_v<T, Fraction>, float, T>;
 
-// What gradients are kept in beside values of T. With fractions these are those of a part of the problem, for part of the way.
+// What gradients are kept in beside values of T. With fractions these are those of a subproblem, for part of the way.
 template <class T>
-struct SlopeOf {
-  using type = double;
-};
-template <>
-struct SlopeOf<Fraction> {
-  using type = float;
-};
-template <class T>
-using Slope = typename SlopeOf<T>::type;
+using Slope = std::conditional_t<std::is_same_v<T, Fraction>, float, double>;
 
 }  // namespace widemargin::simd

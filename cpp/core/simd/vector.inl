@@ -5,7 +5,8 @@
 
 #include <immintrin.h>
 
-#include "core/simd/numbers.inl"
+#include "core/simd/numbers.inl"  // first: the others are written in its terms
+
 #include "core/simd/kernel_values.inl"
 #include "core/simd/steps.inl"
 
