@@ -62,7 +62,7 @@ CORE = (
     Fault(
         "planned-set-not-turned-round",
         f"{SMO}/step_planning_ahead.hpp",
-        "if (slope(state, planned) < 0) std::swap(planned.i, planned.j);",
+        "if (slope(state, planned) < 0)\n        std::swap(planned.i, planned.j);",
         "",
         STEPS,
     ),
@@ -174,8 +174,8 @@ CORE = (
     Fault(
         "curvature-of-a-pair",
         f"{SMO}/working_set.hpp",
-        "- 2.0 * static_cast<double>(rows.row(i)[j]);",
-        "- 1.5 * static_cast<double>(rows.row(i)[j]);",
+        "2.0 * static_cast<double>(rows.row(i)[j]);",
+        "1.5 * static_cast<double>(rows.row(i)[j]);",
         STEPS,
     ),
     Fault(
@@ -202,8 +202,8 @@ CORE = (
     Fault(
         "verifier-believes-float32",
         "cpp/core/verify.hpp",
-        "if (!std::is_same_v<T, double> && (state.size() <= small ||",
-        "if (!std::is_same_v<T, double> && false && (state.size() <= small ||",
+        "if (!std::is_same_v<T, double> &&\n        (state.size() <= small ||",
+        "if (!std::is_same_v<T, double> && false &&\n        (state.size() <= small ||",
         CONTRACTS,
     ),
     Fault(

@@ -20,12 +20,12 @@
 #include "bindings/sensitivity.hpp"
 #include "bindings/sources.hpp"
 #include "bindings/trace.hpp"
-#include "core/linear_algebra/blas.hpp"
-#include "core/rows/row_sums.hpp"
 #include "core/geometric/maxminover.hpp"
+#include "core/linear_algebra/blas.hpp"
 #include "core/rows/kernel_matrix.hpp"
-#include "core/solve/feasible.hpp"
+#include "core/rows/row_sums.hpp"
 #include "core/solve.hpp"
+#include "core/solve/feasible.hpp"
 
 using namespace nb::literals;
 
@@ -51,7 +51,8 @@ struct HeldStore {
   geometric::KernelStore store;
   std::mutex using_it;
 
-  HeldStore(nb::object source, std::size_t bytes) : owner(source), store(*nb::cast<const Source&>(source).rows, bytes) {}
+  HeldStore(nb::object source, std::size_t bytes)
+      : owner(source), store(*nb::cast<const Source&>(source).rows, bytes) {}
 
   // Whoever works on it may do so without the interpreter; refuses rather than waits, as chains do.
   std::unique_lock<std::mutex> taken() {
@@ -63,8 +64,10 @@ struct HeldStore {
   void transform(nb::object source, double power, std::size_t n_threads) {
     const std::unique_lock alone = taken();
     const RowSource& rows = *nb::cast<const Source&>(source).rows;
-    if (rows.size() != store.size()) throw std::invalid_argument("the new kernel has another number of examples than the store");
-    if (!(power > 0) || !std::isfinite(power)) throw std::invalid_argument("the power of a transformation must be a positive number");
+    if (rows.size() != store.size())
+      throw std::invalid_argument("the new kernel has another number of examples than the store");
+    if (!(power > 0) || !std::isfinite(power))
+      throw std::invalid_argument("the power of a transformation must be a positive number");
     {
       nb::gil_scoped_release release;
       ThreadTeam team(n_threads);
@@ -74,14 +77,18 @@ struct HeldStore {
   }
 };
 
-geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, Vector<double> alpha, double gap, std::int64_t recompute_every,
-                                         std::int64_t max_iterations, double max_seconds, double grace_seconds, std::size_t n_threads, const StopSignal* signal) {
+geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, Vector<double> alpha, double gap,
+                                         std::int64_t recompute_every, std::int64_t max_iterations, double max_seconds,
+                                         double grace_seconds, std::size_t n_threads, const StopSignal* signal) {
   const std::unique_lock alone = held.taken();
   const std::size_t n = held.store.size();
-  if (ridge.shape(0) != n || alpha.shape(0) != n) throw std::invalid_argument("ridge, start and kernel differ in their number of examples");
+  if (ridge.shape(0) != n || alpha.shape(0) != n)
+    throw std::invalid_argument("ridge, start and kernel differ in their number of examples");
   for (std::size_t i = 0; i < n; ++i) {
-    if (!(ridge.data()[i] > 0) || !std::isfinite(ridge.data()[i])) throw std::invalid_argument("every ridge must be a positive number");
-    if (!(alpha.data()[i] >= 0) || !std::isfinite(alpha.data()[i])) throw std::invalid_argument("a start must hold finite numbers of at least 0");
+    if (!(ridge.data()[i] > 0) || !std::isfinite(ridge.data()[i]))
+      throw std::invalid_argument("every ridge must be a positive number");
+    if (!(alpha.data()[i] >= 0) || !std::isfinite(alpha.data()[i]))
+      throw std::invalid_argument("a start must hold finite numbers of at least 0");
   }
   if (recompute_every < 1) throw std::invalid_argument("recompute_every must be at least 1");
   geometric::MaxMinOverResult result;
@@ -98,7 +105,9 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
 }
 
 // The rows of a source, laid out so that other examples fit in beside its own.
-KernelRows beside(const Source& source, const Examples& others) { return {*source.examples.examples, source.kernel->kernel(), &others}; }
+KernelRows beside(const Source& source, const Examples& others) {
+  return {*source.examples.examples, source.kernel->kernel(), &others};
+}
 
 // A matrix whose memory is handed on to the next one.
 template <class T>
@@ -110,11 +119,13 @@ nb::ndarray<nb::numpy, T> empty_matrix(std::size_t n, std::size_t m) {
 
 void check_ids(Vector<Id> ids, std::size_t n) {
   for (std::size_t r = 0; r < ids.shape(0); ++r)
-    if (ids.data()[r] < 0 || static_cast<std::size_t>(ids.data()[r]) >= n) throw std::invalid_argument("an id lies outside the row source");
+    if (ids.data()[r] < 0 || static_cast<std::size_t>(ids.data()[r]) >= n)
+      throw std::invalid_argument("an id lies outside the row source");
 }
 
 // The kernel among some examples of any source.
-nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids, std::size_t n_threads, double max_seconds, const StopSignal* signal) {
+nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids, std::size_t n_threads,
+                                           double max_seconds, const StopSignal* signal) {
   constexpr std::size_t at_once = 64;
   check_ids(ids, source.rows->size());
   const std::size_t n = ids.shape(0);
@@ -135,26 +146,31 @@ nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids,
 }
 
 // sum_r coefficients[f][r] k(x_rows[r], x_columns[c]): a row for each f.
-nb::ndarray<nb::numpy, double> combined_rows(const Source& source, Vector<Id> rows, Matrix<double> coefficients, Vector<Id> columns, std::size_t n_threads,
-                                             double max_seconds, const StopSignal* signal) {
+nb::ndarray<nb::numpy, double> combined_rows(const Source& source, Vector<Id> rows, Matrix<double> coefficients,
+                                             Vector<Id> columns, std::size_t n_threads, double max_seconds,
+                                             const StopSignal* signal) {
   check_ids(rows, source.rows->size()), check_ids(columns, source.rows->size());
   if (coefficients.shape(1) != rows.shape(0)) throw std::invalid_argument("coefficients and rows differ in number");
   const std::size_t functions = coefficients.shape(0), n = columns.shape(0);
   nb::ndarray<nb::numpy, double> found = empty_matrix<double>(functions, n);
   std::fill_n(found.data(), functions * n, 0.0);
   RowGroup all{0, rows.shape(0), {}};
-  for (std::size_t f = 0; f < functions; ++f) all.sums.push_back({coefficients.data() + f * rows.shape(0), found.data() + f * n});
+  for (std::size_t f = 0; f < functions; ++f)
+    all.sums.push_back({coefficients.data() + f * rows.shape(0), found.data() + f * n});
   run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
     TimeBudget budget(deadline, true);
     ThreadTeam team(require_threads(n_threads));
-    const auto prepare = [&](std::size_t first, std::size_t width) { return source.rows->prepare(view(columns).subspan(first, width), true, team, float{}); };
+    const auto prepare = [&](std::size_t first, std::size_t width) {
+      return source.rows->prepare(view(columns).subspan(first, width), true, team, float{});
+    };
     add_row_sums<float>(*source.rows, view(rows), {&all, 1}, n, prepare, team, budget);
   });
   return found;
 }
 
 template <class T>
-nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads, double max_seconds, const StopSignal* signal) {
+nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads,
+                                    double max_seconds, const StopSignal* signal) {
   if (rows.kernel == nullptr) throw std::invalid_argument("only a kernel of examples has a kernel matrix to compute");
   if (columns != nullptr && columns->examples->dimension() != rows.examples.examples->dimension())
     throw std::invalid_argument("rows and columns differ in their number of features");
@@ -176,9 +192,11 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
   return matrix;
 }
 
-// dual_coef: (k - 1) x n_support as in scikit-learn; n_support: per class. Returns one row of decision values per pair, without intercepts. A
-// single group of support vectors has one row of coefficients for each of any number of functions instead.
-nb::ndarray<nb::numpy, double> decision_values(const Source& support, const HeldExamples& examples, Matrix<double> dual_coef, const std::vector<std::size_t>& n_support,
+// dual_coef: (k - 1) x n_support as in scikit-learn; n_support: per class. Returns one row of decision values per pair,
+// without intercepts. A single group of support vectors has one row of coefficients for each of any number of functions
+// instead.
+nb::ndarray<nb::numpy, double> decision_values(const Source& support, const HeldExamples& examples,
+                                               Matrix<double> dual_coef, const std::vector<std::size_t>& n_support,
                                                bool double_precision, std::size_t n_threads) {
   if (support.kernel == nullptr) throw std::invalid_argument("only a kernel of examples can be evaluated on new ones");
   const std::size_t k = n_support.size(), n_vectors = dual_coef.shape(1), n = examples.examples->size();
@@ -188,7 +206,8 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
     classes[c].first = begin;
     classes[c].last = begin += n_support[c];
   }
-  if (support.examples.examples->dimension() != examples.examples->dimension()) throw std::invalid_argument("support vectors and examples differ in their number of columns");
+  if (support.examples.examples->dimension() != examples.examples->dimension())
+    throw std::invalid_argument("support vectors and examples differ in their number of columns");
   if (k == 0 || begin != n_vectors || (k > 1 && dual_coef.shape(0) != k - 1) || support.rows->size() != n_vectors)
     throw std::invalid_argument("coefficients and support vectors differ in number");
   const std::size_t functions = k == 1 ? dual_coef.shape(0) : k * (k - 1) / 2;
@@ -196,7 +215,8 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
   std::fill_n(values.data(), functions * n, 0.0);
   double* function = values.data();
   if (k == 1)
-    for (std::size_t f = 0; f < functions; ++f, function += n) classes[0].sums.push_back({dual_coef.data() + f * n_vectors, function});
+    for (std::size_t f = 0; f < functions; ++f, function += n)
+      classes[0].sums.push_back({dual_coef.data() + f * n_vectors, function});
   for (std::size_t a = 0; a < k; ++a)
     for (std::size_t b = a + 1; b < k; ++b, function += n) {
       classes[a].sums.push_back({dual_coef.data() + (b - 1) * n_vectors + classes[a].first, function});
@@ -210,7 +230,9 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
     std::iota(ids.begin(), ids.end(), Id{0});
     const auto add = [&](auto precision) {
       using T = decltype(precision);
-      const auto prepare = [&](std::size_t first, std::size_t width) { return source.pack<T>(*examples.examples, {ids.data() + first, width}, true, team); };
+      const auto prepare = [&](std::size_t first, std::size_t width) {
+        return source.pack<T>(*examples.examples, {ids.data() + first, width}, true, team);
+      };
       add_row_sums<T>(source, ids, classes, n, prepare, team, budget);
     };
     if (double_precision || !source.fits_floats())
@@ -221,10 +243,13 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
   return values;
 }
 
-nb::ndarray<nb::numpy, double> projected(Vector<double> alpha, Vector<double> lower, Vector<double> upper, double total) {
+nb::ndarray<nb::numpy, double> projected(Vector<double> alpha, Vector<double> lower, Vector<double> upper,
+                                         double total) {
   std::vector<double> point(alpha.data(), alpha.data() + alpha.shape(0));
-  if (lower.shape(0) != point.size() || upper.shape(0) != point.size()) throw std::invalid_argument("alpha, lower and upper differ in length");
-  if (!project(point, view(lower), view(upper), total)) throw std::invalid_argument("total=" + std::to_string(total) + " lies outside what the sums of the bounds admit");
+  if (lower.shape(0) != point.size() || upper.shape(0) != point.size())
+    throw std::invalid_argument("alpha, lower and upper differ in length");
+  if (!project(point, view(lower), view(upper), total))
+    throw std::invalid_argument("total=" + std::to_string(total) + " lies outside what the sums of the bounds admit");
   return numpy_array(std::move(point));
 }
 
@@ -234,7 +259,8 @@ void take_blas(nb::dict blas_capsules, nb::dict lapack_capsules) {
     PyObject* capsule = nb::object(capsules[name]).ptr();
     const char* signature = PyCapsule_GetName(capsule);
     if (signature == nullptr || std::string(signature).compare(0, begins.size(), begins) != 0)
-      throw std::runtime_error(std::string("SciPy exports ") + name + " with another signature than 32-bit integers: " + (signature ? signature : "none"));
+      throw std::runtime_error(std::string("SciPy exports ") + name +
+                               " with another signature than 32-bit integers: " + (signature ? signature : "none"));
     return PyCapsule_GetPointer(capsule, signature);
   };
   const std::string product = "void (char *, char *, int *, int *, int *";
@@ -256,7 +282,7 @@ NB_MODULE(_core, m) {
   using namespace widemargin::bindings;
 
   simd::ops_name();  // an environment that asks for what is not there is refused now, as an ImportError
-  process_mutex();  // whoever forks from here on holds it meanwhile
+  process_mutex();   // whoever forks from here on holds it meanwhile
 
   nb::class_<HeldExamples>(m, "Examples").def_prop_ro("size", [](const HeldExamples& e) { return e.examples->size(); });
   m.def("dense_examples", &dense_examples<float>, "X"_a);
@@ -281,8 +307,10 @@ NB_MODULE(_core, m) {
   m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);
   m.def("matrix_backed_source", &matrix_backed_source, "source"_a, "matrix"_a);
   m.def("derived_source", &derived_source, "source"_a, "base"_a, "scale"_a = nb::none(), "ridge"_a = nb::none());
-  m.def("kernel_among", &kernel_among, "source"_a, "ids"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
-  m.def("combined_rows", &combined_rows, "source"_a, "rows"_a, "coefficients"_a, "columns"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+  m.def("kernel_among", &kernel_among, "source"_a, "ids"_a, "n_threads"_a, "max_seconds"_a = 1e10,
+        "signal"_a.none() = nb::none());
+  m.def("combined_rows", &combined_rows, "source"_a, "rows"_a, "coefficients"_a, "columns"_a, "n_threads"_a,
+        "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("callable_source", &callable_source, "evaluate"_a, "size"_a, "diagonal"_a = nb::none());
 
   nb::class_<Outcome>(m, "Outcome")
@@ -299,45 +327,65 @@ NB_MODULE(_core, m) {
       .def_prop_ro("precision", [](const Outcome& o) { return o.double_precision ? "float64" : "float32"; });
   nb::class_<Task>(m, "Task").def(
       "__init__",
-      [](Task* self, Vector<Id> ids, Vector<double> linear, Vector<double> lower, Vector<double> upper, std::optional<Vector<double>> alpha,
-         std::optional<Vector<double>> gradient, std::pair<double, double> total, std::optional<Vector<std::uint8_t>> group,
-         std::optional<Vector<double>> kink, std::optional<Vector<double>> ridge) {
+      [](Task* self, Vector<Id> ids, Vector<double> linear, Vector<double> lower, Vector<double> upper,
+         std::optional<Vector<double>> alpha, std::optional<Vector<double>> gradient, std::pair<double, double> total,
+         std::optional<Vector<std::uint8_t>> group, std::optional<Vector<double>> kink,
+         std::optional<Vector<double>> ridge) {
         new (self) Task{ids, linear, lower, upper, alpha, gradient, {total.first, total.second}, group, kink, ridge};
       },
-      "ids"_a, "linear"_a, "lower"_a, "upper"_a, "alpha"_a = nb::none(), "gradient"_a = nb::none(), "total"_a = std::pair<double, double>{0, 0},
-      "group"_a = nb::none(), "kink"_a = nb::none(), "ridge"_a = nb::none());
+      "ids"_a, "linear"_a, "lower"_a, "upper"_a, "alpha"_a = nb::none(), "gradient"_a = nb::none(),
+      "total"_a = std::pair<double, double>{0, 0}, "group"_a = nb::none(), "kink"_a = nb::none(),
+      "ridge"_a = nb::none());
   nb::class_<Solved>(m, "Solved")
       .def_ro("alpha", &Solved::alpha, nb::rv_policy::automatic)
       .def_ro("gradient", &Solved::gradient, nb::rv_policy::automatic)
       .def_ro("outcome", &Solved::outcome);
-  m.def("solve_all", &solve_all, "source"_a, "tasks"_a, "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
-        "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "n_threads"_a);
+  m.def("solve_all", &solve_all, "source"_a, "tasks"_a, "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a,
+        "double_precision"_a, "cache_bytes"_a, "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a,
+        "n_threads"_a);
 
-  nb::class_<StopSignal>(m, "StopSignal").def(nb::init<>()).def("request", [](StopSignal& s) { s.requested = true; }).def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
-  nb::class_<SolvedLink, Solved>(m, "SolvedLink").def_ro("repeated", &SolvedLink::repeated).def_ro("rounding", &SolvedLink::rounding);
+  nb::class_<StopSignal>(m, "StopSignal")
+      .def(nb::init<>())
+      .def("request", [](StopSignal& s) { s.requested = true; })
+      .def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
+  nb::class_<SolvedLink, Solved>(m, "SolvedLink")
+      .def_ro("repeated", &SolvedLink::repeated)
+      .def_ro("rounding", &SolvedLink::rounding);
   nb::class_<HeldChain>(m, "Chain")
-      .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double, std::int64_t, double, const StopSignal*, double>(),
-           "kernel"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "signal"_a.none() = nb::none(), "grace_seconds"_a = 0.0,
-           nb::keep_alive<1, 9>())
+      .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double,
+                    std::int64_t, double, const StopSignal*, double>(),
+           "kernel"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "tolerance"_a, "max_iterations"_a, "max_seconds"_a,
+           "signal"_a.none() = nb::none(), "grace_seconds"_a = 0.0, nb::keep_alive<1, 9>())
       .def("advance", &HeldChain::advance, "links"_a)
       .def("rest", &HeldChain::rest);
   nb::class_<HeldRowChain>(m, "RowChain")
-      .def(nb::init<nb::object, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, const std::string&, const std::string&, std::size_t, bool, bool,
-                    std::size_t, double, std::int64_t, double, double, std::size_t, const StopSignal*>(),
-           "source"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "solver"_a, "selection"_a, "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a,
-           "tolerance"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 17>())
+      .def(nb::init<nb::object, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>,
+                    const std::string&, const std::string&, std::size_t, bool, bool, std::size_t, double, std::int64_t,
+                    double, double, std::size_t, const StopSignal*>(),
+           "source"_a, "ids"_a.none(), "links"_a, "start"_a.none(), "solver"_a, "selection"_a, "planning_ahead"_a,
+           "shrinking"_a, "double_precision"_a, "cache_bytes"_a, "tolerance"_a, "max_iterations"_a, "max_seconds"_a,
+           "grace_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none(), nb::keep_alive<1, 17>())
       .def("advance", &HeldRowChain::advance, "links"_a);
   nb::class_<HeldMachine>(m, "ExactMachine")
-      .def(nb::init<Matrix<double>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<double>, Vector<double>, std::optional<Vector<double>>, bool, Vector<std::int64_t>,
-                    Vector<double>, Vector<double>, double, double, double, int>(),
-           "kernel"_a, "row_of"_a, "column_of"_a, "signs"_a, "bounds"_a, "ridge"_a.none(), "bordered"_a, "known"_a, "alpha"_a, "values"_a, "intercept"_a, "well_conditioned"_a,
-           "dependent"_a, "corrections"_a)
+      .def(nb::init<Matrix<double>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<double>, Vector<double>,
+                    std::optional<Vector<double>>, bool, Vector<std::int64_t>, Vector<double>, Vector<double>, double,
+                    double, double, int>(),
+           "kernel"_a, "row_of"_a, "column_of"_a, "signs"_a, "bounds"_a, "ridge"_a.none(), "bordered"_a, "known"_a,
+           "alpha"_a, "values"_a, "intercept"_a, "well_conditioned"_a, "dependent"_a, "corrections"_a)
       .def_prop_ro("found", &HeldMachine::found)
-      .def_prop_ro("alpha", [](const HeldMachine& h) { return numpy_array(std::vector<double>(h.machine().alpha())); }, nb::rv_policy::automatic)
-      .def_prop_ro("values", [](const HeldMachine& h) { return numpy_array(std::vector<double>(h.machine().values())); }, nb::rv_policy::automatic)
-      .def_prop_ro("free", [](const HeldMachine& h) { return numpy_array(std::vector<std::int64_t>(h.machine().free())); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "alpha", [](const HeldMachine& h) { return numpy_array(std::vector<double>(h.machine().alpha())); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "values", [](const HeldMachine& h) { return numpy_array(std::vector<double>(h.machine().values())); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "free", [](const HeldMachine& h) { return numpy_array(std::vector<std::int64_t>(h.machine().free())); },
+          nb::rv_policy::automatic)
       .def_prop_ro("dependent", [](const HeldMachine& h) { return h.machine().dependent(); })
-      .def_prop_ro("bounded", [](const HeldMachine& h) { return numpy_array(std::vector<std::int64_t>(h.machine().bounded())); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "bounded", [](const HeldMachine& h) { return numpy_array(std::vector<std::int64_t>(h.machine().bounded())); },
+          nb::rv_policy::automatic)
       .def_prop_ro("intercept", [](const HeldMachine& h) { return h.machine().intercept(); })
       .def_prop_ro("moved", [](const HeldMachine& h) { return h.machine().moved(); })
       .def("adjoint", &HeldMachine::adjoint, "of_values"_a, "of_coefficients"_a = nb::none());
@@ -347,10 +395,12 @@ NB_MODULE(_core, m) {
       .def_ro("found", &LeftOut::found, nb::rv_policy::automatic)
       .def_ro("intercepts", &LeftOut::intercepts, nb::rv_policy::automatic)
       .def_ro("alphas", &LeftOut::alphas, nb::rv_policy::automatic);
-  m.def("leave_one_out", &leave_one_out, "kernel"_a, "signs"_a, "bounds"_a, "ridge"_a, "alpha"_a, "residual"_a, "intercept"_a, "bordered"_a, "free"_a, "inverse"_a,
-        "examples"_a, "keep"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+  m.def("leave_one_out", &leave_one_out, "kernel"_a, "signs"_a, "bounds"_a, "ridge"_a, "alpha"_a, "residual"_a,
+        "intercept"_a, "bordered"_a, "free"_a, "inverse"_a, "examples"_a, "keep"_a, "n_threads"_a,
+        "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("same_solution", &same_solution, "before"_a, "link"_a, "alpha"_a);
-  m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+  m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a,
+        "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
 
   nb::class_<HeldStore>(m, "KernelStore")
       .def(nb::init<nb::object, std::size_t>(), "source"_a, "bytes"_a)
@@ -369,22 +419,31 @@ NB_MODULE(_core, m) {
           "i"_a)
       .def("transform", &HeldStore::transform, "source"_a, "power"_a, "n_threads"_a);
   nb::class_<geometric::MaxMinOverResult>(m, "MaxMinOverResult")
-      .def_prop_ro("alpha", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.alpha)); }, nb::rv_policy::automatic)
-      .def_prop_ro("s", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.s)); }, nb::rv_policy::automatic)
-      .def_prop_ro("gaps", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.gaps)); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "alpha", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.alpha)); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "s", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.s)); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "gaps", [](const geometric::MaxMinOverResult& r) { return numpy_array(std::vector<double>(r.gaps)); },
+          nb::rv_policy::automatic)
       .def_ro("rho", &geometric::MaxMinOverResult::rho)
       .def_ro("gap", &geometric::MaxMinOverResult::gap)
       .def_ro("known", &geometric::MaxMinOverResult::known)
       .def_ro("iterations", &geometric::MaxMinOverResult::iterations)
       .def_prop_ro("reason", [](const geometric::MaxMinOverResult& r) { return reason_name(r.reason); });
-  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a, "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "n_threads"_a,
-        "signal"_a.none() = nb::none());
+  m.def("max_min_over", &max_min_over, "store"_a, "ridge"_a, "alpha"_a, "gap"_a, "recompute_every"_a,
+        "max_iterations"_a, "max_seconds"_a, "grace_seconds"_a, "n_threads"_a, "signal"_a.none() = nb::none());
 
   m.def("empty_matrix_float32", &empty_matrix<float>, "n"_a, "m"_a);
   nb::exception<StoppedError>(m, "StoppedError", PyExc_TimeoutError);
-  m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
-  m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
-  m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a, "double_precision"_a, "n_threads"_a);
+  m.def("kernel_matrix_float32", &matrix_of<float>, "rows"_a, "columns"_a.none(), "n_threads"_a, "max_seconds"_a = 1e10,
+        "signal"_a.none() = nb::none());
+  m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a,
+        "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+  m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a,
+        "double_precision"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
   m.def("release_memory", [] {
     KeepingPlace::clear_all();

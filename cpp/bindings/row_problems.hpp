@@ -18,7 +18,11 @@ namespace widemargin::bindings {
 
 inline Solver solver_named(const std::string& name) {
   return named<Solver>("solver", name,
-                       {{"auto", Solver::automatic}, {"smo", Solver::smo}, {"block", Solver::block}, {"mdm", Solver::mdm}, {"accelerated-mdm", Solver::accelerated_mdm}});
+                       {{"auto", Solver::automatic},
+                        {"smo", Solver::smo},
+                        {"block", Solver::block},
+                        {"mdm", Solver::mdm},
+                        {"accelerated-mdm", Solver::accelerated_mdm}});
 }
 
 inline Selection selection_named(const std::string& name) {
@@ -38,13 +42,17 @@ inline void check_task(const Task& task, const RowSource& rows) {
   const std::size_t n = task.ids.shape(0);
   check_problem(task, n);
   for (std::size_t p = 0; p < n; ++p)
-    if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size()) throw std::invalid_argument("an id lies outside the row source");
+    if (task.ids.data()[p] < 0 || static_cast<std::size_t>(task.ids.data()[p]) >= rows.size())
+      throw std::invalid_argument("an id lies outside the row source");
 }
 
-inline std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver, const std::string& selection,
-                                     std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
-                                     std::int64_t max_iterations, double max_seconds, double grace_seconds, std::size_t n_threads) {
-  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
+inline std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver,
+                                     const std::string& selection, std::size_t planning_ahead, bool shrinking,
+                                     bool double_precision, std::size_t cache_bytes, double tolerance,
+                                     std::int64_t max_iterations, double max_seconds, double grace_seconds,
+                                     std::size_t n_threads) {
+  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision,
+                        cache_bytes};
   const StoppingCriterion stop{tolerance, max_iterations};
   require_threads(n_threads);
   for (const Task& task : tasks) check_task(task, *source.rows);
@@ -56,9 +64,10 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
     std::vector<SlabPool> pools(n_threads);
     const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
       const Task& task = tasks[t];
-      const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{}, task.gradient ? view(*task.gradient) : std::span<const double>{}};
-      solutions[t] = solve(task.problem(), *source.rows, view(task.ids), options, stop, start, pools[member], team, deadline,
-                           member == 0);
+      const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{},
+                        task.gradient ? view(*task.gradient) : std::span<const double>{}};
+      solutions[t] = solve(task.problem(), *source.rows, view(task.ids), options, stop, start, pools[member], team,
+                           deadline, member == 0);
     };
     ThreadTeam team(n_threads);
     // Many problems: one thread each. Few: all threads on each in turn. The solutions are the same.
@@ -82,25 +91,35 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
   }
   if (interrupted) throw nb::python_error();
   std::vector<Solved> solved;
-  for (Solution& solution : solutions) solved.push_back({numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
+  for (Solution& solution : solutions)
+    solved.push_back(
+        {numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
   return solved;
 }
 
 // A chain of problems over kernel rows; all threads work on one problem after the other.
 class HeldRowChain {
  public:
-  HeldRowChain(nb::object source, std::optional<Vector<Id>> ids, std::vector<Task> links, std::optional<Vector<double>> start, const std::string& solver,
-               const std::string& selection, std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes, double tolerance,
-               std::int64_t max_iterations, double max_seconds, double grace_seconds, std::size_t n_threads, const StopSignal* signal)
-      : source_(source), parts_(nb::cast<const Source&>(source).rows->size(), ids, std::move(links), start, max_seconds, grace_seconds, signal), team_(require_threads(n_threads)) {
+  HeldRowChain(nb::object source, std::optional<Vector<Id>> ids, std::vector<Task> links,
+               std::optional<Vector<double>> start, const std::string& solver, const std::string& selection,
+               std::size_t planning_ahead, bool shrinking, bool double_precision, std::size_t cache_bytes,
+               double tolerance, std::int64_t max_iterations, double max_seconds, double grace_seconds,
+               std::size_t n_threads, const StopSignal* signal)
+      : source_(source),
+        parts_(nb::cast<const Source&>(source).rows->size(), ids, std::move(links), start, max_seconds, grace_seconds,
+               signal),
+        team_(require_threads(n_threads)) {
     std::vector<Id> own(parts_.n);
     if (ids)
       std::copy_n(ids->data(), own.size(), own.begin());
     else
       std::iota(own.begin(), own.end(), Id{0});
-    if (std::find(own.begin(), own.end(), resembles_nothing) != own.end()) throw std::invalid_argument("an id lies outside the kernel");
-    const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision, cache_bytes};
-    chain_.emplace(*nb::cast<const Source&>(source).rows, std::move(own), parts_.links, parts_.start(), options, StoppingCriterion{tolerance, max_iterations}, team_, parts_.deadline);
+    if (std::find(own.begin(), own.end(), resembles_nothing) != own.end())
+      throw std::invalid_argument("an id lies outside the kernel");
+    const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision,
+                          cache_bytes};
+    chain_.emplace(*nb::cast<const Source&>(source).rows, std::move(own), parts_.links, parts_.start(), options,
+                   StoppingCriterion{tolerance, max_iterations}, team_, parts_.deadline);
   }
 
   std::vector<SolvedLink> advance(std::size_t links) {

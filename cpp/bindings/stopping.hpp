@@ -22,7 +22,8 @@ inline std::function<bool()> end_wanted(const StopSignal* signal) {
   return [signal] { return (signal != nullptr && signal->requested.load()) || interruption_pending(); };
 }
 
-// What Python sees of a computation that its time or a signal ended before it had a result; Ctrl-C is an error of its own.
+// What Python sees of a computation that its time or a signal ended before it had a result; Ctrl-C is an error of its
+// own.
 struct StoppedError : std::runtime_error {
   StoppedError() : std::runtime_error("The computation was stopped before it had a result.") {}
 };

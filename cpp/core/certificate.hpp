@@ -1,6 +1,8 @@
-// The certificate of a point: violation, duality gap, objective and intercepts, from its gradient; and the solution that is handed out with it.
+// The certificate of a point: violation, duality gap, objective and intercepts, from its gradient; and the solution
+// that is handed out with it.
 //
-// Coefficients and certificate come from one function of a state that nothing may change any more, so that no clean-up can come between them.
+// Coefficients and certificate come from one function of a state that nothing may change any more, so that no clean-up
+// can come between them.
 #pragma once
 
 #include <cmath>
@@ -40,11 +42,11 @@ inline double middle_of_bounded(const DualState& state, std::size_t g) {
   return std::isfinite(up) ? up : std::isfinite(down) ? down : 0.0;
 }
 
-// The price of the sum: the gradient of free variables, on average. A variable without any bound decides alone: only at its gradient is the
-// dual bound finite.
+// The price of the sum: the gradient of free variables, on average. A variable without any bound decides alone: only at
+// its gradient is the dual bound finite.
 inline double intercept_of(const DualState& state, std::size_t g) {
-  // A variable a rounding error away from its bound must not decide the intercept alone. Rounding goes by the coefficients there are: a box
-  // may be far wider than any of them.
+  // A variable a rounding error away from its bound must not decide the intercept alone. Rounding goes by the
+  // coefficients there are: a box may be far wider than any of them.
   double largest = 0;
   for (const double a : state.alpha) largest = std::max(largest, std::fabs(a));
   const auto clearly_free = [&](std::size_t p) {
@@ -60,8 +62,8 @@ inline double intercept_of(const DualState& state, std::size_t g) {
   return count > 0 ? sum / count : middle_of_bounded(state, g);
 }
 
-// `ridge(v)` is the part D_v of the diagonal that belongs to the loss. With b the intercept, G the gradient of the smooth part of f and
-// t = G + D a - b, the primal value is
+// `ridge(v)` is the part D_v of the diagonal that belongs to the loss. With b the intercept, G the gradient of the
+// smooth part of f and t = G + D a - b, the primal value is
 //   a'(K - D)a/2 + sum_p max { t_p z - kink_p |z| - D_p z^2 / 2 : L_p <= z <= U_p } + b sum(a).
 template <class Ridge>
 Certificate certify(const DualState& state, const Ridge& ridge) {
@@ -70,7 +72,8 @@ Certificate certify(const DualState& state, const Ridge& ridge) {
   for (std::size_t g = 0; g < state.groups(); ++g) result.intercept[g] = intercept_of(state, g);
   double linear_alpha = 0, gradient_alpha = 0;
   for (std::size_t p = 0; p < state.size(); ++p) {
-    const double a = state.alpha[p], b = result.intercept[state.group_of(p)], D = ridge(static_cast<std::size_t>(state.variable[p]));
+    const double a = state.alpha[p], b = result.intercept[state.group_of(p)],
+                 D = ridge(static_cast<std::size_t>(state.variable[p]));
     linear_alpha += state.linear[p] * a;
     gradient_alpha += state.gradient[p] * a;
     const double lower = state.whole_lower(p), upper = state.whole_upper(p), kink = state.kink(p);
@@ -78,7 +81,8 @@ Certificate certify(const DualState& state, const Ridge& ridge) {
     const double t = kink == 0 ? tilt : tilt > kink ? tilt - kink : tilt < -kink ? tilt + kink : 0.0;
     double z = t > 0 ? upper : lower;
     if (D > 0) z = std::clamp(t / D, lower, upper);
-    result.duality_gap += (t != 0 ? t * z - 0.5 * D * z * z : 0.0) - a * (state.gradient[p] + D * a) + 0.5 * D * a * a + b * a;
+    result.duality_gap +=
+        (t != 0 ? t * z - 0.5 * D * z * z : 0.0) - a * (state.gradient[p] + D * a) + 0.5 * D * a * a + b * a;
   }
   // f(a) = y'a - a'Ka/2 with Ka = y - G
   result.objective = 0.5 * (linear_alpha + gradient_alpha);
@@ -90,8 +94,8 @@ struct Solution {
   Outcome outcome;
 };
 
-// `end` says how the state was reached, `known` whether its gradients are those of all its variables, recomputed: without them nothing is
-// claimed. Numbers that are not finite are no solution: the reason tells.
+// `end` says how the state was reached, `known` whether its gradients are those of all its variables, recomputed:
+// without them nothing is claimed. Numbers that are not finite are no solution: the reason tells.
 template <class Ridge>
 Solution handed_out(const DualState& state, const Ridge& ridge, const Outcome& end, bool known = true) {
   Solution result{std::vector<double>(state.size()), std::vector<double>(state.size()), end};
@@ -114,8 +118,8 @@ Solution handed_out(const DualState& state, const Ridge& ridge, const Outcome& e
   return result;
 }
 
-// How far rounding of kernel values may take a gradient, or a decision value, from what it is: errors of K_ij a_j, with `diagonal(p)` for K_jj,
-// which do not know of each other. A violation below this is not known.
+// How far rounding of kernel values may take a gradient, or a decision value, from what it is: errors of K_ij a_j, with
+// `diagonal(p)` for K_jj, which do not know of each other. A violation below this is not known.
 template <class T, class Diagonal>
 double rounding_of_values(const DualState& state, const Diagonal& diagonal) {
   double squares = 0;

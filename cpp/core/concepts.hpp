@@ -28,14 +28,15 @@ concept Rows = requires(R& rows, std::size_t position, std::span<const Id> posit
 };
 
 template <class S, class R>
-concept Selector = requires(const S& select, const StateFor<R>& state, R& rows, const simd::MostViolatingPair& pair, const smo::LastStep& last) {
+concept Selector = requires(const S& select, const StateFor<R>& state, R& rows, const simd::MostViolatingPair& pair,
+                            const smo::LastStep& last) {
   { select(state, rows, pair, last) } -> std::same_as<smo::WorkingSet>;
   { S::ranks_by_truncated_gain } -> std::convertible_to<bool>;
 };
 
 template <class S, class R, class Select>
-concept Stepper = requires(const S& step, const StateFor<R>& state, const Select& select, const smo::WorkingSet& B, const typename R::Value* row,
-                           const smo::LastStep& last, smo::LastStep& next) {
+concept Stepper = requires(const S& step, const StateFor<R>& state, const Select& select, const smo::WorkingSet& B,
+                           const typename R::Value* row, const smo::LastStep& last, smo::LastStep& next) {
   { step.reconsider(state, select, B, last) } -> std::same_as<smo::WorkingSet>;
   { step(state, B, row, row, next) } -> std::same_as<double>;
 };

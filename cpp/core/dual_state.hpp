@@ -1,7 +1,7 @@
 // The state of a solve: signed variables, gradient, and what the box leaves them, in the order of the active set.
 //
-// Where f has a kink at 0, a variable is on one of its two sides. Box, linear term and gradient are those of that side, so that solvers see
-// smooth functions only; a variable at 0 may change sides (cross_kinks).
+// Where f has a kink at 0, a variable is on one of its two sides. Box, linear term and gradient are those of that side,
+// so that solvers see smooth functions only; a variable at 0 may change sides (cross_kinks).
 #pragma once
 
 #include <algorithm>
@@ -40,10 +40,10 @@ struct BasicDualState {
   std::vector<N> gradient;
   std::vector<double> room_up, room_down;
   std::vector<simd::Flag> rises, falls;
-  std::vector<std::uint8_t> group;         // empty: one sum is constant; else steps stay within a group
-  std::array<Rooms, 2> rooms_of_group;     // with groups: the rooms of one, 0 for the other
-  std::vector<Id> variable;                // position -> variable of the problem
-  std::size_t active = 0;                  // positions [0, active) are worked on
+  std::vector<std::uint8_t> group;      // empty: one sum is constant; else steps stay within a group
+  std::array<Rooms, 2> rooms_of_group;  // with groups: the rooms of one, 0 for the other
+  std::vector<Id> variable;             // position -> variable of the problem
+  std::size_t active = 0;               // positions [0, active) are worked on
   // No coefficient of a problem that has a solution gets this large (solve/coefficient_bound.hpp).
   double coefficient_bound = std::numeric_limits<double>::infinity();
 
@@ -61,7 +61,8 @@ struct BasicDualState {
     resize_rooms();
     active = size();
     if (!kinked()) return;
-    const double middle = std::accumulate(linear.begin(), linear.end(), 0.0) / static_cast<double>(std::max<std::size_t>(size(), 1));
+    const double middle =
+        std::accumulate(linear.begin(), linear.end(), 0.0) / static_cast<double>(std::max<std::size_t>(size(), 1));
     for (std::size_t p = 0; p < size(); ++p) take_side(p, linear[p] > middle);
   }
 
@@ -71,7 +72,9 @@ struct BasicDualState {
   std::size_t groups() const { return grouped() ? 2 : 1; }
   std::size_t group_of(std::size_t p) const { return grouped() ? group[p] : 0; }
   const std::vector<double>& room_up_of(std::size_t g) const { return grouped() ? rooms_of_group[g].up : room_up; }
-  const std::vector<double>& room_down_of(std::size_t g) const { return grouped() ? rooms_of_group[g].down : room_down; }
+  const std::vector<double>& room_down_of(std::size_t g) const {
+    return grouped() ? rooms_of_group[g].down : room_down;
+  }
   const std::vector<simd::Flag>& rises_of(std::size_t g) const { return grouped() ? rooms_of_group[g].rises : rises; }
   const std::vector<simd::Flag>& falls_of(std::size_t g) const { return grouped() ? rooms_of_group[g].falls : falls; }
 
@@ -112,9 +115,12 @@ struct BasicDualState {
   double whole_lower(std::size_t p) const { return kinked() ? problem.lower[index(p)] : lower[p]; }
   double whole_upper(std::size_t p) const { return kinked() ? problem.upper[index(p)] : upper[p]; }
   double kink(std::size_t p) const { return kinked() ? problem.kink[index(p)] : 0.0; }
-  double smooth_gradient(std::size_t p) const { return kinked() ? gradient[p] + (problem.linear[index(p)] - linear[p]) : gradient[p]; }
+  double smooth_gradient(std::size_t p) const {
+    return kinked() ? gradient[p] + (problem.linear[index(p)] - linear[p]) : gradient[p];
+  }
 
-  // A side that consists of 0 alone is no place to be: above() could not tell it from the other. A kink of 0 has no sides.
+  // A side that consists of 0 alone is no place to be: above() could not tell it from the other. A kink of 0 has no
+  // sides.
   bool above(std::size_t p) const { return upper[p] > 0; }
   void take_side(std::size_t p, bool above) {
     const std::size_t v = index(p);
@@ -142,8 +148,8 @@ struct BasicDualState {
   }
   double gradient_beyond(std::size_t p) const { return gradient[p] + (above(p) ? 2 : -2) * problem.kink[index(p)]; }
 
-  // Active variables at a kink take the side on which they violate, if any. True if one changed sides. Afterwards the violation of the sides
-  // taken is that of all: both its ends lie beyond the middle that decides.
+  // Active variables at a kink take the side on which they violate, if any. True if one changed sides. Afterwards the
+  // violation of the sides taken is that of all: both its ends lie beyond the middle that decides.
   bool cross_kinks() {
     if (!kinked()) return false;
     const simd::MostViolatingPair taken = most_violating_pair();
@@ -169,15 +175,16 @@ struct BasicDualState {
 
   bool free(std::size_t p) const { return room_up[p] > 0 && room_down[p] > 0; }
 
-  // Whether a variable is worth working on: it is free, or bounded with a gradient so far `above` the intercept (below: negative) that moving it
-  // into the box gains. Without branches, which would be guessed wrong.
+  // Whether a variable is worth working on: it is free, or bounded with a gradient so far `above` the intercept (below:
+  // negative) that moving it into the box gains. Without branches, which would be guessed wrong.
   bool free_or_violating(std::size_t p, double above, double margin) const {
     const bool up = rises[p] != 0, down = falls[p] != 0;
     return (up & down) | (up & (above > margin)) | (down & (-above > margin));
   }
 
-  // The value of a variable that moves: exactly on the bound where that uses up its room, or leaves nothing of it but rounding. Rounding is
-  // measured by what the variable was and by what it moves, never by a bound, which may be far away.
+  // The value of a variable that moves: exactly on the bound where that uses up its room, or leaves nothing of it but
+  // rounding. Rounding is measured by what the variable was and by what it moves, never by a bound, which may be far
+  // away.
   double moved(std::size_t p, double by) const {
     const double rounding = 8 * std::numeric_limits<double>::epsilon() * (std::fabs(alpha[p]) + std::fabs(by));
     if (by > 0 && by >= room_up[p] - rounding) return upper[p];
@@ -193,7 +200,8 @@ struct BasicDualState {
 
   // That of one group, among the first `count` variables.
   simd::MostViolatingPair most_violating_pair_of_group(std::size_t g, std::size_t count) const {
-    return simd::ops<std::conditional_t<std::is_same_v<N, float>, simd::Fraction, double>>().most_violating_pair(gradient.data(), rises_of(g).data(), falls_of(g).data(), count);
+    return simd::ops<std::conditional_t<std::is_same_v<N, float>, simd::Fraction, double>>().most_violating_pair(
+        gradient.data(), rises_of(g).data(), falls_of(g).data(), count);
   }
   // That of the group that violates most.
   simd::MostViolatingPair most_violating_pair(std::size_t count) const {
@@ -206,7 +214,8 @@ struct BasicDualState {
 
   // Those of all groups, for decisions about single variables.
   std::array<simd::MostViolatingPair, 2> most_violating_pairs(std::size_t count) const {
-    return {most_violating_pair_of_group(0, count), grouped() ? most_violating_pair_of_group(1, count) : simd::MostViolatingPair{}};
+    return {most_violating_pair_of_group(0, count),
+            grouped() ? most_violating_pair_of_group(1, count) : simd::MostViolatingPair{}};
   }
 
   // Of the active variables only those at the positions `staying` remain active, in this order; the rows follow.

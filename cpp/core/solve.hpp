@@ -1,7 +1,7 @@
 // From a problem and a kernel to a certified solution.
 //
-// solve/solver_choice.hpp picks the solver, solve/precision_ladder.hpp runs it with as many digits as it takes, and solve/current_point.hpp
-// recomputes the gradient in double and hands out the coefficients with their certificate.
+// solve/solver_choice.hpp picks the solver, solve/precision_ladder.hpp runs it with as many digits as it takes, and
+// solve/current_point.hpp recomputes the gradient in double and hands out the coefficients with their certificate.
 #pragma once
 
 #include <span>
@@ -27,7 +27,8 @@ struct Options {
 };
 
 // `ids` are the examples behind the variables. `owner` tells whether this thread may ask for interruption.
-Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StoppingCriterion& stop,
-               const Start& start, SlabPool& pool, ThreadTeam& team, Deadline& deadline, bool owner);
+Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options,
+               const StoppingCriterion& stop, const Start& start, SlabPool& pool, ThreadTeam& team, Deadline& deadline,
+               bool owner);
 
 }  // namespace widemargin

@@ -1,9 +1,10 @@
 // Verification: a solver that has converged by its running gradient is believed only once that was recomputed.
 //
-// All variables become active, and the gradient of all of them is recomputed from the support vectors: first with kernel values of the
-// solver's type and sums in double (rows still in the cache are reused), then, for every variable whose gradient lies close enough to the
-// intercept to decide the violation, with kernel values in double. How close is close is measured: the margin is at least four times the
-// largest difference seen between the two, over all variables compared. In a small problem every variable is close.
+// All variables become active, and the gradient of all of them is recomputed from the support vectors: first with
+// kernel values of the solver's type and sums in double (rows still in the cache are reused), then, for every variable
+// whose gradient lies close enough to the intercept to decide the violation, with kernel values in double. How close is
+// close is measured: the margin is at least four times the largest difference seen between the two, over all variables
+// compared. In a small problem every variable is close.
 #pragma once
 
 #include <cmath>
@@ -40,7 +41,8 @@ struct Support {
     if (each < 2) return;
     const std::size_t kept = (ids.size() + each - 1) / each;
     const double counts = static_cast<double>(ids.size()) / static_cast<double>(kept);
-    for (std::size_t k = 0; k < kept; ++k) positions[k] = positions[k * each], ids[k] = ids[k * each], coefficients[k] = counts * coefficients[k * each];
+    for (std::size_t k = 0; k < kept; ++k)
+      positions[k] = positions[k * each], ids[k] = ids[k * each], coefficients[k] = counts * coefficients[k * each];
     positions.resize(kept), ids.resize(kept), coefficients.resize(kept);
   }
 };
@@ -53,7 +55,8 @@ enum class Verdict {
 
 class Verifier {
  public:
-  static constexpr std::size_t small = 1000;  // variables of a problem that costs next to nothing to treat in double throughout
+  static constexpr std::size_t small =
+      1000;  // variables of a problem that costs next to nothing to treat in double throughout
 
   explicit Verifier(double tolerance) : tolerance_(tolerance) {}
 
@@ -63,10 +66,13 @@ class Verifier {
     const std::size_t was_active = state.active;
     recompute(state, rows);
     state.cross_kinks();
-    if (!std::is_same_v<T, double> && (state.size() <= small || violation_of(state.most_violating_pair()) <= 2 * tolerance_)) sharpen(state, rows);
+    if (!std::is_same_v<T, double> &&
+        (state.size() <= small || violation_of(state.most_violating_pair()) <= 2 * tolerance_))
+      sharpen(state, rows);
     state.cross_kinks();
     // Kernel values beyond what their type holds leave no number behind, and no violation either.
-    if (!std::all_of(state.gradient.begin(), state.gradient.end(), [](double g) { return std::isfinite(g); })) return Verdict::imprecise;
+    if (!std::all_of(state.gradient.begin(), state.gradient.end(), [](double g) { return std::isfinite(g); }))
+      return Verdict::imprecise;
     const double violation = violation_of(state.most_violating_pair());
     if (violation <= tolerance_) return Verdict::certified;
     // Variables that were shrunk too early say nothing about precision.
@@ -88,10 +94,13 @@ class Verifier {
       for (const Id p : positions) ids.push_back(rows.ids()[static_cast<std::size_t>(p)]);
       return ids;
     };
-    for (const auto& missing : rows.subtract_known_rows(support.positions, support.coefficients, state.gradient.data())) {
+    for (const auto& missing :
+         rows.subtract_known_rows(support.positions, support.coefficients, state.gradient.data())) {
       std::vector<double> change(missing.columns.size(), 0.0);
-      rows.count(subtract_kernel_rows<T>(rows.source(), ids_at(missing.rows), missing.coefficients, ids_at(missing.columns), 0, change.data(), rows.team(), rows.budget()));
-      for (std::size_t c = 0; c < change.size(); ++c) state.gradient[static_cast<std::size_t>(missing.columns[c])] += change[c];
+      rows.count(subtract_kernel_rows<T>(rows.source(), ids_at(missing.rows), missing.coefficients,
+                                         ids_at(missing.columns), 0, change.data(), rows.team(), rows.budget()));
+      for (std::size_t c = 0; c < change.size(); ++c)
+        state.gradient[static_cast<std::size_t>(missing.columns[c])] += change[c];
     }
   }
 
@@ -100,16 +109,20 @@ class Verifier {
   template <class Rows>
   void sharpen(DualState& state, Rows& rows) const {
     std::vector<std::uint8_t> exact(state.size(), 0);
-    double margin = state.size() <= small ? std::numeric_limits<double>::infinity() : 10 * tolerance_, largest_difference = 0;
+    double margin = state.size() <= small ? std::numeric_limits<double>::infinity() : 10 * tolerance_,
+           largest_difference = 0;
     do {
       margin = std::max(margin, 8 * largest_difference);
       const std::array<simd::MostViolatingPair, 2> pairs = state.most_violating_pairs(state.size());
       std::vector<Id> positions, others;  // those that are support vectors, then those that are not
       for (std::size_t p = 0; p < state.size(); ++p) {
         const simd::MostViolatingPair& pair = pairs[state.group_of(p)];
-        const auto decides_at = [&](double gradient, bool up, bool down) { return (up && gradient > pair.up - margin) || (down && gradient < pair.down + margin); };
+        const auto decides_at = [&](double gradient, bool up, bool down) {
+          return (up && gradient > pair.up - margin) || (down && gradient < pair.down + margin);
+        };
         const bool up = state.room_up[p] > 0, down = state.room_down[p] > 0;
-        // Free variables decide the intercept too; and all of them tell the precision better than the one or two at the ends.
+        // Free variables decide the intercept too; and all of them tell the precision better than the one or two at the
+        // ends.
         const bool decides = std::isinf(margin) || (up && down) || decides_at(state.gradient[p], up, down) ||
                              (state.at_kink(p) && decides_at(state.gradient_beyond(p), !up, !down));
         if (!decides || exact[p] != 0) continue;
@@ -121,9 +134,12 @@ class Verifier {
       if (positions.empty()) return;
       std::vector<double> gradient;
       std::vector<Id> ids;
-      for (const Id p : positions) gradient.push_back(state.linear[static_cast<std::size_t>(p)]), ids.push_back(rows.ids()[static_cast<std::size_t>(p)]);
+      for (const Id p : positions)
+        gradient.push_back(state.linear[static_cast<std::size_t>(p)]),
+            ids.push_back(rows.ids()[static_cast<std::size_t>(p)]);
       const Support support(state, rows.ids(), std::span(positions).first(common));
-      rows.count(subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, common, gradient.data(), rows.team(), rows.budget()));
+      rows.count(subtract_kernel_rows<double>(rows.source(), support.ids, support.coefficients, ids, common,
+                                              gradient.data(), rows.team(), rows.budget()));
       for (std::size_t k = 0; k < positions.size(); ++k) {
         double& current = state.gradient[static_cast<std::size_t>(positions[k])];
         largest_difference = std::max(largest_difference, std::fabs(current - gradient[k]));

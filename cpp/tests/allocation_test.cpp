@@ -1,4 +1,5 @@
-// Wherever memory runs out, on whichever thread, a solve ends with std::bad_alloc, and the next one is as good as if nothing had happened.
+// Wherever memory runs out, on whichever thread, a solve ends with std::bad_alloc, and the next one is as good as if
+// nothing had happened.
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -7,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "core/linear_algebra/blas.hpp"
 #include "core/geometric/kernel_store.hpp"
+#include "core/linear_algebra/blas.hpp"
 #include "core/rows/kernel_rows.hpp"
 #include "core/runtime/scratch.hpp"
 #include "core/solve.hpp"
@@ -29,8 +30,12 @@ void* allocate(std::size_t bytes) {
 
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return refused() ? nullptr : std::malloc(bytes > 0 ? bytes : 1); }
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return refused() ? nullptr : std::malloc(bytes > 0 ? bytes : 1); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return refused() ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return refused() ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+}
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
@@ -42,7 +47,8 @@ namespace {
 
 using namespace widemargin;
 
-void dgemm(char*, char*, int* m, int* n, int* k, double* alpha, double* A, int* lda, double* B, int* ldb, double* beta, double* C, int* ldc) {
+void dgemm(char*, char*, int* m, int* n, int* k, double* alpha, double* A, int* lda, double* B, int* ldb, double* beta,
+           double* C, int* ldc) {
   for (int c = 0; c < *n; ++c)
     for (int r = 0; r < *m; ++r) {
       double sum = 0;
@@ -72,11 +78,13 @@ Solution solved(const Data& data, const RowSource& rows, Solver solver) {
   ThreadTeam team(3);
   SlabPool pool;
   Deadline deadline(1e10, nullptr);
-  return solve({data.linear, data.lower, data.upper, {0, 0}, {}, {}}, rows, data.ids, {solver, Selection::automatic, 1, true, false, 1 << 20}, {1e-3, 1'000'000}, {}, pool,
-               team, deadline, true);
+  return solve({data.linear, data.lower, data.upper, {0, 0}, {}, {}}, rows, data.ids,
+               {solver, Selection::automatic, 1, true, false, 1 << 20}, {1e-3, 1'000'000}, {}, pool, team, deadline,
+               true);
 }
 
-// Refuses one piece of memory after the other, until none is left to refuse; how many were, or -1 if something else went wrong.
+// Refuses one piece of memory after the other, until none is left to refuse; how many were, or -1 if something else
+// went wrong.
 template <class Refuse, class Work, class Check>
 long refuse_each(const Refuse& refuse, const Work& work, const Check& check) {
   for (long after = 0;; after += 1 + after / 6) {  // all of the first ones, then some
@@ -96,13 +104,16 @@ long refuse_each(const Refuse& refuse, const Work& work, const Check& check) {
 int solves_survive(const char* name, const Data& data, const RowSource& rows, Solver solver) {
   const double objective = solved(data, rows, solver).outcome.objective;
   const auto work = [&] { solved(data, rows, solver); };
-  const auto check = [&] { return std::fabs(solved(data, rows, solver).outcome.objective - objective) <= 1e-9 * std::fabs(objective); };
+  const auto check = [&] {
+    return std::fabs(solved(data, rows, solver).outcome.objective - objective) <= 1e-9 * std::fabs(objective);
+  };
   const long small = refuse_each([](long after) { allocations_left = after; }, work, check);
-  const long large = refuse_each([](long after) { pieces_until_refusal = after; }, work, [&] {
-    KeepingPlace::clear_all();
-    release_memory();
-    return check();
-  });
+  const long large = refuse_each([](long after) { pieces_until_refusal = after; }, work,
+                                 [&] {
+                                   KeepingPlace::clear_all();
+                                   release_memory();
+                                   return check();
+                                 });
   std::printf("%s: a solve asks %ld times for memory, and for %ld buffers\n", name, small, large);
   return small > 20 && large > 3 ? 0 : 1;
 }
@@ -119,7 +130,10 @@ int stores_survive(const Data& data, const RowSource& rows) {
     const float* row = store.row(7, team);
     return std::equal(expected.begin(), expected.end(), row);
   };
-  return refuse_each([](long after) { allocations_left = after; }, work, check) > 0 && refuse_each([](long after) { pieces_until_refusal = after; }, work, check) >= 0 ? 0 : 1;
+  return refuse_each([](long after) { allocations_left = after; }, work, check) > 0 &&
+                 refuse_each([](long after) { pieces_until_refusal = after; }, work, check) >= 0
+             ? 0
+             : 1;
 }
 
 }  // namespace
@@ -130,7 +144,8 @@ int main() {
   const Data data(400, d);
   const DenseExamples<double> examples(data.X.data(), data.ids.size(), d);
   const KernelRows rows(examples, {KernelKind::gaussian, 0.1, 0, 0});
-  const int failures = solves_survive("smo", data, rows, Solver::smo) + solves_survive("block", data, rows, Solver::block) + stores_survive(data, rows);
+  const int failures = solves_survive("smo", data, rows, Solver::smo) +
+                       solves_survive("block", data, rows, Solver::block) + stores_survive(data, rows);
   if (failures > 0) std::printf("%d failures\n", failures);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -22,7 +22,9 @@ void check(bool good, const char* implementation, const char* what, std::size_t 
 template <class T>
 bool close(const std::vector<T>& a, const std::vector<T>& b, double tolerance) {
   for (std::size_t c = 0; c < a.size(); ++c)
-    if (!(std::fabs(static_cast<double>(a[c]) - static_cast<double>(b[c])) <= tolerance * (1 + std::fabs(static_cast<double>(b[c]))))) return false;
+    if (!(std::fabs(static_cast<double>(a[c]) - static_cast<double>(b[c])) <=
+          tolerance * (1 + std::fabs(static_cast<double>(b[c])))))
+      return false;
   return true;
 }
 
@@ -109,7 +111,8 @@ class Comparison {
     std::vector<T> table(simd::gaussian_table);
     for (std::size_t k = 0; k < table.size(); ++k) table[k] = static_cast<T>(std::exp(-0.05 * static_cast<double>(k)));
     std::vector<T*> ours_out, base_out;
-    for (std::size_t r = 0; r < n_rows; ++r) ours_out.push_back(ours.data() + r * n_), base_out.push_back(base.data() + r * n_);
+    for (std::size_t r = 0; r < n_rows; ++r)
+      ours_out.push_back(ours.data() + r * n_), base_out.push_back(base.data() + r * n_);
     base_.gaussian_from_bits(panel.data(), width, n_, rows.data(), n_rows, words, T(0.05), nullptr, base_out.data());
     for (const T* known : {static_cast<const T*>(table.data()), static_cast<const T*>(nullptr)}) {
       ours_.gaussian_from_bits(panel.data(), width, n_, rows.data(), n_rows, words, T(0.05), known, ours_out.data());
@@ -129,27 +132,37 @@ class Comparison {
     std::vector<simd::Flag> rises(n_), falls(n_);
     for (std::size_t c = 0; c < n_; ++c) rises[c] = up[c] > 0 ? -1 : 0, falls[c] = down[c] > 0 ? -1 : 0;
     std::vector<double> ours_G = G, base_G = G;
-    const simd::MostViolatingPair ours = ours_.move(ours_G.data(), Ki.data(), Ki.data(), 0.3, rises.data(), falls.data(), n_);
-    const simd::MostViolatingPair base = base_.move(base_G.data(), Ki.data(), Ki.data(), 0.3, rises.data(), falls.data(), n_);
-    const auto same = [](const simd::MostViolatingPair& a, const simd::MostViolatingPair& b) { return a.up == b.up && a.i == b.i && a.down == b.down && a.j == b.j; };
+    const simd::MostViolatingPair ours =
+        ours_.move(ours_G.data(), Ki.data(), Ki.data(), 0.3, rises.data(), falls.data(), n_);
+    const simd::MostViolatingPair base =
+        base_.move(base_G.data(), Ki.data(), Ki.data(), 0.3, rises.data(), falls.data(), n_);
+    const auto same = [](const simd::MostViolatingPair& a, const simd::MostViolatingPair& b) {
+      return a.up == b.up && a.i == b.i && a.down == b.down && a.j == b.j;
+    };
     check(same(ours, base), name_, "pair of a move", n_);
-    check(same(ours_.most_violating_pair(G.data(), rises.data(), falls.data(), n_), base_.most_violating_pair(G.data(), rises.data(), falls.data(), n_)), name_, "pair", n_);
+    check(same(ours_.most_violating_pair(G.data(), rises.data(), falls.data(), n_),
+               base_.most_violating_pair(G.data(), rises.data(), falls.data(), n_)),
+          name_, "pair", n_);
     ours_.move(ours_G.data(), Ki.data(), Kj.data(), 0.3, rises.data(), falls.data(), n_);
     base_.move(base_G.data(), Ki.data(), Kj.data(), 0.3, rises.data(), falls.data(), n_);
     check(close(ours_G, base_G, 1e-14), name_, "move", n_);
     const simd::Pivot pivot{1.1, 1.2, 0.4, 0.8};
-    partner(ours_.best_newton_partner, base_.best_newton_partner, "best_newton_partner", base_G, Ki, diagonal, falls, pivot);
-    partner(ours_.best_ascending_partner, base_.best_ascending_partner, "best_ascending_partner", base_G, Ki, diagonal, down, pivot);
+    partner(ours_.best_newton_partner, base_.best_newton_partner, "best_newton_partner", base_G, Ki, diagonal, falls,
+            pivot);
+    partner(ours_.best_ascending_partner, base_.best_ascending_partner, "best_ascending_partner", base_G, Ki, diagonal,
+            down, pivot);
     const simd::Pivot low{-1.1, 1.2, 0.4, 0.8};
-    partner(ours_.best_descending_partner, base_.best_descending_partner, "best_descending_partner", base_G, Ki, diagonal, up, low);
+    partner(ours_.best_descending_partner, base_.best_descending_partner, "best_descending_partner", base_G, Ki,
+            diagonal, up, low);
     const simd::Pivot nobody{-9, 1.2, 0.4, 0.8};
-    const simd::Partner none = ours_.best_newton_partner(base_G.data(), Ki.data(), diagonal.data(), falls.data(), n_, nobody);
+    const simd::Partner none =
+        ours_.best_newton_partner(base_G.data(), Ki.data(), diagonal.data(), falls.data(), n_, nobody);
     check(none.gain == -1 && none.at == -1, name_, "no partner", n_);
   }
 
   template <class Search, class Room>
-  void partner(Search ours, Search base, const char* what, const std::vector<double>& G, const std::vector<T>& Ki, const std::vector<T>& diagonal,
-               const std::vector<Room>& room, const simd::Pivot& pivot) {
+  void partner(Search ours, Search base, const char* what, const std::vector<double>& G, const std::vector<T>& Ki,
+               const std::vector<T>& diagonal, const std::vector<Room>& room, const simd::Pivot& pivot) {
     const simd::Partner a = ours(G.data(), Ki.data(), diagonal.data(), room.data(), n_, pivot);
     const simd::Partner b = base(G.data(), Ki.data(), diagonal.data(), room.data(), n_, pivot);
     check((a.at < 0) == (b.at < 0) && std::fabs(a.gain - b.gain) <= 1e-5 * (1 + std::fabs(b.gain)), name_, what, n_);
@@ -160,7 +173,8 @@ class Comparison {
     const std::vector<T> block = values(n_rows * n_, -1, 1);
     std::vector<const T*> row(n_rows);
     std::vector<double> coefficient(n_rows), ours(n_, 0.5), base(n_, 0.5);
-    for (std::size_t r = 0; r < n_rows; ++r) row[r] = block.data() + r * n_, coefficient[r] = 0.1 * static_cast<double>(r) - 0.4;
+    for (std::size_t r = 0; r < n_rows; ++r)
+      row[r] = block.data() + r * n_, coefficient[r] = 0.1 * static_cast<double>(r) - 0.4;
     ours_.subtract_rows(ours.data(), row.data(), coefficient.data(), n_rows, 1, n_);
     base_.subtract_rows(base.data(), row.data(), coefficient.data(), n_rows, 1, n_);
     check(close(ours, base, 1e-14), name_, "subtract_rows", n_);
@@ -183,11 +197,13 @@ void compare_fractions(const char* name, std::size_t n, unsigned seed) {
   std::vector<double> room(n);
   std::vector<simd::Flag> rises(n), falls(n);
   for (std::size_t c = 0; c < n; ++c) {
-    a[c] = uniform(random), b[c] = uniform(random), G[c] = uniform(random), room[c] = c % 3 == 0 ? 0.0 : uniform(random);
+    a[c] = uniform(random), b[c] = uniform(random), G[c] = uniform(random),
+    room[c] = c % 3 == 0 ? 0.0 : uniform(random);
     rises[c] = c % 4 == 0 ? 0 : -1, falls[c] = c % 5 == 0 ? 0 : -1;
   }
   std::vector<Fraction> Ka(n), Kb(n), expected(n);
-  check(ours.from_floats(a.data(), Ka.data(), n) && base.from_floats(a.data(), expected.data(), n), name, "from_floats inside", n);
+  check(ours.from_floats(a.data(), Ka.data(), n) && base.from_floats(a.data(), expected.data(), n), name,
+        "from_floats inside", n);
   ours.from_floats(b.data(), Kb.data(), n);
   bool same_parts = true, near = true;
   for (std::size_t c = 0; c < n; ++c) {
@@ -201,25 +217,34 @@ void compare_fractions(const char* name, std::size_t n, unsigned seed) {
   check(!ours.from_floats(outside.data(), ignored.data(), n), name, "from_floats outside", n);
   std::vector<std::uint16_t> masks((n + 15) / 16, 0);
   std::size_t count = 0;
-  for (std::size_t c = 0; c < n; c += 1 + c % 3) masks[c / 16] = static_cast<std::uint16_t>(masks[c / 16] | 1u << c % 16), ++count;
+  for (std::size_t c = 0; c < n; c += 1 + c % 3)
+    masks[c / 16] = static_cast<std::uint16_t>(masks[c / 16] | 1u << c % 16), ++count;
   // What lies behind the values must stay as it is.
   const Fraction untouched{12345};
   std::vector<Fraction> picked(count + 16, untouched), picked_base(count + 16, untouched);
   std::vector<float> floats(count + 16, 7.0f), floats_base(count + 16, 7.0f);
-  const bool inside = ours.pick(a.data(), masks.data(), masks.size(), picked.data(), count) && base.pick(a.data(), masks.data(), masks.size(), picked_base.data(), count);
+  const bool inside = ours.pick(a.data(), masks.data(), masks.size(), picked.data(), count) &&
+                      base.pick(a.data(), masks.data(), masks.size(), picked_base.data(), count);
   bool same_picked = inside && simd::ops<float>().pick(a.data(), masks.data(), masks.size(), floats.data(), count);
   simd::baseline::table<float>().pick(a.data(), masks.data(), masks.size(), floats_base.data(), count);
-  for (std::size_t c = 0; c < count + 16; ++c) same_picked = same_picked && std::abs(picked[c].parts - picked_base[c].parts) <= (c < count ? 1 : 0) && floats[c] == floats_base[c];
+  for (std::size_t c = 0; c < count + 16; ++c)
+    same_picked = same_picked && std::abs(picked[c].parts - picked_base[c].parts) <= (c < count ? 1 : 0) &&
+                  floats[c] == floats_base[c];
   check(same_picked, name, "pick", n);
   outside[0] = -0.5f;
   check(!ours.pick(outside.data(), masks.data(), masks.size(), picked.data(), count), name, "pick outside", n);
   std::vector<float> ours_G(G), base_G(G);
   const auto same_end = [](double x, double y) { return x == y || std::fabs(x - y) < 1e-6; };
-  const simd::MostViolatingPair found = ours.move(ours_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);
-  const simd::MostViolatingPair wanted = base.move(base_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);
-  check(close(ours_G, base_G, 1e-6) && same_end(found.up, wanted.up) && same_end(found.down, wanted.down), name, "move over fractions", n);
+  const simd::MostViolatingPair found =
+      ours.move(ours_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);
+  const simd::MostViolatingPair wanted =
+      base.move(base_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);
+  check(close(ours_G, base_G, 1e-6) && same_end(found.up, wanted.up) && same_end(found.down, wanted.down), name,
+        "move over fractions", n);
   const simd::Pivot pivot{0.9, 1.0, 0.5, 0.5};
-  const auto same_gain = [](const simd::Partner& x, const simd::Partner& y) { return std::fabs(x.gain - y.gain) <= 1e-4 * (1 + std::fabs(y.gain)); };
+  const auto same_gain = [](const simd::Partner& x, const simd::Partner& y) {
+    return std::fabs(x.gain - y.gain) <= 1e-4 * (1 + std::fabs(y.gain));
+  };
   check(same_gain(ours.best_newton_partner(G.data(), Ka.data(), diagonal.data(), falls.data(), n, pivot),
                   base.best_newton_partner(G.data(), Ka.data(), diagonal.data(), falls.data(), n, pivot)),
         name, "best_newton_partner over fractions", n);

@@ -1,4 +1,5 @@
-// Every piece of every round is done once, whoever comes late; what a piece throws comes back. Meant to be run under the thread sanitizer, too.
+// Every piece of every round is done once, whoever comes late; what a piece throws comes back. Meant to be run under
+// the thread sanitizer, too.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -21,24 +21,26 @@ namespace widemargin::block {
 
 struct Tuning {
   std::size_t block_size = 512;
-  double inner_tolerance = 0.1;      // of the outer violation
+  double inner_tolerance = 0.1;  // of the outer violation
   std::size_t steps_per_variable = 40;
   std::size_t rounds_per_shrink = 4;
   double few_new_rows = 0.1;
-  smo::NewtonSteps newton_steps{0};               // Newton steps on the free variables of a block
+  smo::NewtonSteps newton_steps{0};  // Newton steps on the free variables of a block
 };
 
 template <class T, class Selector, class Stepper>
 class BlockSolver {
  public:
-  BlockSolver(const Selector& select, const Stepper& step, const Tuning& tuning) : select_(select), step_(step), tuning_(tuning) {}
+  BlockSolver(const Selector& select, const Stepper& step, const Tuning& tuning)
+      : select_(select), step_(step), tuning_(tuning) {}
 
-  // With `while_rows_are_new` it ends, without a reason, once a round has found nearly all the rows it needed in the cache: from there on
-  // single steps with the best pair of all are the better choice.
-  std::optional<Reason> run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, TimeBudget& budget, smo::ShrinkingActiveSet& active_set,
-                            std::int64_t& iterations, bool while_rows_are_new) {
+  // With `while_rows_are_new` it ends, without a reason, once a round has found nearly all the rows it needed in the
+  // cache: from there on single steps with the best pair of all are the better choice.
+  std::optional<Reason> run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, TimeBudget& budget,
+                            smo::ShrinkingActiveSet& active_set, std::int64_t& iterations, bool while_rows_are_new) {
     WorkingBlock block(state.size(), std::min({tuning_.block_size, rows.capacity(), state.size()}));
-    const std::int64_t most = iterations + std::min(stop.max_iterations, std::numeric_limits<std::int64_t>::max() - iterations);
+    const std::int64_t most =
+        iterations + std::min(stop.max_iterations, std::numeric_limits<std::int64_t>::max() - iterations);
     for (bool in_vain = false;;) {
       simd::MostViolatingPair pair = state.most_violating_pair();
       double violation = violation_of(pair);
@@ -56,20 +58,25 @@ class BlockSolver {
       const std::uint64_t evaluated = rows.evaluations();
       const std::vector<Id>& positions = block.choose(state, pair, 0.1 * stop.tolerance);
       gather(state, rows, positions);
-      const StoppingCriterion inner_stop{std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
-                                std::min<std::int64_t>(most - iterations, static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
+      const StoppingCriterion inner_stop{
+          std::max(0.5 * stop.tolerance, tuning_.inner_tolerance * violation),
+          std::min<std::int64_t>(most - iterations,
+                                 static_cast<std::int64_t>(tuning_.steps_per_variable * positions.size()))};
       smo::WholeActiveSet whole(tuning_.newton_steps, inner_stop.tolerance);
       const Reason ended = smo::run(inner_.state, kernel_, inner_stop, budget, select_, step_, whole, iterations);
       if (ended == Reason::unbounded) return ended;
       in_vain = !(apply_step(state, rows, positions) > 0);
       if (ended == Reason::time_budget || ended == Reason::interrupted) return ended;
       const double needed = static_cast<double>(row_pointers_.size()) * static_cast<double>(state.active);
-      if (while_rows_are_new && rows.held_everything_so_far() && static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed) return std::nullopt;
+      if (while_rows_are_new && rows.held_everything_so_far() &&
+          static_cast<double>(rows.evaluations() - evaluated) < tuning_.few_new_rows * needed)
+        return std::nullopt;
     }
   }
 
  private:
-  // The block's own problem. Kernel values come from rows that are known; only those among the other variables are computed.
+  // The block's own problem. Kernel values come from rows that are known; only those among the other variables are
+  // computed.
   void gather(const DualState& state, CachedRows<T>& rows, const std::vector<Id>& positions) {
     const std::size_t m = positions.size();
     kernel_.resize(m);

@@ -54,7 +54,7 @@ using Subproblem = BasicSubproblem<double>;
 // The step that the solution of a subproblem is in the whole problem, and its gain.
 class SubproblemStep {
  public:
-  std::vector<Id> positions;   // those that change
+  std::vector<Id> positions;  // those that change
   std::vector<double> by;
 
   // Moves the variables of the whole; its gradients are the caller's task, who then asks for the gain.

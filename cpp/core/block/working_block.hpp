@@ -13,8 +13,8 @@ class WorkingBlock {
  public:
   WorkingBlock(std::size_t variables, std::size_t size) : size_(size), chosen_(variables, 0) {}
 
-  // Up to half of it are variables of the last block that are still free; the rest are those that violate most, from both ends.
-  // Bounded variables are not kept for their own sake: those that still violate come back as such.
+  // Up to half of it are variables of the last block that are still free; the rest are those that violate most, from
+  // both ends. Bounded variables are not kept for their own sake: those that still violate come back as such.
   const std::vector<Id>& choose(const DualState& state, const simd::MostViolatingPair& pair, double tolerance) {
     positions_.clear();
     keep_from_last(state);
@@ -39,20 +39,24 @@ class WorkingBlock {
     Id position;
     // Equal candidates (all of them, at the start) are taken from all over the data, in an order as good as random.
     std::uint32_t scattered() const { return static_cast<std::uint32_t>(position) * 2654435761u; }
-    bool operator<(const Candidate& other) const { return key != other.key ? key < other.key : scattered() < other.scattered(); }
+    bool operator<(const Candidate& other) const {
+      return key != other.key ? key < other.key : scattered() < other.scattered();
+    }
   };
 
   void keep_from_last(const DualState& state) {
     for (const Id v : last_) chosen_[static_cast<std::size_t>(v)] = 1;
     for (std::size_t p = 0; p < state.active && positions_.size() < size_ / 2; ++p)
-      if (chosen_[static_cast<std::size_t>(state.variable[p])] != 0 && state.free(p)) positions_.push_back(static_cast<Id>(p));
+      if (chosen_[static_cast<std::size_t>(state.variable[p])] != 0 && state.free(p))
+        positions_.push_back(static_cast<Id>(p));
     for (const Id v : last_) chosen_[static_cast<std::size_t>(v)] = 0;
     for (const Id p : positions_) chosen_[static_cast<std::size_t>(state.variable[static_cast<std::size_t>(p)])] = 1;
   }
 
   void collect(const DualState& state, const simd::MostViolatingPair& pair, double tolerance) {
     up_.clear(), down_.clear();
-    const std::array<simd::MostViolatingPair, 2> pairs = state.grouped() ? state.most_violating_pairs(state.active) : std::array<simd::MostViolatingPair, 2>{pair, {}};
+    const std::array<simd::MostViolatingPair, 2> pairs =
+        state.grouped() ? state.most_violating_pairs(state.active) : std::array<simd::MostViolatingPair, 2>{pair, {}};
     for (std::size_t p = 0; p < state.active; ++p) {
       const simd::MostViolatingPair& own = pairs[state.group_of(p)];
       const double above = state.gradient[p] - own.down, below = own.up - state.gradient[p];
@@ -70,7 +74,8 @@ class WorkingBlock {
   void take(const std::vector<Candidate>& side, std::size_t count, const DualState& state) {
     for (const Candidate& candidate : side) {
       if (count == 0) return;
-      std::uint8_t& mark = chosen_[static_cast<std::size_t>(state.variable[static_cast<std::size_t>(candidate.position)])];
+      std::uint8_t& mark =
+          chosen_[static_cast<std::size_t>(state.variable[static_cast<std::size_t>(candidate.position)])];
       if (mark != 0) continue;
       mark = 1;
       positions_.push_back(candidate.position);

@@ -1,7 +1,8 @@
-// The part of a kernel matrix that belongs to the variables worked on, gathered so that steps run over it in the processor's cache.
+// The part of a kernel matrix that belongs to the variables worked on, gathered so that steps run over it in the
+// processor's cache.
 //
-// A row is gathered when it is first asked for. Members come and go; where few come, the rows that are there get their columns, so that a
-// member that stays from one problem to the next costs nothing.
+// A row is gathered when it is first asked for. Members come and go; where few come, the rows that are there get their
+// columns, so that a member that stays from one problem to the next costs nothing.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +14,15 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/runtime/buffer.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/runtime/scratch.hpp"
 #include "core/simd/ops.hpp"
 
 namespace widemargin::chain {
 
-// T is float, or Fraction where memory is what a step waits for. Fractions are for kernels without a ridge, with values from 0 to 1.
+// T is float, or Fraction where memory is what a step waits for. Fractions are for kernels without a ridge, with values
+// from 0 to 1.
 template <class T>
 class CompactKernel {
  public:
@@ -125,7 +127,8 @@ class CompactKernel {
 
   void start_anew() {
     std::sort(members_.begin(), members_.end());
-    for (std::size_t s = 0; s < size(); ++s) slot_of_[static_cast<std::size_t>(members_[s])] = static_cast<Id>(s), set_diagonal(s);
+    for (std::size_t s = 0; s < size(); ++s)
+      slot_of_[static_cast<std::size_t>(members_[s])] = static_cast<Id>(s), set_diagonal(s);
     std::fill(gathered_.begin(), gathered_.end(), 0);
     look_for_order();
   }

@@ -1,29 +1,38 @@
-// A chain of problems on one kernel matrix, each started from the solution of the one before: a line of a grid along C (or along nu).
+// A chain of problems on one kernel matrix, each started from the solution of the one before: a line of a grid along C
+// (or along nu).
 //
-// The first problem starts from all variables as far from 0 as their box lets them, if that is better than 0: for a small C it is close to
-// the solution. The others start as starts.hpp says.
+// The first problem starts from all variables as far from 0 as their box lets them, if that is better than 0: for a
+// small C it is close to the solution. The others start as starts.hpp says.
 //
-// A chain may be solved all at once or some links at a time, with the same result. Between two calls it may rest: then it holds no part of
-// the kernel, only what it takes to go on as if nothing had happened.
+// A chain may be solved all at once or some links at a time, with the same result. Between two calls it may rest: then
+// it holds no part of the kernel, only what it takes to go on as if nothing had happened.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "core/solve/coefficient_bound.hpp"
-#include "core/solve/feasible.hpp"
 #include "core/chain/matrix_solver.hpp"
 #include "core/chain/sequence.hpp"
 #include "core/solve.hpp"
+#include "core/solve/coefficient_bound.hpp"
+#include "core/solve/feasible.hpp"
 
 namespace widemargin::chain {
 
 class MatrixChain {
  public:
   // `start` is any point, with its gradient if that is known; or empty.
-  MatrixChain(const float* kernel, std::size_t n, std::span<const Link> links, const Start& start, const StoppingCriterion& stop, Deadline& deadline)
-      : kernel_(kernel), n_(n), sequence_(links, deadline), start_(start), stop_(stop), deadline_(deadline), budget_(deadline, true), solver_(kernel, n, Tuning{}, budget_) {}
+  MatrixChain(const float* kernel, std::size_t n, std::span<const Link> links, const Start& start,
+              const StoppingCriterion& stop, Deadline& deadline)
+      : kernel_(kernel),
+        n_(n),
+        sequence_(links, deadline),
+        start_(start),
+        stop_(stop),
+        deadline_(deadline),
+        budget_(deadline, true),
+        solver_(kernel, n, Tuning{}, budget_) {}
 
   // Solves the next links, as a sequence does.
   std::vector<LinkSolution> advance(std::size_t count) {
@@ -55,11 +64,13 @@ class MatrixChain {
     std::int64_t iterations = 0;
     Reason reason = solver_.run(state, stop_, iterations);
     const double largest = n_ == 0 ? 0.0 : static_cast<double>(*std::max_element(diagonal().begin(), diagonal().end()));
-    if (reason == Reason::converged && imbalance(state, link.problem.total) * largest > 0.01 * stop_.tolerance) reason = Reason::stalled;
+    if (reason == Reason::converged && imbalance(state, link.problem.total) * largest > 0.01 * stop_.tolerance)
+      reason = Reason::stalled;
     LinkSolution solution;
     static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
     solution.outcome.seconds = deadline_.seconds() - began;
-    solution.rounding = rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
+    solution.rounding =
+        rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
     return solution;
   }
 
@@ -71,7 +82,9 @@ class MatrixChain {
 
   void start_from(const Link& link, const Start& start, DualState& state) {
     const auto& total = link.problem.total;
-    const auto place = [&](const std::vector<double>& alpha, const std::vector<double>& from) { this->place(state, alpha, from); };
+    const auto place = [&](const std::vector<double>& alpha, const std::vector<double>& from) {
+      this->place(state, alpha, from);
+    };
     solver_.set_ridge(link.ridge);
     if (!start.alpha.empty()) return start_from_point(state, total, start, place);
     std::vector<double> alpha(n_, 0.0);
@@ -86,31 +99,35 @@ class MatrixChain {
     start_from_zero(state, total, place);
   }
 
-  // From a point that is spread over all variables to one that has the same sums on those with the largest gradients alone: for machines with
-  // a nu, whose support vectors are the examples where the density is lowest.
+  // From a point that is spread over all variables to one that has the same sums on those with the largest gradients
+  // alone: for machines with a nu, whose support vectors are the examples where the density is lowest.
   void sharpen(DualState& state, const std::array<double, 2>& total, std::vector<double> spread) {
     std::vector<double> alpha(n_, 0.0);
     make_feasible_by_gradient(state, total, alpha);
     place(state, alpha, spread);
   }
 
-  // All variables to their bound, those of the side that weighs more only as far as they balance the other. Only where 0 is a bound of every
-  // variable, the other is finite, and the sum is to be 0: for classifiers.
+  // All variables to their bound, those of the side that weighs more only as far as they balance the other. Only where
+  // 0 is a bound of every variable, the other is finite, and the sum is to be 0: for classifiers.
   static void stretch(const DualProblem& problem, std::vector<double>& alpha) {
     double up = 0, down = 0;
     for (std::size_t p = 0; p < problem.size(); ++p) {
-      if (!std::isfinite(problem.lower[p]) || !std::isfinite(problem.upper[p]) || (problem.lower[p] != 0 && problem.upper[p] != 0)) return;
+      if (!std::isfinite(problem.lower[p]) || !std::isfinite(problem.upper[p]) ||
+          (problem.lower[p] != 0 && problem.upper[p] != 0))
+        return;
       up += problem.upper[p], down -= problem.lower[p];
     }
     if (problem.total[0] != 0 || !problem.group.empty() || up == 0 || down == 0) return;
     const double weight_up = std::min(1.0, down / up), weight_down = std::min(1.0, up / down);
-    for (std::size_t p = 0; p < problem.size(); ++p) alpha[p] = problem.upper[p] * weight_up + problem.lower[p] * weight_down;
+    for (std::size_t p = 0; p < problem.size(); ++p)
+      alpha[p] = problem.upper[p] * weight_up + problem.lower[p] * weight_down;
   }
 
   void start_from(const Link& before, const Link& link, const Solution& last, DualState& state) {
     const Point from = scaled(before, link, last);
     solver_.set_ridge(link.ridge);
-    for (std::size_t p = 0; p < n_; ++p) state.gradient[p] = from.gradient[p] + (state.linear[p] - link.problem.linear[p]);
+    for (std::size_t p = 0; p < n_; ++p)
+      state.gradient[p] = from.gradient[p] + (state.linear[p] - link.problem.linear[p]);
     std::vector<double> alpha = from.alpha;
     make_feasible_by_gradient(state, link.problem.total, alpha);
     stretched_ = std::max(1.0, stretched_ * from.stretched);
@@ -130,7 +147,8 @@ class MatrixChain {
   const float* kernel_;
   std::size_t n_;
   std::vector<float> diagonal_;  // of the kernel, once it was asked for
-  double stretched_ = 1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
+  double stretched_ =
+      1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
   Sequence sequence_;
   Start start_;
   StoppingCriterion stop_;

@@ -6,13 +6,14 @@
 //            update the gradient of all variables by the rows of those that changed
 //   until    the violation is within the tolerance
 //
-// Nothing is permuted or shrunk: a row of the matrix is where it is. The gradient covers every variable, those with a box of one point too;
-// so the decision values of held-out samples are there at the end. It is kept in double and each of its changes is exact up to rounding,
-// so there is nothing to recompute. What was copied for one problem is there for the next.
+// Nothing is permuted or shrunk: a row of the matrix is where it is. The gradient covers every variable, those with a
+// box of one point too; so the decision values of held-out samples are there at the end. It is kept in double and each
+// of its changes is exact up to rounding, so there is nothing to recompute. What was copied for one problem is there
+// for the next.
 //
-// Every round has to raise the objective, by the gradient of all variables. The first rung of precision is kernel values of two bytes
-// (simd::Fraction): a round on those that does not gain, or that leaves its own variables violating as much as before, is followed by rounds on
-// floats; one on floats that does not gain is the last.
+// Every round has to raise the objective, by the gradient of all variables. The first rung of precision is kernel
+// values of two bytes (simd::Fraction): a round on those that does not gain, or that leaves its own variables violating
+// as much as before, is followed by rounds on floats; one on floats that does not gain is the last.
 #pragma once
 
 #include <array>
@@ -34,13 +35,19 @@ struct Tuning {
   double until = 0.1;       // of the violation: as far as a round goes
   std::int64_t newton_wait = 32;
   std::size_t fractions_from = 192;  // variables: their floats would not stay in the second-level cache
-  int most_rounds_in_vain = 256;  // without a violation lower by a tenth
+  int most_rounds_in_vain = 256;     // without a violation lower by a tenth
 };
 
 class MatrixSolver {
  public:
   MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, TimeBudget& budget)
-      : kernel_(kernel), n_(n), tuning_(tuning), budget_(budget), floats_(kernel, n), fractions_(kernel, n), chosen_by_(n, 0) {}
+      : kernel_(kernel),
+        n_(n),
+        tuning_(tuning),
+        budget_(budget),
+        floats_(kernel, n),
+        fractions_(kernel, n),
+        chosen_by_(n, 0) {}
 
   // What the square loss adds to the diagonal from now on; empty for nothing.
   void set_ridge(std::span<const double> ridge) {
@@ -75,19 +82,22 @@ class MatrixSolver {
       if (budget_.over()) return budget_.reason();
       choose(state, violation);
       // A tenth of the tolerance is left for what the members do not know of.
-      StoppingCriterion inner_stop{std::max(0.9 * stop.tolerance, tuning_.until * violation), stop.max_iterations - iterations};
+      StoppingCriterion inner_stop{std::max(0.9 * stop.tolerance, tuning_.until * violation),
+                                   stop.max_iterations - iterations};
       const bool in_fractions = fractions_suffice_ && ridge_.empty() && wanted_.size() >= tuning_.fractions_from;
       // Rounding may leave a kernel matrix with directions of negative curvature, along which there is no end.
-      if (in_fractions) inner_stop.max_iterations = std::min(inner_stop.max_iterations, static_cast<std::int64_t>(32 * wanted_.size()));
+      if (in_fractions)
+        inner_stop.max_iterations = std::min(inner_stop.max_iterations, static_cast<std::int64_t>(32 * wanted_.size()));
       if (in_fractions)
         admit(fractions_);
       else
         admit(floats_);
-      const Round made = in_fractions ? round(state, fractions_, of_fractions_, inner_stop, iterations) : round(state, floats_, of_floats_, inner_stop, iterations);
+      const Round made = in_fractions ? round(state, fractions_, of_fractions_, inner_stop, iterations)
+                                      : round(state, floats_, of_floats_, inner_stop, iterations);
       if (made.ended == Reason::time_budget || made.ended == Reason::interrupted) return made.ended;
       if (in_fractions)
         fractions_suffice_ = made.ended == Reason::converged && made.gain > 0 && fractions_.holds_its_values() &&
-                        made.left <= std::max(1.1 * inner_stop.tolerance, 0.5 * violation);
+                             made.left <= std::max(1.1 * inner_stop.tolerance, 0.5 * violation);
       else
         in_vain = !(made.gain > 0);
     }
@@ -100,9 +110,11 @@ class MatrixSolver {
     std::vector<const float*> rows;
     for (const Id p : positions) rows.push_back(kernel_ + static_cast<std::size_t>(p) * n_);
     for (std::size_t first = 0; first < n_; first += part)
-      simd::ops<float>().subtract_rows(state.gradient.data(), rows.data(), by.data(), rows.size(), first, std::min(n_, first + part));
+      simd::ops<float>().subtract_rows(state.gradient.data(), rows.data(), by.data(), rows.size(), first,
+                                       std::min(n_, first + part));
     if (ridge_.empty()) return;
-    for (std::size_t k = 0; k < positions.size(); ++k) state.gradient[static_cast<std::size_t>(positions[k])] -= by[k] * ridge_[static_cast<std::size_t>(positions[k])];
+    for (std::size_t k = 0; k < positions.size(); ++k)
+      state.gradient[static_cast<std::size_t>(positions[k])] -= by[k] * ridge_[static_cast<std::size_t>(positions[k])];
   }
 
  private:
@@ -114,8 +126,8 @@ class MatrixSolver {
 
   // Solves the problem of the members of a compact kernel and takes their solution over.
   template <class T>
-  Round round(DualState& state, CompactKernel<T>& kernel, block::BasicSubproblem<simd::Slope<T>>& inner, const StoppingCriterion& stop,
-              std::int64_t& iterations) {
+  Round round(DualState& state, CompactKernel<T>& kernel, block::BasicSubproblem<simd::Slope<T>>& inner,
+              const StoppingCriterion& stop, std::int64_t& iterations) {
     inner.take(state, kernel.members());
     smo::WholeActiveSet active_set(smo::NewtonSteps(tuning_.newton_wait), stop.tolerance);
     const Reason ended = smo::run(inner.state, kernel, stop, budget_, select_, step_, active_set, iterations);
@@ -125,7 +137,8 @@ class MatrixSolver {
     return {ended, change.gain(state), std::is_same_v<T, float> ? 0.0 : violation_among(state, kernel.members())};
   }
 
-  // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from the middle.
+  // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from
+  // the middle.
   void choose(const DualState& state, double violation) {
     const std::array<simd::MostViolatingPair, 2> pairs = state.most_violating_pairs(n_);
     const double margin = 0.5 * tuning_.share * violation;
@@ -143,10 +156,12 @@ class MatrixSolver {
     wanted_.resize(count);
     if (count > tuning_.most) {
       const auto farther = [&](Id p, Id q) {
-        const double x = std::fabs(above(static_cast<std::size_t>(p))), y = std::fabs(above(static_cast<std::size_t>(q)));
+        const double x = std::fabs(above(static_cast<std::size_t>(p))),
+                     y = std::fabs(above(static_cast<std::size_t>(q)));
         return x != y ? x > y : p < q;
       };
-      std::nth_element(wanted_.begin(), wanted_.begin() + static_cast<std::ptrdiff_t>(tuning_.most), wanted_.end(), farther);
+      std::nth_element(wanted_.begin(), wanted_.begin() + static_cast<std::ptrdiff_t>(tuning_.most), wanted_.end(),
+                       farther);
       wanted_.resize(tuning_.most);
       std::sort(wanted_.begin(), wanted_.end());
     }
@@ -154,7 +169,8 @@ class MatrixSolver {
     for (const Id v : wanted_) chosen_by_[static_cast<std::size_t>(v)] = choice_;
   }
 
-  // Lets the chosen variables in, and out those that are not needed any more, unless they are few: they may be wanted again.
+  // Lets the chosen variables in, and out those that are not needed any more, unless they are few: they may be wanted
+  // again.
   template <class T>
   void admit(CompactKernel<T>& kernel) const {
     std::vector<Id> unwanted;

@@ -13,9 +13,16 @@ namespace widemargin::chain {
 class RowChain {
  public:
   // `start` is any point, with its gradient if that is known; or empty.
-  RowChain(const RowSource& source, std::vector<Id> ids, std::span<const Link> links, const Start& start, const Options& options, const StoppingCriterion& stop,
-           ThreadTeam& team, Deadline& deadline)
-      : source_(source), ids_(std::move(ids)), sequence_(links, deadline), start_(start), options_(options), stop_(stop), team_(team), deadline_(deadline) {}
+  RowChain(const RowSource& source, std::vector<Id> ids, std::span<const Link> links, const Start& start,
+           const Options& options, const StoppingCriterion& stop, ThreadTeam& team, Deadline& deadline)
+      : source_(source),
+        ids_(std::move(ids)),
+        sequence_(links, deadline),
+        start_(start),
+        options_(options),
+        stop_(stop),
+        team_(team),
+        deadline_(deadline) {}
 
   // Solves the next links, as a sequence does.
   std::vector<LinkSolution> advance(std::size_t count, SlabPool& pool) {
@@ -28,7 +35,8 @@ class RowChain {
 
  private:
   LinkSolution solve(const Link& link, const Start& start, SlabPool& pool) {
-    if (link.ridge.empty()) return {widemargin::solve(link.problem, source_, ids_, options_, stop_, start, pool, team_, deadline_, true)};
+    if (link.ridge.empty())
+      return {widemargin::solve(link.problem, source_, ids_, options_, stop_, start, pool, team_, deadline_, true)};
     std::vector<Id> everything(ids_.size());
     std::iota(everything.begin(), everything.end(), Id{0});
     const DerivedRows ridged(source_, ids_, {}, {link.ridge.begin(), link.ridge.end()});

@@ -14,8 +14,8 @@ class Sequence {
  public:
   Sequence(std::span<const Link> links, Deadline& deadline) : links_(links), deadline_(deadline) {}
 
-  // Solves the next links, `count` at most: `solve` gets a link, the one before and its solution, both null for the first. Ends early where
-  // the deadline says so; the last one is then cut short, and none follow.
+  // Solves the next links, `count` at most: `solve` gets a link, the one before and its solution, both null for the
+  // first. Ends early where the deadline says so; the last one is then cut short, and none follow.
   template <class Solve>
   std::vector<LinkSolution> advance(std::size_t count, const Solve& solve) {
     std::vector<LinkSolution> solutions;

@@ -1,11 +1,13 @@
 // Where a problem of a chain starts, and which problems need no solving.
 //
-// With P the last problem and a its solution, the next one starts from s a, moved into its own box and onto its own sum. Where the box grows
-// or shrinks as a whole, by r, bounded variables stay bounded if s = r, and free ones stay where they are if s = 1. The objective decides:
-// along the ray it is largest at s = y'a / a'Ka. (Some bounded outliers among free variables may outweigh these, but not outnumber them:
-// then nothing is stretched.) K(s a) = s Ka is known, so that only variables that had to be moved cost a row of the kernel.
+// With P the last problem and a its solution, the next one starts from s a, moved into its own box and onto its own
+// sum. Where the box grows or shrinks as a whole, by r, bounded variables stay bounded if s = r, and free ones stay
+// where they are if s = 1. The objective decides: along the ray it is largest at s = y'a / a'Ka. (Some bounded outliers
+// among free variables may outweigh these, but not outnumber them: then nothing is stretched.) K(s a) = s Ka is known,
+// so that only variables that had to be moved cost a row of the kernel.
 //
-// A problem whose bounds are looser than those of P, but only where a does not touch them, has the solution a as well; it is not solved.
+// A problem whose bounds are looser than those of P, but only where a does not touch them, has the solution a as well;
+// it is not solved.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +30,8 @@ struct LinkSolution : Solution {
   double rounding = 0;    // of its values, where the kernel is a matrix that was rounded to float
 };
 
-// Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the gradient it comes from.
+// Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the
+// gradient it comes from.
 struct Point {
   std::vector<double> alpha, gradient;
   double stretched = 1;
@@ -45,7 +48,8 @@ inline double scale(const Link& before, const Link& link, const Solution& last) 
     ++(a <= before.problem.lower[p] || a >= before.problem.upper[p] ? bounded : free);
     linear += before.problem.linear[p] * a;
     quadratic += (before.problem.linear[p] - last.gradient[p]) * a;
-    const double old = a > 0 ? before.problem.upper[p] : before.problem.lower[p], now = a > 0 ? link.problem.upper[p] : link.problem.lower[p];
+    const double old = a > 0 ? before.problem.upper[p] : before.problem.lower[p],
+                 now = a > 0 ? link.problem.upper[p] : link.problem.lower[p];
     if (!std::isfinite(old) || !std::isfinite(now)) return 1;
     if (ratio == 0) ratio = now / old;
     if (std::fabs(now - ratio * old) > 1e-9 * std::fabs(now)) return 1;
@@ -66,7 +70,8 @@ inline Point scaled(const Link& before, const Link& link, const Solution& last) 
     if (s != 1)
       for (const double bound : {link.problem.lower[p], link.problem.upper[p]})
         if (std::isfinite(bound) && std::fabs(a - bound) <= 1e-12 * std::fabs(bound)) a = bound;
-    const double Ka = before.problem.linear[p] - last.gradient[p] - (before.ridge.empty() ? 0.0 : before.ridge[p] * last.alpha[p]);
+    const double Ka =
+        before.problem.linear[p] - last.gradient[p] - (before.ridge.empty() ? 0.0 : before.ridge[p] * last.alpha[p]);
     point.gradient[p] = link.problem.linear[p] - (s * Ka + (link.ridge.empty() ? 0.0 : link.ridge[p] * a));
   }
   return point;
@@ -75,8 +80,8 @@ inline Point scaled(const Link& before, const Link& link, const Solution& last) 
 inline bool same_solution(const Link& before, const Link& link, const Solution& last) {
   const DualProblem &a = before.problem, &b = link.problem;
   const auto equal = [](auto x, auto y) { return std::equal(x.begin(), x.end(), y.begin(), y.end()); };
-  if (last.outcome.reason != Reason::converged || a.total != b.total || !equal(a.linear, b.linear) || !equal(a.kink, b.kink) || !equal(a.group, b.group) ||
-      !equal(before.ridge, link.ridge))
+  if (last.outcome.reason != Reason::converged || a.total != b.total || !equal(a.linear, b.linear) ||
+      !equal(a.kink, b.kink) || !equal(a.group, b.group) || !equal(before.ridge, link.ridge))
     return false;
   for (std::size_t p = 0; p < a.size(); ++p) {
     if (b.lower[p] > a.lower[p] || b.upper[p] < a.upper[p]) return false;

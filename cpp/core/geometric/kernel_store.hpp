@@ -1,7 +1,7 @@
 // Kernel rows that outlive a solve, and that follow the kernel from one width to the next without being computed again.
 //
-// For Gaussian kernels K(gamma_2) = K(gamma_1)^(gamma_2 / gamma_1) [Timm2009, eq. 6 as corrected; the ridge is kept apart, so that nothing
-// has to be taken off the diagonal first].
+// For Gaussian kernels K(gamma_2) = K(gamma_1)^(gamma_2 / gamma_1) [Timm2009, eq. 6 as corrected; the ridge is kept
+// apart, so that nothing has to be taken off the diagonal first].
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/runtime/buffer.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/simd/ops.hpp"
 
 namespace widemargin::geometric {
@@ -19,7 +19,9 @@ class KernelStore {
  public:
   // At most `bytes` are held, but two rows at least; the row not used for longest is dropped first.
   KernelStore(const RowSource& source, std::size_t bytes)
-      : source_(&source), capacity_(std::max<std::size_t>(2, bytes / std::max<std::size_t>(1, source.size() * sizeof(float)))), rows_(source.size()) {}
+      : source_(&source),
+        capacity_(std::max<std::size_t>(2, bytes / std::max<std::size_t>(1, source.size() * sizeof(float)))),
+        rows_(source.size()) {}
 
   std::size_t size() const { return rows_.size(); }
   std::size_t held() const { return recent_.size(); }
@@ -48,8 +50,8 @@ class KernelStore {
     return row.values.data();
   }
 
-  // Every value k held becomes k^power, a value of `source`. A row with values that had vanished below the smallest number is computed anew
-  // where they would come back; if that fails, it is dropped.
+  // Every value k held becomes k^power, a value of `source`. A row with values that had vanished below the smallest
+  // number is computed anew where they would come back; if that fails, it is dropped.
   void transform(const RowSource& source, double power, ThreadTeam& team) {
     source_ = &source;
     columns_.reset();
@@ -63,7 +65,8 @@ class KernelStore {
         simd::ops<float>().power(values, size(), static_cast<float>(power));
     }
     try {
-      for (; !spoilt.empty(); recent_.splice(recent_.end(), spoilt, spoilt.begin())) compute(spoilt.front(), rows_[spoilt.front()].values.data(), team);
+      for (; !spoilt.empty(); recent_.splice(recent_.end(), spoilt, spoilt.begin()))
+        compute(spoilt.front(), rows_[spoilt.front()].values.data(), team);
     } catch (...) {
       for (const std::size_t i : spoilt) rows_[i].values = Buffer<float>();
       throw;

@@ -3,7 +3,8 @@
 //   minimise  ||w||^2/2 + C/2 ||xi||^2   subject to  w.phi(x_i) >= 1 - xi_i                                         (1)
 //   repeat    s = K* a,  K* = K + D,  D = 1/C;   i_min = argmin s,  i_max = argmax { s_i : a_i > 0 }
 //             a_imin += 2,  a_imax -= 1
-//   until     the feasibility gap of a / rho, rho = min s, is small enough                                (5), corrected
+//   until     the feasibility gap of a / rho, rho = min s, is small enough                                (5),
+//   corrected
 //
 // s follows a step by step and is computed anew every `recompute_every` steps, where the gap is looked at, too.
 #pragma once
@@ -25,16 +26,18 @@ struct MaxMinOverRule {
 
 struct MaxMinOverResult {
   std::vector<double> alpha, s;  // not divided by rho
-  // Whether s, rho and gap are known. Else time did not suffice: s follows the steps, or is 1 where not even that began.
+  // Whether s, rho and gap are known. Else time did not suffice: s follows the steps, or is 1 where not even that
+  // began.
   bool known = true;
   double rho = 0, gap = 0;
   std::int64_t iterations = 0;
   Reason reason = Reason::converged;
-  std::vector<double> gaps;      // every time it was looked at
+  std::vector<double> gaps;  // every time it was looked at
 };
 
 // (primal - dual) / (primal + 1) of a / rho.
-inline double feasibility_gap(const std::vector<double>& alpha, const std::vector<double>& s, const std::vector<double>& ridge, double rho) {
+inline double feasibility_gap(const std::vector<double>& alpha, const std::vector<double>& s,
+                              const std::vector<double>& ridge, double rho) {
   double a_s = 0, a_D_a = 0, slack = 0, sum = 0;  // a's, a'Da, sum C xi^2, e'a
   for (std::size_t i = 0; i < alpha.size(); ++i) {
     const double a = alpha[i] / rho, score = s[i] / rho, xi = std::max(0.0, 1 - score + a * ridge[i]);
@@ -48,7 +51,8 @@ class MaxMinOver {
   MaxMinOver(KernelStore& store, std::vector<double> ridge, ThreadTeam& team, TimeBudget& budget)
       : store_(store), ridge_(std::move(ridge)), team_(team), budget_(budget) {}
 
-  // `alpha`: zeros, or what an earlier run ended with. After an interruption only `alpha` and `iterations` say what was reached.
+  // `alpha`: zeros, or what an earlier run ended with. After an interruption only `alpha` and `iterations` say what was
+  // reached.
   MaxMinOverResult run(std::vector<double> alpha, const MaxMinOverRule& rule) {
     const std::size_t n = alpha.size();
     MaxMinOverResult result;
@@ -78,7 +82,8 @@ class MaxMinOver {
       result.gap = std::numeric_limits<double>::infinity();
       return result;
     }
-    if (result.reason != Reason::converged) result.gap = result.known ? gap_of(result.alpha, G) : std::numeric_limits<double>::infinity();
+    if (result.reason != Reason::converged)
+      result.gap = result.known ? gap_of(result.alpha, G) : std::numeric_limits<double>::infinity();
     result.s.resize(n);
     for (std::size_t i = 0; i < n; ++i) result.s[i] = -G[i];
     result.rho = *std::min_element(result.s.begin(), result.s.end());
@@ -86,7 +91,8 @@ class MaxMinOver {
   }
 
  private:
-  Reason count(std::vector<double>& alpha, std::vector<double>& G, const MaxMinOverRule& rule, MaxMinOverResult& result) {
+  Reason count(std::vector<double>& alpha, std::vector<double>& G, const MaxMinOverRule& rule,
+               MaxMinOverResult& result) {
     const std::size_t n = alpha.size();
     const std::vector<simd::Flag> all(n, -1);
     std::vector<simd::Flag> used(n);
@@ -124,7 +130,8 @@ class MaxMinOver {
   void recompute(const std::vector<double>& alpha, std::vector<double>& G) {
     std::vector<double> fresh(G.size(), 0.0);
     const std::size_t used = alpha.size() - static_cast<std::size_t>(std::count(alpha.begin(), alpha.end(), 0.0));
-    TimeBudget::Forecast work(budget_, static_cast<double>(used) * static_cast<double>(alpha.size()), store_.source().value_work());
+    TimeBudget::Forecast work(budget_, static_cast<double>(used) * static_cast<double>(alpha.size()),
+                              store_.source().value_work());
     for (std::size_t i = 0; i < alpha.size(); ++i) {
       if (alpha[i] == 0) continue;
       const float* row = store_.row(i, team_);

@@ -1,13 +1,15 @@
-// The algorithm of Mitchell, Demyanov and Malozemov for the minimum norm problem, and its acceleration by cycles [Barbero2008].
+// The algorithm of Mitchell, Demyanov and Malozemov for the minimum norm problem, and its acceleration by cycles
+// [Barbero2008].
 //
 //   minimise  ||W||^2,  W = sum_j a_j X_j,  over  a >= 0,  sum(a) = 1
 //   repeat    L = argmin d_j,  U = argmax { d_j : a_j > 0 },  where d_j = W.X_j
 //             a_L += lambda, a_U -= lambda,  lambda = min(a_U, (d_U - d_L) / ||X_L - X_U||^2)
 //   until     d_U - d_L <= tolerance ||W||^2
 //
-// The gradient of the dual problem is G = -d. If the update (L, U) was made K steps ago already, the steps since then form a cycle. Their sum
-// V is taken as one direction, with its own best step [Barbero2008, section 3]. V is the way that W has come since then, W_T - W_{T-K}: with a
-// and d of that time at hand, neither its length nor its margins V.X_j = d_j(T) - d_j(T-K) take a kernel operation.
+// The gradient of the dual problem is G = -d. If the update (L, U) was made K steps ago already, the steps since then
+// form a cycle. Their sum V is taken as one direction, with its own best step [Barbero2008, section 3]. V is the way
+// that W has come since then, W_T - W_{T-K}: with a and d of that time at hand, neither its length nor its margins
+// V.X_j = d_j(T) - d_j(T-K) take a kernel operation.
 #pragma once
 
 #include <cmath>
@@ -28,7 +30,8 @@ class MinimumNorm {
 
   // Adds its steps to `iterations` and the kernel values it reads, cached or not, to `operations`.
   template <class Rows>
-  Reason run(DualState& state, Rows& rows, const StoppingCriterion& stop, TimeBudget& budget, std::int64_t& iterations, std::uint64_t& operations) {
+  Reason run(DualState& state, Rows& rows, const StoppingCriterion& stop, TimeBudget& budget, std::int64_t& iterations,
+             std::uint64_t& operations) {
     simd::MostViolatingPair pair = state.most_violating_pair();
     double squared_norm = norm_of(state);
     bool refined = false;
@@ -38,7 +41,8 @@ class MinimumNorm {
         squared_norm = norm_of(state);
         const Verdict verdict = Verifier(stop.tolerance * std::fabs(squared_norm))(state, rows);
         if (verdict == Verdict::certified) return Reason::converged;
-        if (refined) return Reason::stalled;  // going on from a recomputed gradient did not help: more digits are needed
+        if (refined)
+          return Reason::stalled;  // going on from a recomputed gradient did not help: more digits are needed
         refined = true;
         earlier_.clear();
         pair = state.most_violating_pair();
@@ -81,7 +85,8 @@ class MinimumNorm {
   }
 
   void remember(const DualState& state, const Update& update) {
-    const std::size_t most = std::clamp<std::size_t>(remembered_bytes / (2 * sizeof(double) * state.size()), 8, most_remembered);
+    const std::size_t most =
+        std::clamp<std::size_t>(remembered_bytes / (2 * sizeof(double) * state.size()), 8, most_remembered);
     Earlier entry;
     if (earlier_.size() >= most) {
       entry = std::move(earlier_.back());  // its memory is used again
@@ -93,9 +98,11 @@ class MinimumNorm {
     earlier_.push_front(std::move(entry));
   }
 
-  // One step along W_T - W_{T-K}, where K steps ago the same update was made; false if there is no such step or it goes nowhere.
+  // One step along W_T - W_{T-K}, where K steps ago the same update was made; false if there is no such step or it goes
+  // nowhere.
   bool follow_cycle(DualState& state, const Update& update) {
-    const auto found = std::find_if(earlier_.begin(), earlier_.end(), [&](const Earlier& entry) { return entry.update == update; });
+    const auto found =
+        std::find_if(earlier_.begin(), earlier_.end(), [&](const Earlier& entry) { return entry.update == update; });
     if (found == earlier_.end()) return false;
     const Earlier then = std::move(*found);
     earlier_.erase(found);
@@ -121,8 +128,10 @@ class MinimumNorm {
       state.set_alpha(p, emptied ? state.lower[p] : std::clamp(before + lambda * mu, state.lower[p], state.upper[p]));
       drift += state.alpha[p] - before;
     }
-    const std::size_t largest = static_cast<std::size_t>(std::max_element(state.alpha.begin(), state.alpha.end()) - state.alpha.begin());
-    state.set_alpha(largest, std::clamp(state.alpha[largest] - drift, state.lower[largest], state.upper[largest]));  // the sum stays what it was
+    const std::size_t largest =
+        static_cast<std::size_t>(std::max_element(state.alpha.begin(), state.alpha.end()) - state.alpha.begin());
+    state.set_alpha(largest, std::clamp(state.alpha[largest] - drift, state.lower[largest],
+                                        state.upper[largest]));  // the sum stays what it was
     return true;
   }
 

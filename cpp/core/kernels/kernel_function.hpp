@@ -34,16 +34,15 @@ struct KernelFunction {
       case KernelKind::sigmoid:
         for (std::size_t c = 0; c < n; ++c) out[c] = std::tanh(g * dot[c] + c0);
         return;
-      case KernelKind::gaussian:
-        simd::ops<T>().gaussian_from_dot(dot, out, n, g, row_norm, norms);
-        return;
+      case KernelKind::gaussian: simd::ops<T>().gaussian_from_dot(dot, out, n, g, row_norm, norms); return;
       case KernelKind::squared_distance:
         for (std::size_t c = 0; c < n; ++c) out[c] = std::max(row_norm + norms[c] - 2 * dot[c], T(0));
         return;
     }
   }
 
-  // The same from what does not depend on the parameters: squared distances for functions of distances, else dot products.
+  // The same from what does not depend on the parameters: squared distances for functions of distances, else dot
+  // products.
   template <class T>
   void from_base(const T* base, T* out, std::size_t n) const {
     if (kind == KernelKind::gaussian)

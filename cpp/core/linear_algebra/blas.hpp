@@ -1,5 +1,5 @@
-// Matrix products and Cholesky's factorisation from the BLAS and LAPACK that SciPy ships, reached through function pointers that the bindings fill in at import:
-// the library links to nothing. Column-major, as in Fortran.
+// Matrix products and Cholesky's factorisation from the BLAS and LAPACK that SciPy ships, reached through function
+// pointers that the bindings fill in at import: the library links to nothing. Column-major, as in Fortran.
 #pragma once
 
 namespace widemargin::blas {

@@ -3,8 +3,8 @@
 //   [A  B] [x]   [r]
 //   [B' 0] [l] = [t]     with A positive definite, B columns of zeros and ones
 //
-// A column of B fixes the sum of some variables (the equality constraint of a group), or a single one. With the factor of A at hand, columns come
-// and go cheaply: x = A^{-1} r - A^{-1} B l, where S l = B'A^{-1} r - t and S = B'A^{-1} B.
+// A column of B fixes the sum of some variables (the equality constraint of a group), or a single one. With the factor
+// of A at hand, columns come and go cheaply: x = A^{-1} r - A^{-1} B l, where S l = B'A^{-1} r - t and S = B'A^{-1} B.
 #pragma once
 
 #include <utility>

@@ -12,7 +12,8 @@ namespace widemargin {
 class Cholesky {
  public:
   Cholesky() = default;
-  explicit Cholesky(std::vector<double> matrix, std::size_t order) : entries_(std::move(matrix)), order_(static_cast<int>(order)) {}
+  explicit Cholesky(std::vector<double> matrix, std::size_t order)
+      : entries_(std::move(matrix)), order_(static_cast<int>(order)) {}
 
   // The matrix to be factorised, to be filled in.
   double* resize(std::size_t order) {
@@ -34,7 +35,8 @@ class Cholesky {
     int failed = 0;
     std::vector<double> work(3 * static_cast<std::size_t>(order_));
     std::vector<int> more_work(static_cast<std::size_t>(order_));
-    blas::dpocon(&lower_, &order_, entries_.data(), &order_, &norm, &reciprocal, work.data(), more_work.data(), &failed);
+    blas::dpocon(&lower_, &order_, entries_.data(), &order_, &norm, &reciprocal, work.data(), more_work.data(),
+                 &failed);
     return failed == 0 ? reciprocal : 0.0;
   }
 
@@ -52,7 +54,8 @@ class Cholesky {
   // x <- A^{-1} x, for the rows that were factorised.
   void solve(std::vector<double>& x) const {
     int size = static_cast<int>(x.size()), stride = order_, one = 1, failed = 0;
-    if (size > 0) blas::dpotrs(&lower_, &size, &one, const_cast<double*>(entries_.data()), &stride, x.data(), &size, &failed);
+    if (size > 0)
+      blas::dpotrs(&lower_, &size, &one, const_cast<double*>(entries_.data()), &stride, x.data(), &size, &failed);
   }
 
  private:

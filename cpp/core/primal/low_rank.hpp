@@ -1,7 +1,8 @@
-// A low-rank factor of the kernel matrix, K ~ FF': incomplete Cholesky factorisation, always with the sample that is represented worst as the
-// next pivot, until all are represented [Fine2001].
+// A low-rank factor of the kernel matrix, K ~ FF': incomplete Cholesky factorisation, always with the sample that is
+// represented worst as the next pivot, until all are represented [Fine2001].
 //
-// Smooth kernels of samples with a few features need some tens of columns for six digits, however many samples there are.
+// Smooth kernels of samples with a few features need some tens of columns for six digits, however many samples there
+// are.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +23,8 @@ class LowRank {
 
   explicit LowRank(SlabPool& pool) : storage_(pool) {}
 
-  // False if the kernel is not of low rank: more columns would be needed, as far as can be seen from those there are. The ridge is no part
-  // of the kernel.
+  // False if the kernel is not of low rank: more columns would be needed, as far as can be seen from those there are.
+  // The ridge is no part of the kernel.
   bool factor(const RowSource& source, std::span<const Id> ids, ThreadTeam& team, TimeBudget& budget) {
     const std::size_t n = size_ = ids.size();
     std::vector<double> left(n);  // diag(K - FF')
@@ -37,7 +38,8 @@ class LowRank {
       const double worst = left[pivot];
       if (worst <= precision * largest) return true;
       const std::size_t rank = columns_.size();
-      if (rank % pace == 0 && worst > largest * std::pow(precision, 0.5 * static_cast<double>(rank) / most_columns)) return false;
+      if (rank % pace == 0 && worst > largest * std::pow(precision, 0.5 * static_cast<double>(rank) / most_columns))
+        return false;
       double* const column = storage_.row(rank, n);
       evaluations_ += source.rows(ids.subspan(pivot, 1), *columns, 0, n, &column, team);
       column[pivot] -= source.ridge(ids[pivot]);
@@ -67,7 +69,8 @@ class LowRank {
   // values -= F w
   void subtract_product(std::span<const double> w, std::vector<double>& values, ThreadTeam& team) const {
     team.share((size_ + part - 1) / part, [&](std::size_t piece, std::size_t) {
-      simd::ops<double>().subtract_rows(values.data(), columns_.data(), w.data(), rank(), piece * part, std::min(size_, (piece + 1) * part));
+      simd::ops<double>().subtract_rows(values.data(), columns_.data(), w.data(), rank(), piece * part,
+                                        std::min(size_, (piece + 1) * part));
     });
   }
 

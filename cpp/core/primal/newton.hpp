@@ -4,8 +4,8 @@
 //   phi_n(s) = max { s a - ridge_n a^2/2 - kink_n |a| : L_n <= a <= U_n }
 //              reached at a_n(s) = clamp(soft(s, kink_n) / ridge_n)
 //
-// P is convex and piecewise quadratic, its gradient (w - F'a, t - 1'a). The Hessian changes only in the examples whose a_n meets a bound or
-// leaves it: it is updated by these. Where none does, the step is the last one.
+// P is convex and piecewise quadratic, its gradient (w - F'a, t - 1'a). The Hessian changes only in the examples whose
+// a_n meets a bound or leaves it: it is updated by these. Where none does, the step is the last one.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/linear_algebra/blas.hpp"
-#include "core/primal/low_rank.hpp"
 #include "core/linear_algebra/cholesky.hpp"
+#include "core/primal/low_rank.hpp"
 
 namespace widemargin::primal {
 
@@ -23,8 +23,13 @@ class Newton {
  public:
   // `ridge` and the box as in the problem's variables; every variable that may move has a ridge.
   Newton(const LowRank& factor, const DualProblem& problem, std::vector<double> ridge)
-      : factor_(factor), problem_(problem), ridge_(std::move(ridge)), linear_(problem.linear.begin(), problem.linear.end()), w_(factor.rank() + 1, 0.0),
-        curved_(factor.size(), 0), hessian_((factor.rank() + 1) * (factor.rank() + 1), 0.0) {
+      : factor_(factor),
+        problem_(problem),
+        ridge_(std::move(ridge)),
+        linear_(problem.linear.begin(), problem.linear.end()),
+        w_(factor.rank() + 1, 0.0),
+        curved_(factor.size(), 0),
+        hessian_((factor.rank() + 1) * (factor.rank() + 1), 0.0) {
     for (std::size_t k = 0; k < factor.rank(); ++k) hessian_[k * order() + k] = 1;
   }
 
@@ -133,7 +138,8 @@ class Newton {
     std::vector<std::size_t> changed;
     for (std::size_t p = 0; p < slack.size(); ++p) {
       const double inner = soft(p, slack[p]);
-      const bool curved = inner != 0 && movable(p) && inner > ridge_[p] * problem_.lower[p] && inner < ridge_[p] * problem_.upper[p];
+      const bool curved =
+          inner != 0 && movable(p) && inner > ridge_[p] * problem_.lower[p] && inner < ridge_[p] * problem_.upper[p];
       if (curved == (curved_[p] != 0)) continue;
       curved_[p] = curved;
       changed.push_back(p);
@@ -149,7 +155,8 @@ class Newton {
       for (std::size_t k = 0; k < factor_.rank(); ++k)
         for (std::size_t c = 0; c < m; ++c) rows[k * m + c] = scale[c] * factor_.columns()[k][some[c]];
       std::copy(scale.begin(), scale.end(), rows.end() - static_cast<std::ptrdiff_t>(m));
-      blas::add_squares(static_cast<int>(order()), static_cast<int>(m), curved ? 1.0 : -1.0, rows.data(), hessian_.data());
+      blas::add_squares(static_cast<int>(order()), static_cast<int>(m), curved ? 1.0 : -1.0, rows.data(),
+                        hessian_.data());
     }
     return true;
   }
@@ -157,7 +164,8 @@ class Newton {
   // H d = (F'a - w, 1'a - t)
   bool direction(const std::vector<double>& alpha, std::vector<double>& d) const {
     d.assign(order(), 0.0);
-    for (std::size_t k = 0; k < factor_.rank(); ++k) d[k] = blas::dot(static_cast<int>(factor_.size()), factor_.columns()[k], alpha.data()) - w_[k];
+    for (std::size_t k = 0; k < factor_.rank(); ++k)
+      d[k] = blas::dot(static_cast<int>(factor_.size()), factor_.columns()[k], alpha.data()) - w_[k];
     d.back() = std::accumulate(alpha.begin(), alpha.end(), 0.0) - problem_.total[0];
     std::vector<double> H(hessian_);  // of which the upper half is kept
     // Where no example is curved neither is the intercept; there as if all were.

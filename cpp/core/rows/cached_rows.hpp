@@ -1,13 +1,13 @@
 // Kernel rows of one problem in the order of its active set: computed when first asked for, kept while memory lasts.
 //
-// The cache consists of equally long slots, least recently used first out. A row is kept as a prefix of the column order it was
-// computed in. Shrinking reorders columns stably, so the known part of a row is a prefix of every later order too: a row is brought into
-// the current order when it is next used, and extended, not recomputed, if variables have come back since. If not all active rows fit,
-// shrinking also shortens the slots, and more rows fit.
+// The cache consists of equally long slots, least recently used first out. A row is kept as a prefix of the column
+// order it was computed in. Shrinking reorders columns stably, so the known part of a row is a prefix of every later
+// order too: a row is brought into the current order when it is next used, and extended, not recomputed, if variables
+// have come back since. If not all active rows fit, shrinking also shortens the slots, and more rows fit.
 //
-// Memory that is touched for the first time may cost more than kernel values do. So the cache starts small, and doubles, up to what it may
-// take, whenever a quarter as many rows as it holds have had to be computed again. Where values are as cheap as memory it may stay so
-// small that it lives in the processor's cache.
+// Memory that is touched for the first time may cost more than kernel values do. So the cache starts small, and
+// doubles, up to what it may take, whenever a quarter as many rows as it holds have had to be computed again. Where
+// values are as cheap as memory it may stay so small that it lives in the processor's cache.
 #pragma once
 
 #include <algorithm>
@@ -33,23 +33,35 @@ class CachedRows {
  public:
   using Value = T;
 
-  // `ids` are the examples behind the variables: a subset view of the source. `stay_small`: computing rows anew is as good as keeping them.
-  CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows, bool stay_small, SlabPool& pool,
-             ThreadTeam& team, TimeBudget& budget)
-      : source_(source), stay_small_(stay_small), arena_(pool), team_(team), budget_(budget), ids_(std::move(ids)), active_(ids_.size()), diagonal_(ids_.size()),
-        slot_of_(ids_.size(), none), variable_(ids_.size()), computed_(ids_.size(), 0) {
+  // `ids` are the examples behind the variables: a subset view of the source. `stay_small`: computing rows anew is as
+  // good as keeping them.
+  CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows,
+             bool stay_small, SlabPool& pool, ThreadTeam& team, TimeBudget& budget)
+      : source_(source),
+        stay_small_(stay_small),
+        arena_(pool),
+        team_(team),
+        budget_(budget),
+        ids_(std::move(ids)),
+        active_(ids_.size()),
+        diagonal_(ids_.size()),
+        slot_of_(ids_.size(), none),
+        variable_(ids_.size()),
+        computed_(ids_.size(), 0) {
     for (std::size_t p = 0; p < ids_.size(); ++p) {
       diagonal_[p] = static_cast<T>(source.diagonal(ids_[p]));
       if (budget.spent(source.diagonal_work())) throw Stopped{budget.reason()};
     }
     std::iota(variable_.begin(), variable_.end(), Id{0});
     where_.push_back(variable_);
-    // Prepared columns are part of the cache's budget, unless they would take more than half of it; so is what solvers and verification work
-    // in, if not everything fits.
-    const std::size_t row_bytes = padded(ids_.size()) * sizeof(T), column_bytes = ids_.size() * source.column_bytes(sizeof(T));
+    // Prepared columns are part of the cache's budget, unless they would take more than half of it; so is what solvers
+    // and verification work in, if not everything fits.
+    const std::size_t row_bytes = padded(ids_.size()) * sizeof(T),
+                      column_bytes = ids_.size() * source.column_bytes(sizeof(T));
     keep_columns_ = ids_.size() <= least_rows || column_bytes <= cache_bytes / 2;
     const std::size_t spent = (keep_columns_ ? column_bytes : 0) + std::min(cache_bytes / 4, working_bytes);
-    const std::size_t bytes = cache_bytes >= ids_.size() * row_bytes ? cache_bytes : cache_bytes - std::min(cache_bytes, spent);
+    const std::size_t bytes =
+        cache_bytes >= ids_.size() * row_bytes ? cache_bytes : cache_bytes - std::min(cache_bytes, spent);
     const std::size_t wanted = std::max(bytes / row_bytes, std::min(ids_.size(), least_rows));
     room_ = std::min(wanted, ids_.size()) * padded(ids_.size());
     arena_.set_longest(padded(ids_.size()));
@@ -86,7 +98,8 @@ class CachedRows {
       const std::size_t slot = static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(positions[r])]);
       if (slots_[slot].length < active_) missing_.push_back(slot);
     }
-    std::stable_sort(missing_.begin(), missing_.end(), [this](std::size_t a, std::size_t b) { return slots_[a].length < slots_[b].length; });
+    std::stable_sort(missing_.begin(), missing_.end(),
+                     [this](std::size_t a, std::size_t b) { return slots_[a].length < slots_[b].length; });
     for (std::size_t begin = 0; begin < missing_.size();) {
       const std::size_t length = slots_[missing_[begin]].length;
       std::size_t end = begin;
@@ -113,8 +126,9 @@ class CachedRows {
     evaluations_ += source_.rows(ids, *source_.prepare(ids, true, team_, T{}), 0, ids.size(), out, team_);
   }
 
-  // Position p takes what stood at order[p]; `order` is a stable partition of the active positions [0, active()) into those that stay
-  // active (the first `active`) and the rest, or, with active == size(), the identity: the whole problem becomes active again.
+  // Position p takes what stood at order[p]; `order` is a stable partition of the active positions [0, active()) into
+  // those that stay active (the first `active`) and the rest, or, with active == size(), the identity: the whole
+  // problem becomes active again.
   void reorder(std::span<const Id> order, std::size_t active) {
     const bool shrinks = active < active_;
     active_ = active;
@@ -142,9 +156,10 @@ class CachedRows {
     std::vector<double> coefficients;
   };
 
-  // gradient[p] -= sum_k coefficients[k] K[positions[k]][p] as far as these rows are known. Returns what is missing. Rows of one column
-  // order are summed in that order first.
-  std::vector<Incomplete> subtract_known_rows(std::span<const Id> positions, std::span<const double> coefficients, double* gradient) {
+  // gradient[p] -= sum_k coefficients[k] K[positions[k]][p] as far as these rows are known. Returns what is missing.
+  // Rows of one column order are summed in that order first.
+  std::vector<Incomplete> subtract_known_rows(std::span<const Id> positions, std::span<const double> coefficients,
+                                              double* gradient) {
     using Known = std::pair<std::size_t, std::size_t>;  // a column order, and how many columns of it
     const auto known_of = [this](Id position) -> Known {
       const Id s = slot_of_[static_cast<std::size_t>(position)];
@@ -167,7 +182,8 @@ class CachedRows {
       const auto& [epoch, length] = known_part;
       std::vector<const T*> known;
       if (length > 0)
-        for (const Id p : rows.rows) known.push_back(slot_row(static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(p)])));
+        for (const Id p : rows.rows)
+          known.push_back(slot_row(static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(p)])));
       sum.assign(length, 0.0);
       subtract(sum.data(), known, rows.coefficients, length);
       for (std::size_t p = 0; p < ids_.size(); ++p) {
@@ -183,10 +199,12 @@ class CachedRows {
   }
 
   // gradient[p] -= sum_k coefficients[k] rows[k][p] for p < n
-  void subtract(double* gradient, const std::vector<const T*>& rows, const std::vector<double>& coefficients, std::size_t n) {
+  void subtract(double* gradient, const std::vector<const T*>& rows, const std::vector<double>& coefficients,
+                std::size_t n) {
     constexpr std::size_t part = 2048;
     team_.share((n + part - 1) / part, [&](std::size_t piece, std::size_t) {
-      simd::ops<T>().subtract_rows(gradient, rows.data(), coefficients.data(), rows.size(), piece * part, std::min(n, (piece + 1) * part));
+      simd::ops<T>().subtract_rows(gradient, rows.data(), coefficients.data(), rows.size(), piece * part,
+                                   std::min(n, (piece + 1) * part));
     });
   }
 
@@ -219,7 +237,8 @@ class CachedRows {
 
   std::vector<Id> positions_now() const {
     std::vector<Id> positions(variable_.size());
-    for (std::size_t p = 0; p < variable_.size(); ++p) positions[static_cast<std::size_t>(variable_[p])] = static_cast<Id>(p);
+    for (std::size_t p = 0; p < variable_.size(); ++p)
+      positions[static_cast<std::size_t>(variable_[p])] = static_cast<Id>(p);
     return positions;
   }
 
@@ -273,7 +292,8 @@ class CachedRows {
       remember_missing(static_cast<std::size_t>(variable_[static_cast<std::size_t>(position)]));
       slot = static_cast<Id>(slots_[newest_].newer);  // the ring's neighbour past the newest is the oldest
       Slot& taken = slots_[static_cast<std::size_t>(slot)];
-      if (taken.position != none) slot_of_[static_cast<std::size_t>(taken.position)] = none, evicted_ = in_use_ == slots_.size();
+      if (taken.position != none)
+        slot_of_[static_cast<std::size_t>(taken.position)] = none, evicted_ = in_use_ == slots_.size();
       taken.position = position;
       taken.length = 0;
       taken.epoch = epoch();
@@ -338,9 +358,11 @@ class CachedRows {
     old.swap(slots_);
     slots_.resize(capacity);
     in_use_ = std::max(some, keep.size());
-    for (std::size_t s = 0; s < in_use_; ++s) slots_[s].newer = (s + 1) % in_use_, slots_[s].older = (s + in_use_ - 1) % in_use_;
+    for (std::size_t s = 0; s < in_use_; ++s)
+      slots_[s].newer = (s + 1) % in_use_, slots_[s].older = (s + in_use_ - 1) % in_use_;
     std::fill(slot_of_.begin(), slot_of_.end(), none);
-    // First together at the old length, then apart (or further together) to the new one: no row is overwritten before it moved.
+    // First together at the old length, then apart (or further together) to the new one: no row is overwritten before
+    // it moved.
     std::vector<std::size_t> in_place = keep;
     std::sort(in_place.begin(), in_place.end());
     std::vector<std::size_t> target(old.size());
@@ -373,12 +395,12 @@ class CachedRows {
   std::size_t active_;
   std::vector<T> diagonal_;
   std::vector<Id> slot_of_;
-  std::vector<Id> variable_;              // position -> variable
-  std::vector<std::vector<Id>> where_;    // of each column order still in use: variable -> position
+  std::vector<Id> variable_;            // position -> variable
+  std::vector<std::vector<Id>> where_;  // of each column order still in use: variable -> position
   std::unique_ptr<Columns<T>> columns_;
   std::size_t stride_ = 0, newest_ = 0;
-  std::size_t in_use_ = 0;                // slots [0, in_use_) form the ring
-  std::vector<std::uint8_t> computed_;    // by variable: its row has been computed before
+  std::size_t in_use_ = 0;              // slots [0, in_use_) form the ring
+  std::vector<std::uint8_t> computed_;  // by variable: its row has been computed before
   std::size_t computed_again_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::size_t> stale_, missing_;

@@ -19,20 +19,27 @@ class CallableRows final : public RowSourceOfBothTypes<CallableRows> {
   // Fills out (row-major, rows.size() x columns.size()).
   using Evaluate = std::function<void(std::span<const Id> rows, std::span<const Id> columns, double* out)>;
 
-  // Without a diagonal, its entries are evaluated when they are first asked for, with their neighbours': a call may cost as much as many values,
-  // and these are never more than 64 calls, or values of 64 rows.
+  // Without a diagonal, its entries are evaluated when they are first asked for, with their neighbours': a call may
+  // cost as much as many values, and these are never more than 64 calls, or values of 64 rows.
   CallableRows(Evaluate evaluate, std::size_t size, std::vector<double> diagonal)
-      : evaluate_(std::move(evaluate)), size_(size), given_(!diagonal.empty()), at_once_(std::clamp<std::size_t>(size / 64, 1, 64)), diagonal_(size) {
-    for (std::size_t id = 0; id < size; ++id) diagonal_[id].store(given_ ? diagonal[id] : unknown, std::memory_order_relaxed);
+      : evaluate_(std::move(evaluate)),
+        size_(size),
+        given_(!diagonal.empty()),
+        at_once_(std::clamp<std::size_t>(size / 64, 1, 64)),
+        diagonal_(size) {
+    for (std::size_t id = 0; id < size; ++id)
+      diagonal_[id].store(given_ ? diagonal[id] : unknown, std::memory_order_relaxed);
   }
 
   std::size_t size() const override { return size_; }
   double diagonal(Id id) const override {
     std::atomic<double>& own = diagonal_[static_cast<std::size_t>(id)];
-    if (std::isnan(own.load(std::memory_order_relaxed))) evaluate_diagonal(static_cast<std::size_t>(id) / at_once_ * at_once_);
+    if (std::isnan(own.load(std::memory_order_relaxed)))
+      evaluate_diagonal(static_cast<std::size_t>(id) / at_once_ * at_once_);
     return own.load(std::memory_order_relaxed);
   }
-  // Nobody knows what a call takes: the clock is looked at after each, and what the last ones took tells how much to ask for.
+  // Nobody knows what a call takes: the clock is looked at after each, and what the last ones took tells how much to
+  // ask for.
   std::uint64_t diagonal_work() const override { return given_ ? 1 : 1'000'000; }
   std::uint64_t value_work() const override { return 1'000'000; }
   std::size_t rows_in_a_moment(std::size_t columns) const override {
@@ -47,7 +54,8 @@ class CallableRows final : public RowSourceOfBothTypes<CallableRows> {
     return std::make_unique<IdColumns<T>>(ids);
   }
   template <class T>
-  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam&) const {
+  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last,
+                        T* const* out, ThreadTeam&) const {
     const std::vector<Id>& at = static_cast<const IdColumns<T>&>(columns).ids;
     const std::size_t width = last - first;
     std::vector<double> block(ids.size() * width);
@@ -68,7 +76,8 @@ class CallableRows final : public RowSourceOfBothTypes<CallableRows> {
     std::iota(ids.begin(), ids.end(), static_cast<Id>(first));
     std::vector<double> block(ids.size() * ids.size());
     evaluate_(ids, ids, block.data());
-    for (std::size_t k = 0; k < ids.size(); ++k) diagonal_[first + k].store(block[k * ids.size() + k], std::memory_order_relaxed);
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      diagonal_[first + k].store(block[k * ids.size() + k], std::memory_order_relaxed);
   }
 
   static constexpr double moment = 0.03;  // seconds

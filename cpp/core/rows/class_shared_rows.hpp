@@ -1,16 +1,17 @@
-// One kernel for all pairs of classes: values between examples of the same class, which every pair of that class needs, are computed once.
+// One kernel for all pairs of classes: values between examples of the same class, which every pair of that class needs,
+// are computed once.
 //
-// The columns of a pair's problem come in runs of one class each: first class, second class, and after shrinking and unshrinking those that
-// had left. Of a row, the runs of its own class are taken from a store of own-class parts, filled as they are first needed; the other runs
-// belong to this pair alone.
+// The columns of a pair's problem come in runs of one class each: first class, second class, and after shrinking and
+// unshrinking those that had left. Of a row, the runs of its own class are taken from a store of own-class parts,
+// filled as they are first needed; the other runs belong to this pair alone.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <vector>
 
-#include "core/runtime/buffer.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/runtime/buffer.hpp"
 
 namespace widemargin {
 
@@ -18,7 +19,11 @@ class ClassSharedRows final : public RowSource {
  public:
   // `bytes` bounds the store; parts that do not fit it are computed for each pair.
   ClassSharedRows(const RowSource& base, std::vector<Id> labels, std::size_t bytes)
-      : base_(base), label_(std::move(labels)), place_(label_.size()), parts_(label_.size()), left_(static_cast<std::int64_t>(bytes)) {
+      : base_(base),
+        label_(std::move(labels)),
+        place_(label_.size()),
+        parts_(label_.size()),
+        left_(static_cast<std::int64_t>(bytes)) {
     for (std::size_t id = 0; id < label_.size(); ++id) {
       const std::size_t c = static_cast<std::size_t>(label_[id]);
       if (members_.size() <= c) members_.resize(c + 1);
@@ -52,12 +57,13 @@ class ClassSharedRows final : public RowSource {
     }
     return columns;
   }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const override {
+  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team,
+                                           double) const override {
     return base_.prepare(ids, keep, team, double{});
   }
 
-  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-                     ThreadTeam& team) const override {
+  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last,
+                     float* const* out, ThreadTeam& team) const override {
     const Runs& all = static_cast<const Runs&>(columns);
     std::uint64_t evaluated = 0;
     for (const Run& run : all.runs) {
@@ -66,20 +72,22 @@ class ClassSharedRows final : public RowSource {
       std::vector<Id> strangers;
       std::vector<float*> targets;
       for (std::size_t r = 0; r < ids.size(); ++r) {
-        const float* own = label_of(ids[r]) == label_of(all.ids[begin]) ? own_class_part(ids[r], team, evaluated) : nullptr;
+        const float* own =
+            label_of(ids[r]) == label_of(all.ids[begin]) ? own_class_part(ids[r], team, evaluated) : nullptr;
         if (own == nullptr) {
           strangers.push_back(ids[r]);
           targets.push_back(out[r] + (begin - first));
         } else {
-          for (std::size_t c = begin; c < end; ++c) out[r][c - first] = own[place_[static_cast<std::size_t>(all.ids[c])]];
+          for (std::size_t c = begin; c < end; ++c)
+            out[r][c - first] = own[place_[static_cast<std::size_t>(all.ids[c])]];
         }
       }
       evaluated += base_.rows(strangers, *run.columns, begin - run.begin, end - run.begin, targets.data(), team);
     }
     return evaluated;
   }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-                     ThreadTeam& team) const override {
+  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last,
+                     double* const* out, ThreadTeam& team) const override {
     return base_.rows(ids, columns, first, last, out, team);
   }
 
@@ -95,8 +103,8 @@ class ClassSharedRows final : public RowSource {
 
   Id label_of(Id id) const { return label_[static_cast<std::size_t>(id)]; }
 
-  // Values between an example and all of its class, or null if the store is full. Threads that meet here compute the same values; the
-  // first to finish keeps its copy.
+  // Values between an example and all of its class, or null if the store is full. Threads that meet here compute the
+  // same values; the first to finish keeps its copy.
   const float* own_class_part(Id id, ThreadTeam& team, std::uint64_t& evaluated) const {
     std::atomic<const float*>& part = parts_[static_cast<std::size_t>(id)];
     if (const float* known = part.load(std::memory_order_acquire)) return known;

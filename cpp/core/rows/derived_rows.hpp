@@ -2,15 +2,16 @@
 //
 //   k'(i, j) = s_i s_j k(b_i, b_j) + [i = j] r_i
 //
-// `base` b says which example of the other kernel stands behind an example (twice the same: regression), `scale` s is a label, or 0 for an
-// example that has nothing in common with any other (a machine without intercept), `ridge` r is what the square loss adds to the diagonal.
+// `base` b says which example of the other kernel stands behind an example (twice the same: regression), `scale` s is a
+// label, or 0 for an example that has nothing in common with any other (a machine without intercept), `ridge` r is what
+// the square loss adds to the diagonal.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
-#include "core/runtime/buffer.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/runtime/buffer.hpp"
 
 namespace widemargin {
 
@@ -35,7 +36,9 @@ class DerivedRows final : public RowSourceOfBothTypes<DerivedRows> {
   bool fits_floats() const override { return source_.fits_floats(); }
   bool faster_than_memory() const override { return source_.faster_than_memory() && !repeats_; }
   bool faster_than_steps() const override { return source_.faster_than_steps(); }
-  std::size_t column_bytes(std::size_t value_size) const override { return source_.column_bytes(value_size) + 2 * sizeof(Id); }
+  std::size_t column_bytes(std::size_t value_size) const override {
+    return source_.column_bytes(value_size) + 2 * sizeof(Id);
+  }
 
   template <class T>
   std::unique_ptr<Columns<T>> prepare_columns(std::span<const Id> ids, bool keep, ThreadTeam& team) const {
@@ -63,15 +66,18 @@ class DerivedRows final : public RowSourceOfBothTypes<DerivedRows> {
   }
 
   template <class T>
-  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& prepared, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
+  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& prepared, std::size_t first, std::size_t last,
+                        T* const* out, ThreadTeam& team) const {
     const Derived<T>& columns = static_cast<const Derived<T>&>(prepared);
     std::vector<Id> behind;
     for (const Id id : ids) behind.push_back(base(id));
-    const std::uint64_t evaluated = columns.source_column.empty() ? source_.rows(behind, *columns.columns, first, last, out, team)
-                                                                  : spread(behind, columns, first, last, out, team);
+    const std::uint64_t evaluated = columns.source_column.empty()
+                                        ? source_.rows(behind, *columns.columns, first, last, out, team)
+                                        : spread(behind, columns, first, last, out, team);
     for (std::size_t r = 0; r < ids.size(); ++r) {
       if (!scale_.empty())
-        for (std::size_t c = first; c < last; ++c) out[r][c - first] *= static_cast<T>(scale(ids[r]) * scale(columns.ids[c]));
+        for (std::size_t c = first; c < last; ++c)
+          out[r][c - first] *= static_cast<T>(scale(ids[r]) * scale(columns.ids[c]));
       if (ridge_.empty()) continue;
       const auto [begin, end] = std::equal_range(columns.places.begin(), columns.places.end(), Place{ids[r], 0});
       for (auto place = begin; place != end; ++place) {
@@ -92,9 +98,9 @@ class DerivedRows final : public RowSourceOfBothTypes<DerivedRows> {
   struct Derived final : Columns<T> {
     std::unique_ptr<Columns<T>> columns;  // of the source, each of its examples once
     std::size_t different = 0;
-    std::vector<Id> source_column;        // column -> column of the source; empty: the same
+    std::vector<Id> source_column;  // column -> column of the source; empty: the same
     std::vector<Id> ids;
-    std::vector<Place> places;            // sorted by id; only where there is a ridge
+    std::vector<Place> places;  // sorted by id; only where there is a ridge
   };
 
   Id base(Id id) const { return base_[static_cast<std::size_t>(id)]; }
@@ -102,7 +108,8 @@ class DerivedRows final : public RowSourceOfBothTypes<DerivedRows> {
 
   // Each value is computed once and written wherever its example stands.
   template <class T>
-  std::uint64_t spread(const std::vector<Id>& behind, const Derived<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
+  std::uint64_t spread(const std::vector<Id>& behind, const Derived<T>& columns, std::size_t first, std::size_t last,
+                       T* const* out, ThreadTeam& team) const {
     Buffer<T> values(behind.size() * columns.different);  // of this call alone: the source may be derived as well
     std::vector<T*> row(behind.size());
     for (std::size_t r = 0; r < behind.size(); ++r) row[r] = values.data() + r * columns.different;

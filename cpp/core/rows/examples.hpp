@@ -1,4 +1,5 @@
-// The examples as the user gave them, never copied: rows are converted on their way into the packed blocks that kernels work on.
+// The examples as the user gave them, never copied: rows are converted on their way into the packed blocks that kernels
+// work on.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,12 @@ class ExamplesOfBothTypes : public Examples {
  public:
   void copy_row(std::size_t row, const double* shift, float* out) const override { self().copy(row, shift, out); }
   void copy_row(std::size_t row, const double* shift, double* out) const override { self().copy(row, shift, out); }
-  std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override { return self().gather(row, index, value); }
-  std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override { return self().gather(row, index, value); }
+  std::size_t nonzeros(std::size_t row, std::int32_t* index, float* value) const override {
+    return self().gather(row, index, value);
+  }
+  std::size_t nonzeros(std::size_t row, std::int32_t* index, double* value) const override {
+    return self().gather(row, index, value);
+  }
 
  private:
   const Self& self() const { return static_cast<const Self&>(*this); }
@@ -40,7 +45,8 @@ bool all_zero_or(const S* entries, std::size_t count, double value) {
   constexpr std::size_t some = 4096;
   for (std::size_t first = 0; first < count; first += some) {
     bool good = true;
-    for (std::size_t k = first; k < std::min(first + some, count); ++k) good &= (entries[k] == 0) | (static_cast<double>(entries[k]) == value);
+    for (std::size_t k = first; k < std::min(first + some, count); ++k)
+      good &= (entries[k] == 0) | (static_cast<double>(entries[k]) == value);
     if (!good) return false;
   }
   return true;
@@ -49,7 +55,8 @@ bool all_zero_or(const S* entries, std::size_t count, double value) {
 template <class S>
 class DenseExamples final : public ExamplesOfBothTypes<DenseExamples<S>> {
  public:
-  DenseExamples(const S* data, std::size_t size, std::size_t dimension) : data_(data), size_(size), dimension_(dimension) {}
+  DenseExamples(const S* data, std::size_t size, std::size_t dimension)
+      : data_(data), size_(size), dimension_(dimension) {}
   std::size_t size() const override { return size_; }
   std::size_t dimension() const override { return dimension_; }
   bool only_zero_and(double value) const override { return all_zero_or(data_, size_ * dimension_, value); }
@@ -87,7 +94,9 @@ class CsrExamples final : public ExamplesOfBothTypes<CsrExamples<S, I>> {
       : value_(value), index_(index), begin_(begin), size_(size), dimension_(dimension) {}
   std::size_t size() const override { return size_; }
   std::size_t dimension() const override { return dimension_; }
-  bool only_zero_and(double value) const override { return all_zero_or(value_, static_cast<std::size_t>(begin_[size_]), value); }
+  bool only_zero_and(double value) const override {
+    return all_zero_or(value_, static_cast<std::size_t>(begin_[size_]), value);
+  }
 
   template <class T>
   void copy(std::size_t row, const double* shift, T* out) const {

@@ -19,7 +19,9 @@ class GramRows final : public RowSourceOfBothTypes<GramRows<S>> {
   GramRows(const S* gram, std::size_t size) : gram_(gram), size_(size) {}
 
   std::size_t size() const override { return size_; }
-  double diagonal(Id id) const override { return static_cast<double>(gram_[static_cast<std::size_t>(id) * (size_ + 1)]); }
+  double diagonal(Id id) const override {
+    return static_cast<double>(gram_[static_cast<std::size_t>(id) * (size_ + 1)]);
+  }
 
   std::size_t column_bytes(std::size_t) const override { return sizeof(Id); }
 
@@ -28,7 +30,8 @@ class GramRows final : public RowSourceOfBothTypes<GramRows<S>> {
     return std::make_unique<IdColumns<T>>(ids);
   }
   template <class T>
-  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
+  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last,
+                        T* const* out, ThreadTeam& team) const {
     const std::vector<Id>& at = static_cast<const IdColumns<T>&>(columns).ids;
     team.share(ids.size(), [&](std::size_t r, std::size_t) {
       const S* row = gram_ + static_cast<std::size_t>(ids[r]) * size_;

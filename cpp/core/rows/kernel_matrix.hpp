@@ -12,17 +12,20 @@
 namespace widemargin {
 
 template <class T>
-void transpose(const T* from, std::size_t from_stride, std::size_t n_rows, std::size_t n_columns, T* to, std::size_t to_stride) {
+void transpose(const T* from, std::size_t from_stride, std::size_t n_rows, std::size_t n_columns, T* to,
+               std::size_t to_stride) {
   constexpr std::size_t tile = 16;
   for (std::size_t r0 = 0; r0 < n_rows; r0 += tile)
     for (std::size_t c0 = 0; c0 < n_columns; c0 += tile)
       for (std::size_t c = c0; c < std::min(c0 + tile, n_columns); ++c)
-        for (std::size_t r = r0; r < std::min(r0 + tile, n_rows); ++r) to[c * to_stride + r] = from[r * from_stride + c];
+        for (std::size_t r = r0; r < std::min(r0 + tile, n_rows); ++r)
+          to[c * to_stride + r] = from[r * from_stride + c];
 }
 
 // Throws Stopped if the deadline ends it.
 template <class T>
-void kernel_matrix(const KernelRows& source, const Examples& left, const Examples& right, bool symmetric, T* out, ThreadTeam& team, Deadline& deadline) {
+void kernel_matrix(const KernelRows& source, const Examples& left, const Examples& right, bool symmetric, T* out,
+                   ThreadTeam& team, Deadline& deadline) {
   constexpr std::size_t strip = 256;
   const std::size_t n = left.size(), m = right.size();
   std::vector<Id> ids(std::max(n, m));
@@ -47,7 +50,8 @@ void kernel_matrix(const KernelRows& source, const Examples& left, const Example
       for (std::size_t c = r0; c < r; ++c) out[r * m + c] = out[c * m + r];
   };
   const auto idle = [&] { deadline.poll(); };
-  team.share(strips, compute, strips > 8 ? std::function<void()>(idle) : nullptr);  // few strips are done before it would matter
+  team.share(strips, compute,
+             strips > 8 ? std::function<void()>(idle) : nullptr);  // few strips are done before it would matter
   if (deadline.stopped()) throw Stopped{deadline.reason()};
 }
 

@@ -26,10 +26,13 @@ class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
   bool fits_floats() const override { return geometry_.fits_floats; }
   std::uint64_t value_work() const override { return 4 + geometry_.dimension / 8; }
   std::size_t rows_in_a_moment(std::size_t columns) const override {
-    return std::clamp<std::size_t>((std::size_t{1} << 29) / std::max<std::size_t>(columns * geometry_.dimension, 1), 8, 64);
+    return std::clamp<std::size_t>((std::size_t{1} << 29) / std::max<std::size_t>(columns * geometry_.dimension, 1), 8,
+                                   64);
   }
 
-  bool faster_than_memory() const override { return geometry_.layout == Layout::bits && simd::counts_bits_fast() && geometry_.words() <= 8; }
+  bool faster_than_memory() const override {
+    return geometry_.layout == Layout::bits && simd::counts_bits_fast() && geometry_.words() <= 8;
+  }
   bool faster_than_steps() const override { return geometry_.layout == Layout::distances && geometry_.dimension <= 8; }
 
   std::size_t column_bytes(std::size_t value_size) const override {
@@ -42,7 +45,8 @@ class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
     return pack<T>(examples_, ids, keep, team);
   }
   template <class T>
-  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last, T* const* out, ThreadTeam& team) const {
+  std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last,
+                        T* const* out, ThreadTeam& team) const {
     const PackedRows<T> rows(examples_, ids, geometry_);
     KernelBlock<T>(kernel_, rows, static_cast<const Panels<T>&>(columns)).compute(first, last, out, team);
     return ids.size() * (last - first);
@@ -50,7 +54,8 @@ class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
 
   // Other examples at the columns: prediction and kernel matrices.
   template <class T>
-  std::unique_ptr<Columns<T>> pack(const Examples& examples, std::span<const Id> ids, bool keep, ThreadTeam& team) const {
+  std::unique_ptr<Columns<T>> pack(const Examples& examples, std::span<const Id> ids, bool keep,
+                                   ThreadTeam& team) const {
     return std::make_unique<Panels<T>>(examples, ids, geometry_, keep, team);
   }
 

@@ -1,4 +1,5 @@
-// Rows of a kernel whose float32 values are known, in a matrix that several problems share; values in double are computed.
+// Rows of a kernel whose float32 values are known, in a matrix that several problems share; values in double are
+// computed.
 #pragma once
 
 #include "core/rows/gram_rows.hpp"
@@ -23,15 +24,16 @@ class MatrixBackedRows final : public RowSource {
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {
     return known_.prepare(ids, keep, team, float{});
   }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const override {
+  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team,
+                                           double) const override {
     return base_.prepare(ids, keep, team, double{});
   }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-                     ThreadTeam& team) const override {
+  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last,
+                     float* const* out, ThreadTeam& team) const override {
     return known_.rows(ids, columns, first, last, out, team);
   }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-                     ThreadTeam& team) const override {
+  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last,
+                     double* const* out, ThreadTeam& team) const override {
     return base_.rows(ids, columns, first, last, out, team);
   }
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/runtime/buffer.hpp"
 #include "core/kernels/kernel_function.hpp"
 #include "core/rows/examples.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/runtime/scratch.hpp"
 
 namespace widemargin {
@@ -29,11 +29,12 @@ enum class Layout {
 struct Geometry {
   Layout layout = Layout::products;
   std::size_t dimension = 0;
-  std::size_t width = 0;              // columns in a panel
-  std::vector<double> shift;          // subtracted from every example; empty if there is no point in it
-  double one = 1;                     // bits: the value that is not 0
-  std::vector<float> table;           // bits: the Gaussian of every distance, if there are few
-  bool fits_floats = true;            // squares of the entries, and the kernel's own numbers, neither vanish nor overflow in float
+  std::size_t width = 0;      // columns in a panel
+  std::vector<double> shift;  // subtracted from every example; empty if there is no point in it
+  double one = 1;             // bits: the value that is not 0
+  std::vector<float> table;   // bits: the Gaussian of every distance, if there are few
+  bool fits_floats =
+      true;  // squares of the entries, and the kernel's own numbers, neither vanish nor overflow in float
 
   std::size_t words() const { return (dimension + 31) / 32; }
 
@@ -42,12 +43,14 @@ struct Geometry {
   const double* table_or_null(double) const { return nullptr; }
 };
 
-// Distances do not change under a shift but their rounding error does: examples far from the origin, compared with their spread, are
-// centred. The centre is the mean of a sample; any point near the data would do.
-// `others`, if there are any, are going to be compared with the examples.
-inline Geometry choose_geometry(const Examples& examples, const KernelFunction& kernel, const Examples* others = nullptr) {
+// Distances do not change under a shift but their rounding error does: examples far from the origin, compared with
+// their spread, are centred. The centre is the mean of a sample; any point near the data would do. `others`, if there
+// are any, are going to be compared with the examples.
+inline Geometry choose_geometry(const Examples& examples, const KernelFunction& kernel,
+                                const Examples* others = nullptr) {
   constexpr std::size_t sample_size = 512;
-  const std::size_t n = examples.size(), d = examples.dimension(), step = std::max<std::size_t>(1, (n + sample_size - 1) / sample_size);
+  const std::size_t n = examples.size(), d = examples.dimension(),
+                    step = std::max<std::size_t>(1, (n + sample_size - 1) / sample_size);
   std::vector<double> mean(d, 0.0), squares(d, 0.0), row(d);
   std::int64_t nonzeros = 0;
   double sampled = 0, one = 0;
@@ -68,12 +71,15 @@ inline Geometry choose_geometry(const Examples& examples, const KernelFunction& 
 
   Geometry geometry;
   geometry.dimension = d;
-  const auto moderate = [](double number) { return number == 0 || (std::fabs(number) > 1e-30 && std::fabs(number) < 1e30); };
-  geometry.fits_floats = moderate(squared_norm) && (kernel.kind == KernelKind::linear || (moderate(kernel.gamma) && moderate(kernel.coef0)));
+  const auto moderate = [](double number) {
+    return number == 0 || (std::fabs(number) > 1e-30 && std::fabs(number) < 1e30);
+  };
+  geometry.fits_floats = moderate(squared_norm) &&
+                         (kernel.kind == KernelKind::linear || (moderate(kernel.gamma) && moderate(kernel.coef0)));
   const bool gaussian = kernel.of_distances();
   const double steps_per_word = simd::counts_bits_fast() ? 2 : 10;
-  if (two_values && nonzero / sampled >= steps_per_word * static_cast<double>(geometry.words()) && examples.only_zero_and(one) &&
-      (others == nullptr || others->only_zero_and(one))) {
+  if (two_values && nonzero / sampled >= steps_per_word * static_cast<double>(geometry.words()) &&
+      examples.only_zero_and(one) && (others == nullptr || others->only_zero_and(one))) {
     geometry.layout = Layout::bits, geometry.width = 512, geometry.one = one;
     if (kernel.kind == KernelKind::gaussian && d < simd::gaussian_table)
       for (std::size_t k = 0; k < simd::gaussian_table; ++k)
@@ -102,7 +108,8 @@ T squared_norm(const T* x, std::size_t d) {
 // The bits of an example that are not 0, 32 to a word; returns how many.
 inline std::size_t pack_bits(const Examples& examples, Id id, const Geometry& geometry, std::uint32_t* words) {
   const Scratch<std::int32_t, Geometry> index_memory(geometry.dimension);
-  const Scratch<double, Geometry> value_memory(geometry.dimension);  // as wide as any that was given: a small one must not become 0
+  const Scratch<double, Geometry> value_memory(
+      geometry.dimension);  // as wide as any that was given: a small one must not become 0
   std::int32_t* const index = index_memory.data();
   double* const value = value_memory.data();
   const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(id), index, value);
@@ -150,7 +157,8 @@ class Panels final : public Columns<T> {
       const std::size_t width = geometry_.width, w = std::min(width, size() - p * width);
       for (std::size_t c = 0; c < w; ++c) {
         double sum = 0;
-        for (std::size_t k = 0; k < geometry_.dimension; ++k) sum += static_cast<double>(target[k * width + c]) * static_cast<double>(target[k * width + c]);
+        for (std::size_t k = 0; k < geometry_.dimension; ++k)
+          sum += static_cast<double>(target[k * width + c]) * static_cast<double>(target[k * width + c]);
         norms_[p * width + c] = static_cast<T>(sum);
       }
     });
@@ -164,7 +172,8 @@ class Panels final : public Columns<T> {
 
   View view(std::size_t panel) const {
     if (geometry_.layout == Layout::bits) return {.bits = bits_.data() + panel * geometry_.words() * geometry_.width};
-    if (geometry_.layout == Layout::sparse_columns) return {.index = index_.data(), .value = value_.data(), .begin = begin_.data() + panel * geometry_.width};
+    if (geometry_.layout == Layout::sparse_columns)
+      return {.index = index_.data(), .value = value_.data(), .begin = begin_.data() + panel * geometry_.width};
     if (dense_.size() > 0) return {.dense = dense_.data() + panel * panel_size()};
     Panel packed(panel_size() + overrun);
     pack(panel, packed.data());
@@ -176,7 +185,8 @@ class Panels final : public Columns<T> {
 
   std::size_t panel_size() const { return geometry_.width * geometry_.dimension; }
 
-  // Columns become contiguous: some rows at a time are converted side by side, then written as pieces of each panel line.
+  // Columns become contiguous: some rows at a time are converted side by side, then written as pieces of each panel
+  // line.
   void pack(std::size_t p, T* panel) const {
     constexpr std::size_t some = 16;
     const std::size_t d = geometry_.dimension, width = geometry_.width, w = std::min(width, size() - p * width);
@@ -218,7 +228,8 @@ class Panels final : public Columns<T> {
       for (std::size_t c = 0; c < width; ++c) {
         const std::size_t at = p * width + c;
         if (at < size())
-          norms_[at] = static_cast<T>(geometry_.one * geometry_.one * static_cast<double>(pack_bits(examples_, ids_[at], geometry_, column.data())));
+          norms_[at] = static_cast<T>(geometry_.one * geometry_.one *
+                                      static_cast<double>(pack_bits(examples_, ids_[at], geometry_, column.data())));
         else
           std::fill(column.begin(), column.end(), 0u);
         for (std::size_t k = 0; k < words; ++k) panel[k * width + c] = column[k];
@@ -242,19 +253,21 @@ template <class T>
 struct PackedRows {
   std::size_t count = 0;
   std::vector<T> norms;
-  Buffer<T> dense;                    // count x dimension; or, for sparse_columns, groups of [dimension][sparse_lanes]
-  std::vector<std::int32_t> index;    // sparse_rows
+  Buffer<T> dense;                  // count x dimension; or, for sparse_columns, groups of [dimension][sparse_lanes]
+  std::vector<std::int32_t> index;  // sparse_rows
   std::vector<T> value;
   std::vector<std::size_t> begin;
-  std::vector<std::uint32_t> bits;    // [count][words]
+  std::vector<std::uint32_t> bits;  // [count][words]
 
-  PackedRows(const Examples& examples, std::span<const Id> ids, const Geometry& geometry) : count(ids.size()), norms(ids.size()) {
+  PackedRows(const Examples& examples, std::span<const Id> ids, const Geometry& geometry)
+      : count(ids.size()), norms(ids.size()) {
     const std::size_t d = geometry.dimension;
     if (geometry.layout == Layout::bits) {
       bits.resize(count * geometry.words());
       for (std::size_t r = 0; r < count; ++r)
-        norms[r] = static_cast<T>(geometry.one * geometry.one *
-                                  static_cast<double>(pack_bits(examples, ids[r], geometry, bits.data() + r * geometry.words())));
+        norms[r] = static_cast<T>(
+            geometry.one * geometry.one *
+            static_cast<double>(pack_bits(examples, ids[r], geometry, bits.data() + r * geometry.words())));
       return;
     }
     if (geometry.layout == Layout::sparse_rows || geometry.layout == Layout::sparse_columns) {

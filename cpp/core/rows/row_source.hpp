@@ -34,8 +34,8 @@ class RowSource {
   virtual std::size_t size() const = 0;
   virtual double diagonal(Id id) const = 0;
 
-  // For those who look at the clock: what a value of the diagonal and any other one cost, in units of about a nanosecond; and how many rows of so
-  // many columns can be computed in some hundredths of a second, 64 at most.
+  // For those who look at the clock: what a value of the diagonal and any other one cost, in units of about a
+  // nanosecond; and how many rows of so many columns can be computed in some hundredths of a second, 64 at most.
   virtual std::uint64_t diagonal_work() const { return 10; }
   virtual std::uint64_t value_work() const { return 4; }
   virtual std::size_t rows_in_a_moment(std::size_t) const { return 64; }
@@ -53,32 +53,36 @@ class RowSource {
   // Bytes of a prepared column, if it is kept ready.
   virtual std::size_t column_bytes(std::size_t value_size) const = 0;
   // `keep`: spend that memory; otherwise columns are brought into shape whenever rows are computed.
-  virtual std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const = 0;
-  virtual std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const = 0;
+  virtual std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team,
+                                                  float) const = 0;
+  virtual std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team,
+                                                   double) const = 0;
 
   // out[r][c - first] = k(x_ids[r], x_columns[c]) for first <= c < last. Returns how many values were evaluated.
-  virtual std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-                             ThreadTeam& team) const = 0;
-  virtual std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-                             ThreadTeam& team) const = 0;
+  virtual std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first,
+                             std::size_t last, float* const* out, ThreadTeam& team) const = 0;
+  virtual std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first,
+                             std::size_t last, double* const* out, ThreadTeam& team) const = 0;
 };
 
-// A source that computes both precisions alike: Self offers prepare_columns<T>(ids, keep, team) and compute<T>(ids, columns, first, last, out, team).
+// A source that computes both precisions alike: Self offers prepare_columns<T>(ids, keep, team) and compute<T>(ids,
+// columns, first, last, out, team).
 template <class Self>
 class RowSourceOfBothTypes : public RowSource {
  public:
   std::unique_ptr<Columns<float>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, float) const override {
     return self().template prepare_columns<float>(ids, keep, team);
   }
-  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team, double) const override {
+  std::unique_ptr<Columns<double>> prepare(std::span<const Id> ids, bool keep, ThreadTeam& team,
+                                           double) const override {
     return self().template prepare_columns<double>(ids, keep, team);
   }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last, float* const* out,
-                     ThreadTeam& team) const override {
+  std::uint64_t rows(std::span<const Id> ids, const Columns<float>& columns, std::size_t first, std::size_t last,
+                     float* const* out, ThreadTeam& team) const override {
     return self().compute(ids, columns, first, last, out, team);
   }
-  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last, double* const* out,
-                     ThreadTeam& team) const override {
+  std::uint64_t rows(std::span<const Id> ids, const Columns<double>& columns, std::size_t first, std::size_t last,
+                     double* const* out, ThreadTeam& team) const override {
     return self().compute(ids, columns, first, last, out, team);
   }
 

@@ -46,9 +46,7 @@ class RowArena {
   }
 
   // A slab holds one row of `longest` values at least.
-  void set_longest(std::size_t longest) {
-    slab_size_ = std::max(slab_bytes, longest * sizeof(T));
-  }
+  void set_longest(std::size_t longest) { slab_size_ = std::max(slab_bytes, longest * sizeof(T)); }
   std::size_t rows_per_slab(std::size_t stride) const { return slab_size_ / (stride * sizeof(T)); }
 
   // Row s, when rows have this stride; its slab is made if it is not there yet.

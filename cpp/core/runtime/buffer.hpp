@@ -1,4 +1,5 @@
-// Uninitialised memory for large arrays: aligned for vector loads, on huge pages where the system has them, handed on from one to the next.
+// Uninitialised memory for large arrays: aligned for vector loads, on huge pages where the system has them, handed on
+// from one to the next.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +24,15 @@ namespace widemargin {
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 #ifdef __linux__
-// Large pieces that were let go, for the next to ask for about as much: touching new memory takes longer than computing what goes there.
+// Large pieces that were let go, for the next to ask for about as much: touching new memory takes longer than computing
+// what goes there.
 class MemoryAtRest {
  public:
   // Up to 256 MB, or a 64th of the machine's.
   MemoryAtRest() {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-    if (pages > 0 && page > 0) most_ = std::min(most_, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 64);
+    if (pages > 0 && page > 0)
+      most_ = std::min(most_, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 64);
   }
 
   // The piece that fits best, nullptr if none does; `bytes` becomes its size.
@@ -89,10 +92,11 @@ inline void release_memory() {}
 // For tests: so many pieces of memory may still be taken before one is refused; below 0, none is.
 inline std::atomic<std::int64_t> pieces_until_refusal{-1};
 
-// At least so many bytes; `bytes` becomes how many there are. Large pieces come from the system and go back to it, whatever the allocator
-// would rather keep.
+// At least so many bytes; `bytes` becomes how many there are. Large pieces come from the system and go back to it,
+// whatever the allocator would rather keep.
 inline void* take_memory(std::size_t& bytes) {
-  if (pieces_until_refusal.load(std::memory_order_relaxed) >= 0 && pieces_until_refusal.fetch_sub(1) == 0) throw std::bad_alloc();
+  if (pieces_until_refusal.load(std::memory_order_relaxed) >= 0 && pieces_until_refusal.fetch_sub(1) == 0)
+    throw std::bad_alloc();
 #ifdef __linux__
   if (bytes >= huge_page) {
     if (void* known = memory_at_rest().take(bytes)) return known;
@@ -131,7 +135,9 @@ class Buffer {
     if (count > 0) data_ = static_cast<T*>(take_memory(bytes_));
   }
   Buffer(Buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        count_(std::exchange(other.count_, 0)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);

@@ -1,5 +1,5 @@
-// Memory that a thread keeps from one use to the next. Whoever is at work owns what it works in: uses may be nested, and what nobody uses
-// can be freed by any thread.
+// Memory that a thread keeps from one use to the next. Whoever is at work owns what it works in: uses may be nested,
+// and what nobody uses can be freed by any thread.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 
 namespace widemargin {
 
-// Where a thread keeps one piece of memory. All such places of all threads are in one list, which takes no memory of its own.
+// Where a thread keeps one piece of memory. All such places of all threads are in one list, which takes no memory of
+// its own.
 class KeepingPlace {
  public:
   using Free = void(void*);
@@ -58,7 +59,9 @@ class KeepingPlace {
   static KeepingPlace*& first() {
     static KeepingPlace* head = nullptr;
 #ifdef __unix__
-    static const int told = pthread_atfork(nullptr, nullptr, [] { leave([](const KeepingPlace& place) { return place.owner_ != std::this_thread::get_id(); }); });
+    static const int told = pthread_atfork(nullptr, nullptr, [] {
+      leave([](const KeepingPlace& place) { return place.owner_ != std::this_thread::get_id(); });
+    });
     static_cast<void>(told);
 #endif
     return head;
@@ -82,7 +85,9 @@ class KeepingPlace {
 // The buffer that a thread keeps for some `Use`, a type that names it; null if there is none.
 template <class T, class Use>
 struct KeptBuffer {
-  static std::unique_ptr<Buffer<T>> take() { return std::unique_ptr<Buffer<T>>(static_cast<Buffer<T>*>(place().take())); }
+  static std::unique_ptr<Buffer<T>> take() {
+    return std::unique_ptr<Buffer<T>>(static_cast<Buffer<T>*>(place().take()));
+  }
   static void keep(std::unique_ptr<Buffer<T>> buffer) { place().keep(buffer.release()); }
 
  private:

@@ -6,7 +6,8 @@
 //   TimeBudget          one thread's view of the deadline, cheap enough to be asked in an inner loop
 //   Stopped             thrown where a computation has to end halfway
 //
-// What was reached at the deadline must still be reported: for that there is a grace period of some seconds, the same for all parts.
+// What was reached at the deadline must still be reported: for that there is a grace period of some seconds, the same
+// for all parts.
 #pragma once
 
 #include <algorithm>
@@ -42,19 +43,22 @@ struct StopSignal {
   std::atomic<bool> requested{false};
 };
 
-// Any thread may poll; only the thread that made the deadline asks `interrupted`, and not more often than every few milliseconds.
+// Any thread may poll; only the thread that made the deadline asks `interrupted`, and not more often than every few
+// milliseconds.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
   // Both may be below 0: a time limit or a grace period that is over already.
-  Deadline(double max_seconds, double grace_seconds, std::function<bool()> interrupted) : interrupted_(std::move(interrupted)), start_(Clock::now()) {
+  Deadline(double max_seconds, double grace_seconds, std::function<bool()> interrupted)
+      : interrupted_(std::move(interrupted)), start_(Clock::now()) {
     if (max_seconds >= 1e9) return;
     end_ = start_ + duration(max_seconds);
     if (grace_seconds < 1e9) end_of_grace_ = end_ + duration(grace_seconds);
   }
   // Without anything to report after the end.
-  Deadline(double max_seconds, std::function<bool()> interrupted) : Deadline(max_seconds, 0.0, std::move(interrupted)) {}
+  Deadline(double max_seconds, std::function<bool()> interrupted)
+      : Deadline(max_seconds, 0.0, std::move(interrupted)) {}
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   double seconds_of_grace() const { return std::chrono::duration<double>(end_of_grace_ - Clock::now()).count(); }
@@ -83,7 +87,8 @@ class Deadline {
  private:
   bool poll_interruption() {
     const Clock::time_point now = Clock::now();
-    if (!interrupted_ || now - asked_ < std::chrono::milliseconds(20)) return stopped() && reason() == Reason::interrupted;
+    if (!interrupted_ || now - asked_ < std::chrono::milliseconds(20))
+      return stopped() && reason() == Reason::interrupted;
     asked_ = now;
     return interrupted_() && stop(Reason::interrupted);
   }
@@ -93,7 +98,8 @@ class Deadline {
   }
 
   bool stop(Reason reason) {
-    // An interruption is an exception that waits to be raised: a thread that meets the time limit meanwhile must not hide it.
+    // An interruption is an exception that waits to be raised: a thread that meets the time limit meanwhile must not
+    // hide it.
     if (reason != Reason::time_budget) reason_.store(reason);
     stopped_.store(true);
     return true;
@@ -124,11 +130,12 @@ class TimeBudget {
   // Whether there is a time limit at all.
   bool limited() const { return deadline_.limited(); }
 
-  // A computation of `total` values that begins now, each of about `each` nanoseconds. In the grace period it is given up as soon as its
-  // first part shows that the whole would take too long.
+  // A computation of `total` values that begins now, each of about `each` nanoseconds. In the grace period it is given
+  // up as soon as its first part shows that the whole would take too long.
   class Forecast {
    public:
-    Forecast(TimeBudget& budget, double total, std::uint64_t each) : budget_(budget), total_(total), each_(each), began_(Deadline::Clock::now()) {}
+    Forecast(TimeBudget& budget, double total, std::uint64_t each)
+        : budget_(budget), total_(total), each_(each), began_(Deadline::Clock::now()) {}
     // True if it has to end here, `values` values after the last call.
     bool spent(std::uint64_t values) {
       done_ += static_cast<double>(values);

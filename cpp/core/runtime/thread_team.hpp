@@ -1,7 +1,9 @@
 // A few threads that live as long as one solve and share out numbered pieces of work.
 //
-// Each thread starts with its own run of pieces, the same part of the data in pass after pass and so in its own cache, and helps the others
-// when it is through. Pieces must not depend on each other; every result is then independent of the number of threads. Idle threads spin for some microseconds (the next piece of a solve usually follows at once), then sleep.
+// Each thread starts with its own run of pieces, the same part of the data in pass after pass and so in its own cache,
+// and helps the others when it is through. Pieces must not depend on each other; every result is then independent of
+// the number of threads. Idle threads spin for some microseconds (the next piece of a solve usually follows at once),
+// then sleep.
 #pragma once
 
 #include <algorithm>
@@ -37,17 +39,19 @@ class ThreadTeam {
 
   std::size_t size() const { return threads_.size() + 1; }
 
-  // Calls work(piece, member) for every piece < count, member < size(); returns when all are done. Whatever `work` throws, on any thread, comes
-  // out here: the first of it, and no piece is begun after that.
-  // The calling thread is member 0; with nothing left to take it calls `idle` every few milliseconds until the others are done. It waits
-  // for pieces, not for threads: one that has not come round to the work yet (a busy machine) is not missed.
+  // Calls work(piece, member) for every piece < count, member < size(); returns when all are done. Whatever `work`
+  // throws, on any thread, comes out here: the first of it, and no piece is begun after that. The calling thread is
+  // member 0; with nothing left to take it calls `idle` every few milliseconds until the others are done. It waits for
+  // pieces, not for threads: one that has not come round to the work yet (a busy machine) is not missed.
   template <class Work>
   void share(std::size_t count, Work&& work, const std::function<void()>& idle = nullptr) {
     if (threads_.empty() || count <= 1) {
       for (std::size_t piece = 0; piece < count; ++piece) work(piece, std::size_t{0});
       return;
     }
-    call_ = [](void* context, std::size_t piece, std::size_t member) { (*static_cast<std::remove_cvref_t<Work>*>(context))(piece, member); };
+    call_ = [](void* context, std::size_t piece, std::size_t member) {
+      (*static_cast<std::remove_cvref_t<Work>*>(context))(piece, member);
+    };
     context_ = const_cast<std::remove_cvref_t<Work>*>(&work);
     left_.store(count, std::memory_order_relaxed);
     const std::uint64_t round = round_.load(std::memory_order_relaxed) + 1;
@@ -104,8 +108,10 @@ class ThreadTeam {
     for (std::size_t k = 0; k < runs_.size(); ++k) {
       Run& run = runs_[(member + k) % runs_.size()];
       std::uint64_t next = run.next.load(std::memory_order_acquire);
-      while (next >> 32 == (round & 0xffffffffu) && (next & 0xffffffffu) < run.end[round % 2].load(std::memory_order_relaxed)) {
-        if (!run.next.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+      while (next >> 32 == (round & 0xffffffffu) &&
+             (next & 0xffffffffu) < run.end[round % 2].load(std::memory_order_relaxed)) {
+        if (!run.next.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire))
+          continue;
         if (!failed_.load(std::memory_order_relaxed)) guarded([&] { call_(context_, next & 0xffffffffu, member); });
         ++done;
         next = run.next.load(std::memory_order_acquire);

@@ -1,15 +1,18 @@
-// A trained machine solved for once more on the sets that training found, and differentiated [Glasmachers2008, section 9.3.1].
+// A trained machine solved for once more on the sets that training found, and differentiated [Glasmachers2008,
+// section 9.3.1].
 //
-// Free variables (u) of a machine with others at their bounds (g) follow from H [a_u; b] = [y_u - K_ug a_g; -1'a_g], H = [K_uu + D_u, 1; 1', 0].
-// An objective with dL = v'df + w'da needs one more solve, H [q; r] = [K_u. v + w_u; 1'v]: then dL/dtheta = (v - q)' dK/dtheta a, and
+// Free variables (u) of a machine with others at their bounds (g) follow from H [a_u; b] = [y_u - K_ug a_g; -1'a_g], H
+// = [K_uu + D_u, 1; 1', 0]. An objective with dL = v'df + w'da needs one more solve, H [q; r] = [K_u. v + w_u; 1'v]:
+// then dL/dtheta = (v - q)' dK/dtheta a, and
 //
 //   dL/dlog C = (v - q)' K_.g a_g - r 1'a_g + w_g'a_g    for the hinge loss,    q' D_u a_u    for the square loss.
 //
-// H is a bordered system (linear_algebra/bordered_system.hpp) of A = K_uu + D_u + c 1 1', which is positive definite; c does not change the solution.
+// H is a bordered system (linear_algebra/bordered_system.hpp) of A = K_uu + D_u + c 1 1', which is positive definite; c
+// does not change the solution.
 //
-// Free variables whose examples depend on others make A singular. The machine's function does not depend on how they share their weight, so that
-// they are held where they are: a factorisation with pivots finds out which of them suffice. Without a free variable the intercept lies halfway
-// between two examples that limit it, and follows both.
+// Free variables whose examples depend on others make A singular. The machine's function does not depend on how they
+// share their weight, so that they are held where they are: a factorisation with pivots finds out which of them
+// suffice. Without a free variable the intercept lies halfway between two examples that limit it, and follows both.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +29,8 @@
 
 namespace widemargin::sensitivity {
 
-// Kernel values between some examples and some others, row by row; where an example's row and column are, -1 if nowhere.
+// Kernel values between some examples and some others, row by row; where an example's row and column are, -1 if
+// nowhere.
 struct KernelPart {
   const double* values;
   std::size_t columns;
@@ -36,19 +40,26 @@ struct KernelPart {
   std::size_t column(std::size_t example) const { return static_cast<std::size_t>(column_of[example]); }
 };
 
-// How systems are solved: free variables depend on others if the reciprocal condition number is below `well_conditioned` and their pivots are below
-// this share of the largest diagonal entry.
+// How systems are solved: free variables depend on others if the reciprocal condition number is below
+// `well_conditioned` and their pivots are below this share of the largest diagonal entry.
 struct SystemPrecision {
   double well_conditioned, dependent;
 };
 
 class ExactMachine {
  public:
-  // `ridge` is empty for the hinge loss. `known` are the examples whose values are wanted; they, and all free variables, have a row in the
-  // kernel, all support vectors a column.
-  ExactMachine(KernelPart kernel, std::span<const double> signs, std::span<const double> bounds, std::span<const double> ridge, bool bordered, std::span<const std::int64_t> known,
+  // `ridge` is empty for the hinge loss. `known` are the examples whose values are wanted; they, and all free
+  // variables, have a row in the kernel, all support vectors a column.
+  ExactMachine(KernelPart kernel, std::span<const double> signs, std::span<const double> bounds,
+               std::span<const double> ridge, bool bordered, std::span<const std::int64_t> known,
                SystemPrecision precision)
-      : kernel_(kernel), signs_(signs), bounds_(bounds), ridge_(ridge), known_(known), bordered_(bordered), precision_(precision) {}
+      : kernel_(kernel),
+        signs_(signs),
+        bounds_(bounds),
+        ridge_(ridge),
+        known_(known),
+        bordered_(bordered),
+        precision_(precision) {}
 
   // Takes a machine as it is.
   void take(std::span<const double> alpha, std::span<const double> values, double intercept) {
@@ -57,8 +68,9 @@ class ExactMachine {
     factorise(values, intercept);
   }
 
-  // Solves for the free variables. Variables that leave their boxes are put to the bounds they left, `corrections` times at most: training had
-  // not told them from those at a bound. If some stay outside the machine is taken as it was, with the last sets, and the answer is false.
+  // Solves for the free variables. Variables that leave their boxes are put to the bounds they left, `corrections`
+  // times at most: training had not told them from those at a bound. If some stay outside the machine is taken as it
+  // was, with the last sets, and the answer is false.
   bool solve(std::span<const double> alpha, std::span<const double> values, double intercept, int corrections) {
     std::vector<double> begun(alpha.begin(), alpha.end());
     for (int k = 0; k < corrections; ++k) {
@@ -117,7 +129,8 @@ class ExactMachine {
   double sum(std::size_t i, const std::vector<std::int64_t>& support, const std::vector<double>& alpha) const {
     const double* row = kernel_.row(i);
     double total = 0;
-    for (const std::int64_t j : support) total += row[kernel_.column(static_cast<std::size_t>(j))] * alpha[static_cast<std::size_t>(j)];
+    for (const std::int64_t j : support)
+      total += row[kernel_.column(static_cast<std::size_t>(j))] * alpha[static_cast<std::size_t>(j)];
     return total;
   }
 
@@ -153,7 +166,8 @@ class ExactMachine {
     column_.resize(m);
     for (std::size_t r = 0; r < m; ++r) column_[r] = kernel_.column(static_cast<std::size_t>(free_[r]));
     shift_ = 0;
-    for (std::size_t r = 0; r < m && bordered_; ++r) shift_ += kernel_.row(static_cast<std::size_t>(free_[r]))[column_[r]] / static_cast<double>(m);
+    for (std::size_t r = 0; r < m && bordered_; ++r)
+      shift_ += kernel_.row(static_cast<std::size_t>(free_[r]))[column_[r]] / static_cast<double>(m);
     double norm = 0, top = 0;
     for (std::size_t r = 0; r < m; ++r) {
       const auto i = static_cast<std::size_t>(free_[r]);
@@ -180,8 +194,9 @@ class ExactMachine {
     for (const std::size_t r : system_.A.factorise_with_pivots(precision_.dependent * top)) kept_.push_back(free_[r]);
   }
 
-  // The two examples between which the intercept lies if there is no free variable. Positive examples at 0 and negative ones at their bound ask
-  // for a larger intercept, the others for a smaller one. Those without kernel values are none of them.
+  // The two examples between which the intercept lies if there is no free variable. Positive examples at 0 and negative
+  // ones at their bound ask for a larger intercept, the others for a smaller one. Those without kernel values are none
+  // of them.
   void find_limits(std::span<const double> trained, double intercept) {
     std::vector<std::uint8_t> at_top(signs_.size(), 0);
     for (const std::int64_t g : bounded_) at_top[static_cast<std::size_t>(g)] = 1;
@@ -190,8 +205,10 @@ class ExactMachine {
     const auto wanted = [&](std::size_t i) { return signs_[i] - (trained[i] - intercept); };
     for (std::size_t i = 0; i < n; ++i) {
       if (!(bounds_[i] > 0) || kernel_.row_of[i] < 0) continue;
-      if ((signs_[i] > 0) != (at_top[i] != 0)) lowest = lowest == n || wanted(i) > wanted(lowest) ? i : lowest;
-      else highest = highest == n || wanted(i) < wanted(highest) ? i : highest;
+      if ((signs_[i] > 0) != (at_top[i] != 0))
+        lowest = lowest == n || wanted(i) > wanted(lowest) ? i : lowest;
+      else
+        highest = highest == n || wanted(i) < wanted(highest) ? i : highest;
     }
     for (const std::size_t i : {lowest, highest})
       if (i < n) limits_.push_back(i);
@@ -217,7 +234,8 @@ class ExactMachine {
     }
     if (limits_.empty()) return;
     intercept_ = 0;
-    for (const std::size_t i : limits_) intercept_ += (signs_[i] - sum(i, bounded_, alpha_)) / static_cast<double>(limits_.size());
+    for (const std::size_t i : limits_)
+      intercept_ += (signs_[i] - sum(i, bounded_, alpha_)) / static_cast<double>(limits_.size());
   }
 
   // Whether a variable had left its box.

@@ -1,15 +1,18 @@
-// Leave-one-out machines by taking one coefficient after the other to 0 [Cauwenberghs2001; Glasmachers2008, section 9.1.2].
+// Leave-one-out machines by taking one coefficient after the other to 0 [Cauwenberghs2001; Glasmachers2008,
+// section 9.1.2].
 //
-// A machine has a_n with 0 <= y_n a_n <= C_n and residuals F = K a + D a + b - y; F_n = 0 where a_n is free (set u), y_n F_n <= 0 where it is
-// at its bound, y_n F_n >= 0 where it is 0. While a_p goes to 0 as (1 - t) a_p, free variables and intercept follow a straight line,
+// A machine has a_n with 0 <= y_n a_n <= C_n and residuals F = K a + D a + b - y; F_n = 0 where a_n is free (set u),
+// y_n F_n <= 0 where it is at its bound, y_n F_n >= 0 where it is 0. While a_p goes to 0 as (1 - t) a_p, free variables
+// and intercept follow a straight line,
 //
 //   H [db; da_u] = a_p [1; K_up],    dF_i = K_iu da_u + db - K_ip a_p    (i not in u),    H = [0 1'; 1 K_uu + D_u],
 //
-// until a free variable meets a bound or a residual meets 0: then u changes by one, and so does the inverse of H, in |u|^2 operations. At
-// t = 1 the machine is the one that was never shown example p, exactly, and F_p + y_p is its value there.
+// until a free variable meets a bound or a residual meets 0: then u changes by one, and so does the inverse of H, in
+// |u|^2 operations. At t = 1 the machine is the one that was never shown example p, exactly, and F_p + y_p is its value
+// there.
 //
-// Residuals far from 0 hardly ever get there. They are left aside on the way, and looked at once, at the end: if one of them has changed
-// sides the path is followed again with all of them.
+// Residuals far from 0 hardly ever get there. They are left aside on the way, and looked at once, at the end: if one of
+// them has changed sides the path is followed again with all of them.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +27,8 @@
 
 namespace widemargin::sensitivity {
 
-// The machine that examples are left out of. `inverse` is that of H for the examples `free`, border first if there is one, row by row.
+// The machine that examples are left out of. `inverse` is that of H for the examples `free`, border first if there is
+// one, row by row.
 struct TrainedMachine {
   std::span<const double> signs, bounds, ridge, alpha, residual;
   double intercept;
@@ -33,10 +37,12 @@ struct TrainedMachine {
   std::span<const double> inverse;
 };
 
-// Kernel values of a machine with its examples in another order: first those with a residual of at most `reach`, whose rows are at hand.
+// Kernel values of a machine with its examples in another order: first those with a residual of at most `reach`, whose
+// rows are at hand.
 class OrderedKernel {
  public:
-  OrderedKernel(const double* kernel, const TrainedMachine& machine, double reach) : kernel_(kernel), n_(machine.signs.size()), order_(n_), place_(n_) {
+  OrderedKernel(const double* kernel, const TrainedMachine& machine, double reach)
+      : kernel_(kernel), n_(machine.signs.size()), order_(n_), place_(n_) {
     std::size_t front = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       const bool near = std::abs(machine.residual[i]) <= reach && machine.bounds[i] > 0;
@@ -106,7 +112,8 @@ class FreeInverse {
     return true;
   }
 
-  // Takes an example into the set, given its kernel values with it (border first) and with itself. False if it depends on the others.
+  // Takes an example into the set, given its kernel values with it (border first) and with itself. False if it depends
+  // on the others.
   bool add(std::size_t example, const std::vector<double>& values, double own) {
     solve(values, scratch_);
     double schur = own;
@@ -157,7 +164,8 @@ class FreeInverse {
   std::size_t size_ = 0, stride_ = 0, border_ = 0;
 };
 
-// Leaves examples of one machine out, one at a time. One object a thread. Examples are known by their places in an ordered kernel.
+// Leaves examples of one machine out, one at a time. One object a thread. Examples are known by their places in an
+// ordered kernel.
 class LeaveOneOut {
  public:
   enum class End { found, changed_far, degenerate };
@@ -173,8 +181,10 @@ class LeaveOneOut {
     inverse_at_start_.assign(machine, kernel);
     status_at_start_.assign(n, zero);
     for (std::size_t k = 0; k < n; ++k)
-      if (bounds_[k] <= 0) status_at_start_[k] = out;
-      else if (start_[k] != 0) status_at_start_[k] = signs_[k] * start_[k] < bounds_[k] ? held : bound;
+      if (bounds_[k] <= 0)
+        status_at_start_[k] = out;
+      else if (start_[k] != 0)
+        status_at_start_[k] = signs_[k] * start_[k] < bounds_[k] ? held : bound;
     for (const std::size_t k : inverse_at_start_.set()) status_at_start_[k] = free_;
     own_row_.resize(n);
   }
@@ -191,7 +201,8 @@ class LeaveOneOut {
       const Event next = first_event(1.0 - gone_);
       advance(next.step);
       if (next.kind == Event::end) return finish(p);
-      if (next.kind == Event::enters ? !enter(next.index) : !leave(next.index, next.kind == Event::meets_zero)) return End::degenerate;
+      if (next.kind == Event::enters ? !enter(next.index) : !leave(next.index, next.kind == Event::meets_zero))
+        return End::degenerate;
     }
     return End::degenerate;
   }
@@ -204,7 +215,13 @@ class LeaveOneOut {
   }
 
  private:
-  enum Status : std::uint8_t { zero, free_, bound, held, out };  // held: inside its box, but its example depends on free ones
+  enum Status : std::uint8_t {
+    zero,
+    free_,
+    bound,
+    held,
+    out
+  };  // held: inside its box, but its example depends on free ones
   struct Event {
     enum { end, meets_zero, meets_bound, enters } kind;
     std::size_t index;  // a position in the set, or a place
@@ -219,12 +236,15 @@ class LeaveOneOut {
     intercept_ = machine_.intercept, gone_ = 0, left_ = nobody;
     moving_ = start_[p], own_residual_ = residual_[p];
     status_[p] = out;
-    if (p < kernel_.near()) std::copy_n(kernel_.row(p), kernel_.size(), own_row_.begin());
-    else kernel_.gather(kernel_.example(p), own_row_.data());
+    if (p < kernel_.near())
+      std::copy_n(kernel_.row(p), kernel_.size(), own_row_.begin());
+    else
+      kernel_.gather(kernel_.example(p), own_row_.data());
   }
 
   std::size_t position_of(std::size_t place) const {
-    return static_cast<std::size_t>(std::find(inverse_.set().begin(), inverse_.set().end(), place) - inverse_.set().begin());
+    return static_cast<std::size_t>(std::find(inverse_.set().begin(), inverse_.set().end(), place) -
+                                    inverse_.set().begin());
   }
 
   bool leave(std::size_t position, bool to_zero) {
@@ -268,7 +288,9 @@ class LeaveOneOut {
     for (std::size_t k = 0; k < inverse_.set().size(); ++k) {
       const std::size_t j = inverse_.set()[k];
       const double size = signs_[j] * alpha_[j], change = signs_[j] * direction_[k + inverse_.border()];
-      const double room = change < 0 ? size / -change : change > 0 ? (bounds_[j] - size) / change : std::numeric_limits<double>::infinity();
+      const double room = change < 0   ? size / -change
+                          : change > 0 ? (bounds_[j] - size) / change
+                                       : std::numeric_limits<double>::infinity();
       if (room < next.step) next = {change < 0 ? Event::meets_zero : Event::meets_bound, k, std::max(0.0, room)};
     }
     // Residuals of examples that depend on free ones stay what they are, but for rounding.
@@ -286,7 +308,8 @@ class LeaveOneOut {
   }
 
   void advance(double step) {
-    for (std::size_t k = 0; k < inverse_.set().size(); ++k) alpha_[inverse_.set()[k]] += step * direction_[k + inverse_.border()];
+    for (std::size_t k = 0; k < inverse_.set().size(); ++k)
+      alpha_[inverse_.set()[k]] += step * direction_[k + inverse_.border()];
     for (std::size_t k = 0; k < kernel_.near(); ++k) residual_[k] += step * slope_[k];
     if (machine_.bordered) intercept_ += step * direction_[0];
     own_residual_ += step * own_slope_;

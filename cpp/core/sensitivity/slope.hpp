@@ -1,11 +1,12 @@
 // The slope of a sigmoid that makes labels likeliest [Glasmachers2008, section 9.2.2].
 //
-// L(s) = -sum w log(1 + exp(-s m)) over margins m of size at most 1 is concave, and its maximum balances correct and wrong examples:
+// L(s) = -sum w log(1 + exp(-s m)) over margins m of size at most 1 is concave, and its maximum balances correct and
+// wrong examples:
 //
 //   sum_{m > 0} w m / (1 + exp(s m)) = sum_{m < 0} w |m| / (1 + exp(s m)).
 //
-// Newton's method on the logarithm of the quotient of both sides, which falls in s and is close to a straight line far out, where few examples
-// are left undecided; a bracket catches steps that overshoot.
+// Newton's method on the logarithm of the quotient of both sides, which falls in s and is close to a straight line far
+// out, where few examples are left undecided; a bracket catches steps that overshoot.
 #pragma once
 
 #include <cmath>
@@ -23,8 +24,10 @@ struct SlopeBalance {
     for (std::size_t n = 0; n < margins.size(); ++n) {
       const double m = margins[n], doubt = 1 / (1 + std::exp(slope * m)), share = weights[n] * std::abs(m) * doubt;
       const double fall = share * m * (1 - doubt);
-      if (m > 0) correct += share, correct_fall += fall;
-      else wrong += share, wrong_fall += fall;
+      if (m > 0)
+        correct += share, correct_fall += fall;
+      else
+        wrong += share, wrong_fall += fall;
     }
   }
 };
@@ -41,7 +44,8 @@ inline double likeliest_slope(std::span<const double> margins, std::span<const d
     const SlopeBalance now(margins, weights, slope);
     (now.correct > now.wrong ? low : high) = slope;
     double step = std::numeric_limits<double>::infinity();
-    if (now.correct > 0) step = std::log(now.correct / now.wrong) / (now.correct_fall / now.correct - now.wrong_fall / now.wrong);
+    if (now.correct > 0)
+      step = std::log(now.correct / now.wrong) / (now.correct_fall / now.correct - now.wrong_fall / now.wrong);
     const double proposal = slope + step;
     if (std::abs(step) <= precision * proposal) return proposal;
     slope = low < proposal && proposal < high ? proposal : 0.5 * (low + high);

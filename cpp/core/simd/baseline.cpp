@@ -33,8 +33,8 @@ void gaussian_from_dot(const T* dot, T* out, std::size_t n, T gamma, T row_norm,
 }
 
 template <class T>
-void squared_distances(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d, T* out,
-                       std::size_t stride) {
+void squared_distances(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows,
+                       std::size_t d, T* out, std::size_t stride) {
   for (std::size_t r = 0; r < n_rows; ++r)
     for (std::size_t c = 0; c < w; ++c) {
       T sum = 0;
@@ -47,7 +47,8 @@ void squared_distances(const T* panel, std::size_t width, std::size_t w, const T
 }
 
 template <class T>
-void dot_products(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d, T* out, std::size_t stride) {
+void dot_products(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d,
+                  T* out, std::size_t stride) {
   for (std::size_t r = 0; r < n_rows; ++r)
     for (std::size_t c = 0; c < w; ++c) {
       T sum = 0;
@@ -57,7 +58,8 @@ void dot_products(const T* panel, std::size_t width, std::size_t w, const T* row
 }
 
 template <class T>
-void sparse_times_panel(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index, const T* value, std::size_t nnz, T* out) {
+void sparse_times_panel(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index, const T* value,
+                        std::size_t nnz, T* out) {
   std::fill(out, out + w, T(0));
   for (std::size_t t = 0; t < nnz; ++t)
     for (std::size_t c = 0; c < w; ++c) out[c] += value[t] * panel[static_cast<std::size_t>(index[t]) * width + c];
@@ -67,12 +69,13 @@ template <class T>
 void sparse_times_lanes(const T* lanes, const std::int32_t* index, const T* value, std::size_t nnz, T* out) {
   std::fill(out, out + sparse_lanes, T(0));
   for (std::size_t t = 0; t < nnz; ++t)
-    for (std::size_t r = 0; r < sparse_lanes; ++r) out[r] += value[t] * lanes[static_cast<std::size_t>(index[t]) * sparse_lanes + r];
+    for (std::size_t r = 0; r < sparse_lanes; ++r)
+      out[r] += value[t] * lanes[static_cast<std::size_t>(index[t]) * sparse_lanes + r];
 }
 
 template <class T>
-void common_bits(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows, std::size_t n_rows, std::size_t words, T scale,
-                 T* out, std::size_t stride) {
+void common_bits(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows,
+                 std::size_t n_rows, std::size_t words, T scale, T* out, std::size_t stride) {
   for (std::size_t r = 0; r < n_rows; ++r)
     for (std::size_t c = 0; c < w; ++c) {
       int count = 0;
@@ -82,8 +85,8 @@ void common_bits(const std::uint32_t* panel, std::size_t width, std::size_t w, c
 }
 
 template <class T>
-void gaussian_from_bits(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows, std::size_t n_rows, std::size_t words,
-                        T gamma, const T*, T* const* out) {
+void gaussian_from_bits(const std::uint32_t* panel, std::size_t width, std::size_t w, const std::uint32_t* rows,
+                        std::size_t n_rows, std::size_t words, T gamma, const T*, T* const* out) {
   for (std::size_t r = 0; r < n_rows; ++r)
     for (std::size_t c = 0; c < w; ++c) {
       int count = 0;
@@ -103,18 +106,22 @@ T smallest(const T* values, std::size_t n) {
 }
 
 template <class T>
-MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, std::size_t n) {
-  for (std::size_t c = 0; c < n; ++c) G[c] = static_cast<Slope<T>>(G[c] - mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c])));
+MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls,
+                       std::size_t n) {
+  for (std::size_t c = 0; c < n; ++c)
+    G[c] = static_cast<Slope<T>>(G[c] - mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c])));
   return most_violating_pair(G, rises, falls, n);
 }
 
 template <class T>
-Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, std::size_t n, Pivot i) {
+Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, std::size_t n,
+                            Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = i.gradient - G[c];
     if (!(falls[c] != 0 && slope > 0)) continue;
-    const double curvature = std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature<Real<T>>(i.diagonal));
+    const double curvature = std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]),
+                                              least_curvature<Real<T>>(i.diagonal));
     const double gain = slope * slope / curvature;
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
@@ -128,33 +135,42 @@ double truncated_gain(double slope, double curvature, double room) {
 }
 
 template <class T>
-Partner best_ascending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_down, std::size_t n, Pivot i) {
+Partner best_ascending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_down,
+                               std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = i.gradient - G[c];
     const double room = std::min(i.room_up, room_down[c]);
     if (!(room > 0 && slope > 0)) continue;
-    const double gain = truncated_gain(slope, std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature<Real<T>>(i.diagonal)), room);
+    const double gain = truncated_gain(slope,
+                                       std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]),
+                                                        least_curvature<Real<T>>(i.diagonal)),
+                                       room);
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
   return best;
 }
 
 template <class T>
-Partner best_descending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_up, std::size_t n, Pivot i) {
+Partner best_descending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_up,
+                                std::size_t n, Pivot i) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
     const double slope = G[c] - i.gradient;
     const double room = std::min(i.room_down, room_up[c]);
     if (!(room > 0 && slope > 0)) continue;
-    const double gain = truncated_gain(slope, std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]), least_curvature<Real<T>>(i.diagonal)), room);
+    const double gain = truncated_gain(slope,
+                                       std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]),
+                                                        least_curvature<Real<T>>(i.diagonal)),
+                                       room);
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
   return best;
 }
 
 template <class T>
-void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first, std::size_t last) {
+void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient, std::size_t n_rows, std::size_t first,
+                   std::size_t last) {
   for (std::size_t c = first; c < last; ++c) {
     double sum = 0;
     for (std::size_t r = 0; r < n_rows; ++r) sum += coefficient[r] * static_cast<double>(rows[r][c]);

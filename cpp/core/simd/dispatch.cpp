@@ -24,8 +24,8 @@ bool always() { return true; }
 #ifdef WIDEMARGIN_X86
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512bw");
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 }
 bool has_avx512_popcount() { return has_avx512() && __builtin_cpu_supports("avx512vpopcntdq"); }
 #endif
@@ -36,7 +36,8 @@ const Implementation implementations[] = {
 #ifdef WIDEMARGIN_X86
     {"avx2", has_avx2, avx2::table<float>, avx2::table<double>, avx2::table<Fraction>},
     {"avx512", has_avx512, avx512::table<float>, avx512::table<double>, avx512::table<Fraction>},
-    {"avx512-popcount", has_avx512_popcount, avx512_popcount::table<float>, avx512_popcount::table<double>, avx512_popcount::table<Fraction>, true},
+    {"avx512-popcount", has_avx512_popcount, avx512_popcount::table<float>, avx512_popcount::table<double>,
+     avx512_popcount::table<Fraction>, true},
 #endif
 };
 
@@ -50,8 +51,9 @@ const Implementation* find(const char* name) {
   std::string accepted;
   for (const Implementation& candidate : implementations)
     if (candidate.runs_here()) accepted += (accepted.empty() ? "" : ", ") + std::string(candidate.name);
-  throw std::invalid_argument("the environment variable WIDEMARGIN_SIMD is '" + wanted + "', which names no vector instructions of this processor; " +
-                              "it must be one of " + accepted + ", or unset.");
+  throw std::invalid_argument("the environment variable WIDEMARGIN_SIMD is '" + wanted +
+                              "', which names no vector instructions of this processor; " + "it must be one of " +
+                              accepted + ", or unset.");
 }
 
 const Implementation* choose() {

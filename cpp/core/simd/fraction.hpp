@@ -1,5 +1,6 @@
-// Numbers from 0 to 1 in two bytes: multiples of 1/65535. For copies of kernel values that a search for a step runs over, where the memory
-// they take decides how fast it is; what is claimed about a solution comes from the kernel values themselves.
+// Numbers from 0 to 1 in two bytes: multiples of 1/65535. For copies of kernel values that a search for a step runs
+// over, where the memory they take decides how fast it is; what is claimed about a solution comes from the kernel
+// values themselves.
 #pragma once
 
 #include <cstdint>

@@ -2,25 +2,28 @@
 namespace widemargin::simd::WIDEMARGIN_SIMD_NAMESPACE {
 namespace {
 
-// exp for x <= 0: 2^k e^r with |r| <= ln(2)/2, e^r by its Taylor polynomial (relative error below one unit in the last place);
-// results under the smallest normal number are 0. k is read off the low mantissa bits after adding 1.5 * 2^(mantissa width).
+// exp for x <= 0: 2^k e^r with |r| <= ln(2)/2, e^r by its Taylor polynomial (relative error below one unit in the last
+// place); results under the smallest normal number are 0. k is read off the low mantissa bits after adding 1.5 *
+// 2^(mantissa width).
 template <class T>
 struct ExpParts;
 template <>
 struct ExpParts<float> {
   using Bits = int32_t;
-  static constexpr float round_shift = 12582912.0f, log2e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f, least = -87.0f;
+  static constexpr float round_shift = 12582912.0f, log2e = 1.44269504f, ln2_high = 0.693359375f,
+                         ln2_low = -2.12194440e-4f, least = -87.0f;
   static constexpr int mantissa = 23, bias = 127, degree = 7;
 };
 template <>
 struct ExpParts<double> {
   using Bits = int64_t;
-  static constexpr double round_shift = 6755399441055744.0, log2e = 1.4426950408889634, ln2_high = 6.93147180369123816490e-01,
-                          ln2_low = 1.90821492927058770002e-10, least = -708.0;
+  static constexpr double round_shift = 6755399441055744.0, log2e = 1.4426950408889634,
+                          ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10, least = -708.0;
   static constexpr int mantissa = 52, bias = 1023, degree = 13;
 };
-constexpr double inverse_factorial[] = {1.0,          1.0,           1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,        1.0 / 720,
-                                        1.0 / 5040,   1.0 / 40320,   1.0 / 362880,  1.0 / 3628800,  1.0 / 39916800,  1.0 / 479001600,  1.0 / 6227020800};
+constexpr double inverse_factorial[] = {
+    1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
+    1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
 
 template <class T, class V>
 inline V exp_nonpositive(V x) {
@@ -111,24 +114,28 @@ inline void panel_strips(const T* panel, size_t width, size_t w, const T* rows, 
 }
 
 template <class Term, class T>
-inline void panel_rows(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out, size_t stride) {
+inline void panel_rows(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out,
+                       size_t stride) {
   size_t r = 0;
   for (; r + 4 <= n_rows; r += 4) panel_strips<Term, 4, 4>(panel, width, w, rows + r * d, d, out + r * stride, stride);
   for (; r < n_rows; ++r) panel_strips<Term, 1, 8>(panel, width, w, rows + r * d, d, out + r * stride, stride);
 }
 
 template <class T>
-void squared_distances(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out, size_t stride) {
+void squared_distances(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out,
+                       size_t stride) {
   panel_rows<SquaredDifference>(panel, width, w, rows, n_rows, d, out, stride);
 }
 
 template <class T>
-void dot_products(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out, size_t stride) {
+void dot_products(const T* panel, size_t width, size_t w, const T* rows, size_t n_rows, size_t d, T* out,
+                  size_t stride) {
   panel_rows<Product>(panel, width, w, rows, n_rows, d, out, stride);
 }
 
 template <class T>
-void sparse_times_panel(const T* panel, size_t width, size_t w, const int32_t* index, const T* value, size_t nnz, T* out) {
+void sparse_times_panel(const T* panel, size_t width, size_t w, const int32_t* index, const T* value, size_t nnz,
+                        T* out) {
   using V = Vec<T, bytes / sizeof(T)>;
   constexpr size_t step = bytes / sizeof(T);
   for (size_t c = 0; c < w; c += 4 * step) {
@@ -210,9 +217,11 @@ inline Vec<T, bytes / sizeof(T)> as_numbers(Counts<T> count) {
   return __builtin_convertvector((Vec<int32_t, bytes / sizeof(T)>)count, Vec<T, bytes / sizeof(T)>);
 }
 
-// R rows by strips of S vectors; `use(row, column, columns left, count)` takes the counts. Panels are padded to a multiple of the strip.
+// R rows by strips of S vectors; `use(row, column, columns left, count)` takes the counts. Panels are padded to a
+// multiple of the strip.
 template <class Term, int R, int S, class T, class Use>
-inline void bit_strips(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t words, const Use& use) {
+inline void bit_strips(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t words,
+                       const Use& use) {
   constexpr size_t step = bytes / sizeof(T);
   Counts<T> count[R][S];
   size_t c = 0;
@@ -231,24 +240,30 @@ inline void bit_strips(const uint32_t* panel, size_t width, size_t w, const uint
 }
 
 template <class Term, class T, class Use>
-inline void bit_rows(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows, size_t words, const Use& use) {
+inline void bit_rows(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows, size_t words,
+                     const Use& use) {
   size_t first = 0;
   const auto from_first = [&](size_t r, size_t c, size_t left, Counts<T> count) { use(first + r, c, left, count); };
-  for (; first + 4 <= n_rows; first += 4) bit_strips<Term, 4, 1, T>(panel, width, w, rows + first * words, words, from_first);
+  for (; first + 4 <= n_rows; first += 4)
+    bit_strips<Term, 4, 1, T>(panel, width, w, rows + first * words, words, from_first);
   for (; first < n_rows; ++first) bit_strips<Term, 1, 4, T>(panel, width, w, rows + first * words, words, from_first);
 }
 
 template <class T>
-void common_bits(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows, size_t words, T scale, T* out, size_t stride) {
-  bit_rows<Common, T>(panel, width, w, rows, n_rows, words,
-                      [=](size_t r, size_t c, size_t left, Counts<T> count) { store_first(out + r * stride + c, scale * as_numbers<T>(count), left); });
+void common_bits(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows, size_t words,
+                 T scale, T* out, size_t stride) {
+  bit_rows<Common, T>(panel, width, w, rows, n_rows, words, [=](size_t r, size_t c, size_t left, Counts<T> count) {
+    store_first(out + r * stride + c, scale * as_numbers<T>(count), left);
+  });
 }
 
 // exp(-gamma * count): looked up in registers where the vectors are wide enough for the whole table.
 template <class T>
 struct ByFormula {
   T gamma;
-  inline Vec<T, bytes / sizeof(T)> operator()(Counts<T> count) const { return exp_nonpositive<T>(-gamma * as_numbers<T>(count)); }
+  inline Vec<T, bytes / sizeof(T)> operator()(Counts<T> count) const {
+    return exp_nonpositive<T>(-gamma * as_numbers<T>(count));
+  }
 };
 #if WIDEMARGIN_SIMD_BYTES == 64
 struct ByTable {
@@ -258,7 +273,8 @@ struct ByTable {
     for (size_t e = 0; e < 8; ++e) entry[e] = load<V>(table + 16 * e);
   }
   inline V operator()(Counts<float> count) const {
-    const Vec<int32_t, 16> at = (Vec<int32_t, 16>)count, in_odd_quarter = (at & 32) != 0, in_upper_half = (at & 64) != 0;
+    const Vec<int32_t, 16> at = (Vec<int32_t, 16>)count, in_odd_quarter = (at & 32) != 0,
+                           in_upper_half = (at & 64) != 0;
     const V a = __builtin_shuffle(entry[0], entry[1], at), b = __builtin_shuffle(entry[2], entry[3], at);
     const V c = __builtin_shuffle(entry[4], entry[5], at), d = __builtin_shuffle(entry[6], entry[7], at);
     return in_upper_half ? (in_odd_quarter ? d : c) : (in_odd_quarter ? b : a);
@@ -267,10 +283,12 @@ struct ByTable {
 #endif
 
 template <class T>
-void gaussian_from_bits(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows, size_t words, T gamma, const T* table, T* const* out) {
+void gaussian_from_bits(const uint32_t* panel, size_t width, size_t w, const uint32_t* rows, size_t n_rows,
+                        size_t words, T gamma, const T* table, T* const* out) {
   const auto each = [&](const auto& gaussian_of) {
-    bit_rows<Different, T>(panel, width, w, rows, n_rows, words,
-                           [&](size_t r, size_t c, size_t left, Counts<T> count) { store_first(out[r] + c, gaussian_of(count), left); });
+    bit_rows<Different, T>(panel, width, w, rows, n_rows, words, [&](size_t r, size_t c, size_t left, Counts<T> count) {
+      store_first(out[r] + c, gaussian_of(count), left);
+    });
   };
 #if WIDEMARGIN_SIMD_BYTES == 64
   if constexpr (sizeof(T) == sizeof(float)) {
@@ -284,12 +302,14 @@ void gaussian_from_bits(const uint32_t* panel, size_t width, size_t w, const uin
   each(ByFormula<T>{gamma});
 }
 
-// log for normal x in (0, 1]: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1)) by its series.
+// log for normal x in (0, 1]: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1)) by its
+// series.
 template <class T, class V>
 inline V log_positive(V x) {
   using P = ExpParts<T>;
   using BitsVec = Vec<typename P::Bits, sizeof(V) / sizeof(T)>;
-  constexpr typename P::Bits mantissa_mask = (typename P::Bits(1) << P::mantissa) - 1, bias_bits = typename P::Bits(P::bias) << P::mantissa;
+  constexpr typename P::Bits mantissa_mask = (typename P::Bits(1) << P::mantissa) - 1,
+                             bias_bits = typename P::Bits(P::bias) << P::mantissa;
   const BitsVec bits = (BitsVec)x;
   V m = (V)((bits & mantissa_mask) | bias_bits);
   V k = __builtin_convertvector((bits >> P::mantissa) - P::bias, V);
@@ -310,7 +330,11 @@ void power(T* values, size_t n, T power) {
   for (size_t c = 0; c < n; c += step) {
     const V x = load_first<V>(values + c, n - c);
     const V smallest_normal = splat<V>(sizeof(T) == 4 ? T(1.17549435e-38) : T(2.2250738585072014e-308));
-    store_first(values + c, x < smallest_normal ? V{} : exp_nonpositive<T>(min_of(power * log_positive<T>(max_of(x, smallest_normal)), V{})), n - c);
+    store_first(values + c,
+                x < smallest_normal
+                    ? V{}
+                    : exp_nonpositive<T>(min_of(power * log_positive<T>(max_of(x, smallest_normal)), V{})),
+                n - c);
   }
 }
 

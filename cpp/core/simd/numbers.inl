@@ -46,11 +46,15 @@ using Floats = Vec<float, 2 * wide>;
 template <class N>
 using Numbers = Vec<N, bytes / sizeof(N)>;
 
-// choose: `values` where a flag is set, `others` elsewhere. max_where, min_where: the larger, or smaller, of both where a flag is set, what
-// there was so far elsewhere.
+// choose: `values` where a flag is set, `others` elsewhere. max_where, min_where: the larger, or smaller, of both where
+// a flag is set, what there was so far elsewhere.
 #if WIDEMARGIN_SIMD_BYTES == 64
-inline __mmask8 mask_of_8(const Flag* flags) { return static_cast<__mmask8>(_mm_movepi8_mask(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(flags)))); }
-inline __mmask16 mask_of_16(const Flag* flags) { return _mm_movepi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(flags))); }
+inline __mmask8 mask_of_8(const Flag* flags) {
+  return static_cast<__mmask8>(_mm_movepi8_mask(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(flags))));
+}
+inline __mmask16 mask_of_16(const Flag* flags) {
+  return _mm_movepi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(flags)));
+}
 inline Doubles choose(const Flag* flags, Doubles values, Doubles others) {
   return (Doubles)_mm512_mask_mov_pd((__m512d)others, mask_of_8(flags), (__m512d)values);
 }
@@ -90,10 +94,18 @@ template <class V>
 inline V min_where(const Flag* flags, V values, V so_far) {
   return min_of(choose(flags, values, so_far), so_far);
 }
-inline bool any_greater(Doubles a, Doubles b) { return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_GT_OQ)) != 0; }
-inline bool any_greater(Floats a, Floats b) { return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_GT_OQ)) != 0; }
-inline bool any_equal(Doubles a, Doubles b) { return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_EQ_OQ)) != 0; }
-inline bool any_equal(Floats a, Floats b) { return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_EQ_OQ)) != 0; }
+inline bool any_greater(Doubles a, Doubles b) {
+  return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_GT_OQ)) != 0;
+}
+inline bool any_greater(Floats a, Floats b) {
+  return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_GT_OQ)) != 0;
+}
+inline bool any_equal(Doubles a, Doubles b) {
+  return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_EQ_OQ)) != 0;
+}
+inline bool any_equal(Floats a, Floats b) {
+  return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_EQ_OQ)) != 0;
+}
 #endif
 inline Doubles load_as_double(const double* p) { return load<Doubles>(p); }
 inline Doubles load_as_double(const float* p) {
@@ -106,9 +118,12 @@ inline Doubles load_as_double(const float* p) {
 
 inline Doubles load_as_double(const Fraction* p) {
 #if WIDEMARGIN_SIMD_BYTES == 64
-  return (Doubles)_mm512_maskz_cvtepi32_pd(0xff, _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))) * Fraction::unit;
+  return (Doubles)_mm512_maskz_cvtepi32_pd(
+             0xff, _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))) *
+         Fraction::unit;
 #else
-  return (Doubles)_mm256_cvtepi32_pd(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))) * Fraction::unit;
+  return (Doubles)_mm256_cvtepi32_pd(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))) *
+         Fraction::unit;
 #endif
 }
 

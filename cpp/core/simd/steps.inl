@@ -9,10 +9,14 @@ inline Doubles moved(const double* G, const T* a, const T* b, double mu) {
 }
 inline Floats moved(const float* G, const Fraction* a, const Fraction* b, double mu) {
 #if WIDEMARGIN_SIMD_BYTES == 64
-  const auto parts = [](const Fraction* p) { return _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); };
+  const auto parts = [](const Fraction* p) {
+    return _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  };
   const Floats difference = (Floats)_mm512_maskz_cvtepi32_ps(0xffff, _mm512_sub_epi32(parts(a), parts(b)));
 #else
-  const auto parts = [](const Fraction* p) { return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); };
+  const auto parts = [](const Fraction* p) {
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  };
   const Floats difference = (Floats)_mm256_cvtepi32_ps(_mm256_sub_epi32(parts(a), parts(b)));
 #endif
   return load<Floats>(G) - static_cast<float>(mu * Fraction::unit) * difference;
@@ -24,17 +28,20 @@ inline Vec<T, wide> minus_twice(Vec<T, wide> c, const T* a) {
 }
 inline Floats minus_twice(Floats c, const Fraction* a) {
 #if WIDEMARGIN_SIMD_BYTES == 64
-  const Floats parts = (Floats)_mm512_maskz_cvtepi32_ps(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a))));
+  const Floats parts = (Floats)_mm512_maskz_cvtepi32_ps(
+      0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a))));
 #else
-  const Floats parts = (Floats)_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a))));
+  const Floats parts =
+      (Floats)_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a))));
 #endif
   return c - static_cast<float>(2 * Fraction::unit) * parts;
 }
 
-// The two ends of what `value` and `vector` return for one position or `wide` of them. Their positions are looked for in the stretch that
-// holds them, afterwards: following them on the way would double the work.
+// The two ends of what `value` and `vector` return for one position or `wide` of them. Their positions are looked for
+// in the stretch that holds them, afterwards: following them on the way would double the work.
 template <class N, class Value, class Vector>
-inline MostViolatingPair ends(const N* G, const Flag* rises, const Flag* falls, size_t n, const Value& value, const Vector& vector) {
+inline MostViolatingPair ends(const N* G, const Flag* rises, const Flag* falls, size_t n, const Value& value,
+                              const Vector& vector) {
   using V = Numbers<N>;
   constexpr size_t stretch = 256, step = bytes / sizeof(N);
   constexpr N infinite = static_cast<N>(infinity);
@@ -68,7 +75,9 @@ inline MostViolatingPair ends(const N* G, const Flag* rises, const Flag* falls, 
   }
   const auto position = [&](const Flag* may, N end, size_t from) -> int64_t {
     size_t c = from;
-    while (c + step <= n && !any_equal(choose(may + c, load<V>(G + c), splat<V>(static_cast<N>(__builtin_nan("")))), splat<V>(end))) c += step;
+    while (c + step <= n &&
+           !any_equal(choose(may + c, load<V>(G + c), splat<V>(static_cast<N>(__builtin_nan("")))), splat<V>(end)))
+      c += step;
     for (; c < n; ++c)
       if (may[c] != 0 && G[c] == end) return static_cast<int64_t>(c);
     return -1;
@@ -82,10 +91,14 @@ MostViolatingPair most_violating_pair(const N* G, const Flag* rises, const Flag*
 }
 
 template <class T>
-MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls, size_t n) {
+MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls,
+                       size_t n) {
   using N = Slope<T>;
   return ends(
-      G, rises, falls, n, [&](size_t c) { return G[c] = static_cast<N>(G[c] - mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c]))); },
+      G, rises, falls, n,
+      [&](size_t c) {
+        return G[c] = static_cast<N>(G[c] - mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c])));
+      },
       [&](size_t c) {
         const Numbers<N> g = moved(G + c, Ki + c, Kj + c, mu);
         store(G + c, g);
@@ -97,8 +110,9 @@ MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const F
 template <class T>
 using Reals = Vec<Real<T>, bytes / sizeof(Slope<T>)>;
 
-// The first of the largest gains, if one is positive; `vector` and `value` return those of some positions and of one. Gains only rank
-// candidates, so they are computed in the storage type of the kernel: a float division is several times as fast.
+// The first of the largest gains, if one is positive; `vector` and `value` return those of some positions and of one.
+// Gains only rank candidates, so they are computed in the storage type of the kernel: a float division is several times
+// as fast.
 template <class T, class Value, class Vector>
 inline Partner largest_gain(size_t n, const Value& value, const Vector& vector) {
   using R = Real<T>;
@@ -119,7 +133,8 @@ inline Partner largest_gain(size_t n, const Value& value, const Vector& vector) 
   }
   Partner best{-1, -1};
   for (size_t l = 0; l < step; ++l)
-    if (at[l] >= 0 && (most[l] > best.gain || (most[l] == best.gain && at[l] < best.at))) best = {static_cast<double>(most[l]), at[l]};
+    if (at[l] >= 0 && (most[l] > best.gain || (most[l] == best.gain && at[l] < best.at)))
+      best = {static_cast<double>(most[l]), at[l]};
   for (; c < n; ++c) {
     const double gain = static_cast<double>(value(c));
     if (gain > 0 && gain > best.gain) best = {gain, static_cast<int64_t>(c)};
@@ -138,11 +153,13 @@ inline Real<T> scalar_curvature(const T* Ki, const Real<T>* diagonal, size_t c, 
 template <class T>
 inline Reals<T> curvatures(const T* Ki, const Real<T>* diagonal, double Kii) {
   using V = Reals<T>;
-  return max_of(minus_twice(static_cast<Real<T>>(Kii) + load<V>(diagonal), Ki), splat<V>(least_curvature<Real<T>>(Kii)));
+  return max_of(minus_twice(static_cast<Real<T>>(Kii) + load<V>(diagonal), Ki),
+                splat<V>(least_curvature<Real<T>>(Kii)));
 }
 
 template <class T>
-Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, size_t n, Pivot i) {
+Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, size_t n,
+                            Pivot i) {
   using R = Real<T>;
   using N = Slope<T>;
   using V = Reals<T>;
@@ -173,9 +190,11 @@ inline V limits(const double* room, double own_room) {
   return found;
 }
 
-// Both orientations of a truncated step; `sign` is +1 where i ascends (partners descend into room_down) and -1 where i descends.
+// Both orientations of a truncated step; `sign` is +1 where i ascends (partners descend into room_down) and -1 where i
+// descends.
 template <class T>
-inline Partner best_truncated(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room, size_t n, Pivot i, double own_room, Slope<T> sign) {
+inline Partner best_truncated(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room, size_t n,
+                              Pivot i, double own_room, Slope<T> sign) {
   using R = Real<T>;
   using N = Slope<T>;
   using V = Reals<T>;
@@ -189,19 +208,22 @@ inline Partner best_truncated(const Slope<T>* G, const T* Ki, const Real<T>* dia
         return mu * (s - R(0.5) * q * mu);
       },
       [&](size_t c) {
-        const V s = __builtin_convertvector(sign * (Gi - load<Numbers<N>>(G + c)), V), limit = limits<V>(room + c, own_room);
+        const V s = __builtin_convertvector(sign * (Gi - load<Numbers<N>>(G + c)), V),
+                limit = limits<V>(room + c, own_room);
         const V q = curvatures(Ki + c, diagonal + c, i.diagonal), mu = min_of(s / q, limit);
         return (s > 0) & (limit > 0) ? mu * (s - R(0.5) * q * mu) : V{};
       });
 }
 
 template <class T>
-Partner best_ascending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_down, size_t n, Pivot i) {
+Partner best_ascending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_down,
+                               size_t n, Pivot i) {
   return best_truncated(G, Ki, diagonal, room_down, n, i, i.room_up, Slope<T>(1));
 }
 
 template <class T>
-Partner best_descending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_up, size_t n, Pivot i) {
+Partner best_descending_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const double* room_up,
+                                size_t n, Pivot i) {
   return best_truncated(G, Ki, diagonal, room_up, n, i, i.room_down, Slope<T>(-1));
 }
 
@@ -222,7 +244,8 @@ inline void subtract_group(Slope<T>* G, const T* const* rows, const double* coef
 }
 
 template <class T>
-void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient, size_t n_rows, size_t first, size_t last) {
+void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient, size_t n_rows, size_t first,
+                   size_t last) {
   constexpr size_t chunk = 2048;  // 16 KB of gradient stay in the first-level cache while the rows stream past it
   for (size_t begin = first; begin < last; begin += chunk) {
     const size_t end = begin + chunk < last ? begin + chunk : last;
@@ -259,8 +282,10 @@ inline bool store_picked(float* out, __mmask16 kept, __m512 v) {
   return true;
 }
 inline bool store_picked(Fraction* out, __mmask16 kept, __m512 v) {
-  const __m512 one = _mm512_set1_ps(1.0f), inside = _mm512_maskz_max_ps(0xffff, _mm512_maskz_min_ps(0xffff, v, one), _mm512_setzero_ps());
-  const __m512i parts = _mm512_maskz_cvttps_epi32(0xffff, _mm512_add_ps(_mm512_mul_ps(inside, _mm512_set1_ps(65535.0f)), _mm512_set1_ps(0.5f)));
+  const __m512 one = _mm512_set1_ps(1.0f),
+               inside = _mm512_maskz_max_ps(0xffff, _mm512_maskz_min_ps(0xffff, v, one), _mm512_setzero_ps());
+  const __m512i parts = _mm512_maskz_cvttps_epi32(
+      0xffff, _mm512_add_ps(_mm512_mul_ps(inside, _mm512_set1_ps(65535.0f)), _mm512_set1_ps(0.5f)));
   _mm256_mask_storeu_epi16(out, kept, _mm512_maskz_cvtepi32_epi16(0xffff, parts));
   return _mm512_cmp_ps_mask(v, inside, _CMP_NEQ_UQ) == 0;
 }
@@ -274,10 +299,14 @@ bool pick(const float* row, const std::uint16_t* masks, size_t n_masks, T* out, 
     const unsigned mask = masks[b];
 #if WIDEMARGIN_SIMD_BYTES == 64
     if constexpr (sizeof(T) <= sizeof(float)) {
-      // What is written beyond those that were found is overwritten by the next ones; the last ones end where they must.
-      const unsigned found = static_cast<unsigned>(__builtin_popcount(mask)), kept = at + 16 <= count ? 0xffffu : (1u << found) - 1;
+      // What is written beyond those that were found is overwritten by the next ones; the last ones end where they
+      // must.
+      const unsigned found = static_cast<unsigned>(__builtin_popcount(mask)),
+                     kept = at + 16 <= count ? 0xffffu : (1u << found) - 1;
       const __mmask16 wanted = static_cast<__mmask16>(mask);
-      held = store_picked(out + at, static_cast<__mmask16>(kept), _mm512_maskz_compress_ps(wanted, _mm512_maskz_loadu_ps(wanted, row + 16 * b))) && held;
+      held = store_picked(out + at, static_cast<__mmask16>(kept),
+                          _mm512_maskz_compress_ps(wanted, _mm512_maskz_loadu_ps(wanted, row + 16 * b))) &&
+             held;
       at += found;
       continue;
     }

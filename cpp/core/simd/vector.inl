@@ -1,6 +1,7 @@
 // One vector source for every instruction set, written in GCC/Clang vector extensions. The including file sets
-// WIDEMARGIN_SIMD_NAMESPACE and WIDEMARGIN_SIMD_BYTES and is compiled with the matching machine flags. Nothing from the standard
-// library is used here: an inline function compiled with wider flags could be picked by the linker for everybody.
+// WIDEMARGIN_SIMD_NAMESPACE and WIDEMARGIN_SIMD_BYTES and is compiled with the matching machine flags. Nothing from the
+// standard library is used here: an inline function compiled with wider flags could be picked by the linker for
+// everybody.
 #include "core/simd/ops.hpp"
 
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 // Active sets: which variables an SMO solve works on, and what a violation within the tolerance is worth.
 //
-// Between two steps an active set may take a Newton step on the free variables, let variables change sides at their kinks, and shrink. All
-// variables come back, with gradients that know of every step, before a solve may end.
+// Between two steps an active set may take a Newton step on the free variables, let variables change sides at their
+// kinks, and shrink. All variables come back, with gradients that know of every step, before a solve may end.
 #pragma once
 
 #include "core/smo/newton_on_free_set.hpp"
@@ -16,7 +16,8 @@ constexpr std::size_t steps_per_crossing = 64;
 // For the subproblem of a larger solve: every variable stays active, and the running gradient is good enough.
 class WholeActiveSet {
  public:
-  WholeActiveSet(const NewtonSteps& newton_steps, double tolerance) : newton_steps_(newton_steps), tolerance_(tolerance) {}
+  WholeActiveSet(const NewtonSteps& newton_steps, double tolerance)
+      : newton_steps_(newton_steps), tolerance_(tolerance) {}
 
   template <class Rows>
   bool update(StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair) {
@@ -25,7 +26,8 @@ class WholeActiveSet {
   }
   template <class Rows>
   Verdict verify(StateFor<Rows>& state, Rows&) {
-    return state.cross_kinks() && violation_of(state.most_violating_pair()) > tolerance_ ? Verdict::go_on : Verdict::certified;
+    return state.cross_kinks() && violation_of(state.most_violating_pair()) > tolerance_ ? Verdict::go_on
+                                                                                         : Verdict::certified;
   }
 
  private:
@@ -39,8 +41,15 @@ enum class ShrinkingRule { none, standard, aggressive };  // the last where it p
 class ShrinkingActiveSet {
  public:
   // Shrinks after `every` steps; lets variables cross their kinks after `steps_per_crossing`.
-  ShrinkingActiveSet(ShrinkingRule rule, const NewtonSteps& newton_steps, double tolerance, std::size_t every, std::size_t steps_per_crossing)
-      : rule_(rule), newton_steps_(newton_steps), verify_(tolerance), tolerance_(tolerance), every_(every), left_(every), steps_per_crossing_(steps_per_crossing) {}
+  ShrinkingActiveSet(ShrinkingRule rule, const NewtonSteps& newton_steps, double tolerance, std::size_t every,
+                     std::size_t steps_per_crossing)
+      : rule_(rule),
+        newton_steps_(newton_steps),
+        verify_(tolerance),
+        tolerance_(tolerance),
+        every_(every),
+        left_(every),
+        steps_per_crossing_(steps_per_crossing) {}
 
   // After a step; true if the state changed beyond it.
   template <class Rows>

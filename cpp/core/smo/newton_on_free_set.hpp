@@ -4,10 +4,11 @@
 //
 //   K_FF d + B l = G_F,  B'd = 0        (linear_algebra/bordered_system.hpp)
 //
-// with a column of B for each group of variables that has a constant sum of its own. The step is cut at the first bound it meets; the
-// variable that met it is fixed by one more column, and the rest is solved again with the same factor of K_FF. That gets a ridge at the
-// rounding error of its entries: in exact arithmetic every step then still gains, d'Kd/2 at least. Rounding is another matter where K_FF is
-// nearly singular: a step whose gain does not come out positive is not made.
+// with a column of B for each group of variables that has a constant sum of its own. The step is cut at the first bound
+// it meets; the variable that met it is fixed by one more column, and the rest is solved again with the same factor of
+// K_FF. That gets a ridge at the rounding error of its entries: in exact arithmetic every step then still gains, d'Kd/2
+// at least. Rounding is another matter where K_FF is nearly singular: a step whose gain does not come out positive is
+// not made.
 #pragma once
 
 #include <cmath>
@@ -20,7 +21,8 @@ namespace widemargin::smo {
 
 class NewtonOnFreeSet {
  public:
-  // Finds the free variables; what a step on them costs, in units of about a nanosecond. Infinite if there are too few or too many.
+  // Finds the free variables; what a step on them costs, in units of about a nanosecond. Infinite if there are too few
+  // or too many.
   template <class State>
   double cost(const State& state, std::size_t capacity) {
     const std::size_t most = std::min(most_free, capacity);
@@ -76,7 +78,8 @@ class NewtonOnFreeSet {
     for (std::size_t g = 0; g < state.groups(); ++g) {
       std::vector<double> members(m);
       bool any = false;
-      for (std::size_t r = 0; r < m; ++r) any = state.group_of(static_cast<std::size_t>(free_[r])) == g ? (members[r] = 1) > 0 : any;
+      for (std::size_t r = 0; r < m; ++r)
+        any = state.group_of(static_cast<std::size_t>(free_[r])) == g ? (members[r] = 1) > 0 : any;
       if (any) system_.add_border(std::move(members));
     }
     for (std::size_t cut = 0;; ++cut) {
@@ -134,13 +137,15 @@ class NewtonOnFreeSet {
   std::vector<double> kernel_, gradient_, moved_;
 };
 
-// The schedule of Newton steps: from time to time, and less often where they do not help. At worst they take a ninth of the time, since the
-// next one, once shrinking and SMO steps have settled the free set, may save all the steps that are left.
+// The schedule of Newton steps: from time to time, and less often where they do not help. At worst they take a ninth of
+// the time, since the next one, once shrinking and SMO steps have settled the free set, may save all the steps that are
+// left.
 class NewtonSteps {
  public:
-  // At least `shortest_wait` SMO steps lie between two Newton steps; 0 turns these off. A Newton step may cost about what the SMO steps since
-  // the last one did; `saved` is what the first may cost beyond that.
-  explicit NewtonSteps(std::int64_t shortest_wait, double saved = 0) : shortest_wait_(shortest_wait), wait_(shortest_wait), saved_(saved) {}
+  // At least `shortest_wait` SMO steps lie between two Newton steps; 0 turns these off. A Newton step may cost about
+  // what the SMO steps since the last one did; `saved` is what the first may cost beyond that.
+  explicit NewtonSteps(std::int64_t shortest_wait, double saved = 0)
+      : shortest_wait_(shortest_wait), wait_(shortest_wait), saved_(saved) {}
 
   // What a step over some variables costs, in units of about a nanosecond.
   static double step_cost(std::size_t active) { return static_cast<double>(active + 64); }

@@ -2,8 +2,9 @@
 //
 //   f(a + d) - f(a) = d'(G(a) + G(a + d)) / 2 - kink'(|a + d| - |a|)
 //
-// Every step gains in exact arithmetic. Where a whole window of them has not, gradients consist of rounding errors, and steps would go on for
-// ever. Gradients are taken relative to one of them: d sums to 0 within each group, and what they have in common is most of their size.
+// Every step gains in exact arithmetic. Where a whole window of them has not, gradients consist of rounding errors, and
+// steps would go on for ever. Gradients are taken relative to one of them: d sums to 0 within each group, and what they
+// have in common is most of their size.
 #pragma once
 
 #include <algorithm>
@@ -38,13 +39,18 @@ class Progress {
 
   // Asked before every step; true if a window of them has gained nothing.
   template <class State>
-  bool ended(const State& state) { return --left_ <= 0 && !gained(state); }
+  bool ended(const State& state) {
+    return --left_ <= 0 && !gained(state);
+  }
 
  private:
   template <class State>
-  static std::int64_t window(const State& state) { return 10'000 + 16 * static_cast<std::int64_t>(state.size()); }
+  static std::int64_t window(const State& state) {
+    return 10'000 + 16 * static_cast<std::int64_t>(state.size());
+  }
 
-  // A window in which variables were left aside or came back says nothing: not all gradients are known at both its ends.
+  // A window in which variables were left aside or came back says nothing: not all gradients are known at both its
+  // ends.
   template <class State>
   bool gained(const State& state) {
     const std::size_t n = state.active;
@@ -54,7 +60,8 @@ class Progress {
       std::vector<Id> moved;
       std::vector<double> before, slopes;
       for (std::size_t p = 0; p < n; ++p)
-        if (state.alpha[p] != alpha_[p]) moved.push_back(static_cast<Id>(p)), before.push_back(alpha_[p]), slopes.push_back(slope_[p]);
+        if (state.alpha[p] != alpha_[p])
+          moved.push_back(static_cast<Id>(p)), before.push_back(alpha_[p]), slopes.push_back(slope_[p]);
       gained = gain_of(state, moved, before, slopes) > 0;
     }
     variable_.assign(state.variable.begin(), state.variable.begin() + static_cast<std::ptrdiff_t>(n));

@@ -10,19 +10,22 @@ struct SelectSecondOrder {
   static constexpr bool ranks_by_truncated_gain = false;
 
   template <class Rows>
-  WorkingSet operator()(const StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair, const LastStep& last) const {
+  WorkingSet operator()(const StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair,
+                        const LastStep& last) const {
     const bool exact = last.kind == LastStep::Kind::planned && last.far_from_newton();
     return best_pair(state, rows, pair, exact);
   }
 
   template <class Rows>
-  static WorkingSet best_pair(const StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair, bool exact) {
+  static WorkingSet best_pair(const StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair,
+                              bool exact) {
     using T = typename Rows::Value;
     const std::size_t i = static_cast<std::size_t>(pair.i);
     const simd::Ops<T>& ops = simd::ops<T>();
     const std::size_t group = state.group_of(i);
-    const simd::Partner best = exact ? best_partner(state, rows, ops.best_ascending_partner, i, state.room_down_of(group))
-                                     : best_partner(state, rows, ops.best_newton_partner, i, state.falls_of(group));
+    const simd::Partner best = exact
+                                   ? best_partner(state, rows, ops.best_ascending_partner, i, state.room_down_of(group))
+                                   : best_partner(state, rows, ops.best_newton_partner, i, state.falls_of(group));
     return with_curvature(rows, i, static_cast<std::size_t>(best.at >= 0 ? best.at : pair.j));
   }
 };

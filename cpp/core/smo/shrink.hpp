@@ -1,5 +1,5 @@
-// Shrinking [Glasmachers2008, section 4.2.5; Joachims1998]: bounded variables whose gradient says they will stay where they are leave
-// the active set. They return, with recomputed gradients, before a solve may end (verify.hpp).
+// Shrinking [Glasmachers2008, section 4.2.5; Joachims1998]: bounded variables whose gradient says they will stay where
+// they are leave the active set. They return, with recomputed gradients, before a solve may end (verify.hpp).
 #pragma once
 
 #include <array>
@@ -12,15 +12,17 @@ namespace widemargin::smo {
 
 class Shrinking {
  public:
-  // True if positions changed. A variable leaves if it could not be part of a violating pair even if the violation were half as large
-  // again on its side; and nothing moves unless enough would leave to pay for the reordering.
+  // True if positions changed. A variable leaves if it could not be part of a violating pair even if the violation were
+  // half as large again on its side; and nothing moves unless enough would leave to pay for the reordering.
   template <class Rows>
   bool operator()(DualState& state, Rows& rows, const simd::MostViolatingPair& pair) const {
     const double slack = 0.5 * violation_of(pair);
-    const std::array<simd::MostViolatingPair, 2> pairs = state.grouped() ? state.most_violating_pairs(state.active) : std::array<simd::MostViolatingPair, 2>{pair, {}};
+    const std::array<simd::MostViolatingPair, 2> pairs =
+        state.grouped() ? state.most_violating_pairs(state.active) : std::array<simd::MostViolatingPair, 2>{pair, {}};
     std::vector<Id> staying, leaving;
     staying.reserve(state.size());
-    for (std::size_t p = 0; p < state.active; ++p) (stays(state, p, pairs[state.group_of(p)], slack) ? staying : leaving).push_back(static_cast<Id>(p));
+    for (std::size_t p = 0; p < state.active; ++p)
+      (stays(state, p, pairs[state.group_of(p)], slack) ? staying : leaving).push_back(static_cast<Id>(p));
     if (staying.size() < 2 || 10 * leaving.size() < 3 * state.active) return false;
     state.shrink_to(std::move(staying), leaving, rows);
     return true;

@@ -1,9 +1,10 @@
 // Aggressive shrinking, for kernels whose values cost less than passes over the variables do.
 //
-// Only free variables, and bounded ones that violate by more than a fifth of the maximal violation, stay active. Once the violation among them
-// has fallen to `until` times what it was, the gradients of the others are brought up to date, with kernel values computed for the purpose, and
-// the next active set is chosen. Unlike standard shrinking (shrink.hpp), this leaves out variables that do violate; they come back before a
-// solve may end. Where many variables are free there is nothing to leave out.
+// Only free variables, and bounded ones that violate by more than a fifth of the maximal violation, stay active. Once
+// the violation among them has fallen to `until` times what it was, the gradients of the others are brought up to date,
+// with kernel values computed for the purpose, and the next active set is chosen. Unlike standard shrinking
+// (shrink.hpp), this leaves out variables that do violate; they come back before a solve may end. Where many variables
+// are free there is nothing to leave out.
 #pragma once
 
 #include <utility>
@@ -40,7 +41,8 @@ class AggressiveShrinking {
     for (std::size_t p = 0; p < state.active; ++p)
       if (state.alpha[p] != start_[p]) ids.push_back(rows.ids()[p]), by.push_back(state.alpha[p] - start_[p]);
     rows.count(subtract_kernel_rows<typename Rows::Value>(rows.source(), ids, by, rows.ids().subspan(state.active), 0,
-                                                          state.gradient.data() + state.active, rows.team(), rows.budget()));
+                                                          state.gradient.data() + state.active, rows.team(),
+                                                          rows.budget()));
     state.activate_all(rows);
     state.cross_kinks();
   }
@@ -56,7 +58,8 @@ class AggressiveShrinking {
     std::size_t free = 0;
     for (std::size_t p = 0; p < state.size(); ++p) {
       free += state.free(p);
-      (state.free_or_violating(p, state.gradient[p] - middle, margin) ? staying : leaving).push_back(static_cast<Id>(p));
+      (state.free_or_violating(p, state.gradient[p] - middle, margin) ? staying : leaving)
+          .push_back(static_cast<Id>(p));
     }
     if (staying.size() < 2 || 10 * leaving.size() < 3 * state.size() || 4 * free > state.size()) return false;
     state.shrink_to(std::move(staying), leaving, rows);

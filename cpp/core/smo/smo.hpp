@@ -1,11 +1,12 @@
-// Sequential minimal optimisation [Platt1998; Glasmachers2008, Algorithm 4.2], put together from a selector, a stepper and an active set.
+// Sequential minimal optimisation [Platt1998; Glasmachers2008, Algorithm 4.2], put together from a selector, a stepper
+// and an active set.
 //
 //   given    a feasible point a and its gradient G = y - Ka
 //   repeat   select B = (i, j);  a <- a + mu (e_i - e_j);  G <- G - mu (K_i - K_j)
 //   until    max{G_n : a_n < U_n} - min{G_n : a_n > L_n} <= tolerance
 //
-// The gradient update finds the violation of the next iteration on the way, so the stopping test is exact for every selector.
-// The active set shrinks now and then, and decides what a violation within the tolerance is worth.
+// The gradient update finds the violation of the next iteration on the way, so the stopping test is exact for every
+// selector. The active set shrinks now and then, and decides what a violation within the tolerance is worth.
 #pragma once
 
 #include "core/concepts.hpp"
@@ -27,8 +28,8 @@ bool unbounded_along(const StateFor<R>& state, R& rows, const WorkingSet& B, con
 
 // Adds its steps to `iterations` as it goes: the count is right however it ends.
 template <Rows R, Selector<R> Select, Stepper<R, Select> Step, ActiveSet<R> Active>
-Reason run(StateFor<R>& state, R& rows, const StoppingCriterion& stop, TimeBudget& budget, const Select& select, const Step& step, Active& active_set,
-           std::int64_t& iterations) {
+Reason run(StateFor<R>& state, R& rows, const StoppingCriterion& stop, TimeBudget& budget, const Select& select,
+           const Step& step, Active& active_set, std::int64_t& iterations) {
   LastStep last;
   Progress progress(state);
   simd::MostViolatingPair pair = state.most_violating_pair();
@@ -54,7 +55,8 @@ Reason run(StateFor<R>& state, R& rows, const StoppingCriterion& stop, TimeBudge
     if (!is_violating_pair(state, B)) return Reason::stalled;
     const double mu = step(state, B, Ki, Kj, last);
     const bool too_far = state.alpha[B.i] - state.alpha[B.j] + 2 * mu > state.coefficient_bound;
-    if (too_far || unbounded_along(state, rows, B, Ki)) return std::is_same_v<typename R::Value, double> ? Reason::unbounded : Reason::stalled;
+    if (too_far || unbounded_along(state, rows, B, Ki))
+      return std::is_same_v<typename R::Value, double> ? Reason::unbounded : Reason::stalled;
     state.step(B.i, B.j, mu);
     pair = update_gradient(state, rows, Ki, Kj, mu);
 

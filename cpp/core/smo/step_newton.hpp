@@ -13,7 +13,8 @@ struct StepNewton {
 
   template <class State, class T>
   double operator()(const State& state, const WorkingSet& B, const T*, const T*, LastStep& last) const {
-    const double newton = newton_step(state, B), mu = std::clamp(newton, shortest_step(state, B), longest_step(state, B));
+    const double newton = newton_step(state, B),
+                 mu = std::clamp(newton, shortest_step(state, B), longest_step(state, B));
     last.kind = mu == newton ? LastStep::Kind::free : LastStep::Kind::bounded;
     last.size_ratio = 1;
     last.recent.assign(1, B);

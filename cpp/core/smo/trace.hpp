@@ -1,5 +1,5 @@
-// A solve written down step by step, to be compared with what the papers say. Its loop and its parts are those of every other solve; which
-// of them is asked is decided at run time, and nothing is written down anywhere else.
+// A solve written down step by step, to be compared with what the papers say. Its loop and its parts are those of every
+// other solve; which of them is asked is decided at run time, and nothing is written down anywhere else.
 #pragma once
 
 #include <utility>
@@ -28,7 +28,8 @@ class TracedSelection {
   explicit TracedSelection(Selection selection) : selection_(selection) {}
 
   template <class Rows>
-  WorkingSet operator()(const DualState& state, Rows& rows, const simd::MostViolatingPair& pair, const LastStep& last) const {
+  WorkingSet operator()(const DualState& state, Rows& rows, const simd::MostViolatingPair& pair,
+                        const LastStep& last) const {
     return with_selector([&](const auto& select) { return select(state, rows, pair, last); });
   }
 
@@ -45,11 +46,14 @@ class TracedSelection {
 
 class TracedStep {
  public:
-  TracedStep(std::size_t planning_ahead, Trace& trace) : planned_(planning_ahead > 0), planning_(std::max<std::size_t>(planning_ahead, 1)), trace_(trace) {}
+  TracedStep(std::size_t planning_ahead, Trace& trace)
+      : planned_(planning_ahead > 0), planning_(std::max<std::size_t>(planning_ahead, 1)), trace_(trace) {}
 
-  WorkingSet reconsider(const DualState& state, const TracedSelection& selection, const WorkingSet& B, const LastStep& last) const {
-    return selection.with_selector(
-        [&](const auto& select) { return planned_ ? planning_.reconsider(state, select, B, last) : newton_.reconsider(state, select, B, last); });
+  WorkingSet reconsider(const DualState& state, const TracedSelection& selection, const WorkingSet& B,
+                        const LastStep& last) const {
+    return selection.with_selector([&](const auto& select) {
+      return planned_ ? planning_.reconsider(state, select, B, last) : newton_.reconsider(state, select, B, last);
+    });
   }
 
   template <class T>

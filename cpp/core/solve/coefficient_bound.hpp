@@ -1,4 +1,5 @@
-// A bound on coefficients that have none in the problem: those of a square loss, if the kernel is positive semidefinite.
+// A bound on coefficients that have none in the problem: those of a square loss, if the kernel is positive
+// semidefinite.
 //
 // With D the ridge of the loss and K - D positive semidefinite, every point with f(a) >= 0 satisfies
 //
@@ -27,11 +28,12 @@ double least_ridge(const DualProblem& problem, const Ridge& ridge) {
   return least;
 }
 
-// Whether kernel values in float can tell such a ridge from rounding; if not, the rounded kernel may not bound the coefficients at all.
+// Whether kernel values in float can tell such a ridge from rounding; if not, the rounded kernel may not bound the
+// coefficients at all.
 inline bool floats_resolve(double ridge, double largest_kernel_value) { return ridge >= 1e-7 * largest_kernel_value; }
 
-// Infinite where every coefficient has its bounds. Starting points may have f(a) < 0 and the sum of coefficients may fall to a single one
-// that has no loss (models without an intercept), hence a generous factor.
+// Infinite where every coefficient has its bounds. Starting points may have f(a) < 0 and the sum of coefficients may
+// fall to a single one that has no loss (models without an intercept), hence a generous factor.
 template <class Ridge>
 double coefficient_bound_of(const DualProblem& problem, const Ridge& ridge) {
   constexpr double generous = 1e6, infinity = std::numeric_limits<double>::infinity();

@@ -1,7 +1,7 @@
 // The point that a solve has reached, how well its gradient is known, and what is handed out in the end.
 //
-// Whatever stops a solve, something must be handed out: the gradient recomputed in double if time suffices for it, else an estimate that gives a
-// sensible intercept, and then nothing is claimed (certificate.hpp).
+// Whatever stops a solve, something must be handed out: the gradient recomputed in double if time suffices for it, else
+// an estimate that gives a sensible intercept, and then nothing is claimed (certificate.hpp).
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace widemargin {
 
 class CurrentPoint {
  public:
-  // What the gradient is worth: nothing; what steps have made of one, with kernel values that may be rounded, while variables that were left
-  // aside have an older one; or computed from the variables as they are.
+  // What the gradient is worth: nothing; what steps have made of one, with kernel values that may be rounded, while
+  // variables that were left aside have an older one; or computed from the variables as they are.
   enum class Gradient { unknown, running, recomputed };
 
   DualState state;
@@ -30,8 +30,15 @@ class CurrentPoint {
     return [this](std::size_t v) { return source_.ridge(ids_[v]); };
   }
 
-  CurrentPoint(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, ThreadTeam& team, TimeBudget& budget, Outcome& outcome)
-      : state(problem), source_(source), ids_(ids), team_(team), budget_(budget), outcome_(outcome), total_(problem.total) {
+  CurrentPoint(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, ThreadTeam& team,
+               TimeBudget& budget, Outcome& outcome)
+      : state(problem),
+        source_(source),
+        ids_(ids),
+        team_(team),
+        budget_(budget),
+        outcome_(outcome),
+        total_(problem.total) {
     state.coefficient_bound = coefficient_bound_of(problem, ridge());
   }
 
@@ -44,7 +51,9 @@ class CurrentPoint {
 
   // True if a starting point was given, other than 0.
   bool start(const Start& from) {
-    const auto place = [this](const std::vector<double>& alpha, const std::vector<double>& known) { this->place(alpha, known); };
+    const auto place = [this](const std::vector<double>& alpha, const std::vector<double>& known) {
+      this->place(alpha, known);
+    };
     const bool given = std::any_of(from.alpha.begin(), from.alpha.end(), [](double a) { return a != 0; });
     if (given)
       start_from_point(state, total_, from, place);
@@ -101,8 +110,8 @@ class CurrentPoint {
       if (state.alpha[p] == 0) order.push_back(static_cast<Id>(p)), columns.push_back(own[p]);
     std::vector<double> found;
     for (const Id p : order) found.push_back(state.linear[static_cast<std::size_t>(p)]);
-    outcome_.kernel_evaluations +=
-        subtract_kernel_rows<double>(source_, support.ids, support.coefficients, columns, support.ids.size(), found.data(), team_, budget_);
+    outcome_.kernel_evaluations += subtract_kernel_rows<double>(source_, support.ids, support.coefficients, columns,
+                                                                support.ids.size(), found.data(), team_, budget_);
     for (std::size_t k = 0; k < order.size(); ++k) state.gradient[static_cast<std::size_t>(order[k])] = found[k];
     gradient = Gradient::recomputed;
   }
@@ -131,7 +140,8 @@ class CurrentPoint {
   }
 
  private:
-  // From one point whose gradient the state has to another: by the rows of the variables that differ, unless those that are not 0 are fewer.
+  // From one point whose gradient the state has to another: by the rows of the variables that differ, unless those that
+  // are not 0 are fewer.
   void place(const std::vector<double>& alpha, const std::vector<double>& from) {
     const Move move(state, alpha, from);
     if (move.positions.empty()) return;
@@ -139,7 +149,8 @@ class CurrentPoint {
     if (move.positions.size() >= used) return recompute();
     std::vector<Id> moved;
     for (const Id p : move.positions) moved.push_back(ids_[static_cast<std::size_t>(p)]);
-    outcome_.kernel_evaluations += subtract_kernel_rows<double>(source_, moved, move.by, ids_, 0, state.gradient.data(), team_, budget_);
+    outcome_.kernel_evaluations +=
+        subtract_kernel_rows<double>(source_, moved, move.by, ids_, 0, state.gradient.data(), team_, budget_);
   }
 
   double kernel_on_diagonal(std::size_t p) const {
@@ -155,15 +166,18 @@ class CurrentPoint {
     return largest;
   }
 
-  // Where time did not suffice for a gradient at all: (Ka)_p of some variables, spread over those of each group that are free, at their lower
-  // and at their upper bound; of the others their mean. What was reached is not known then, but the intercept is a sensible one. Where the
-  // grace period is over, too, some of the support vectors stand for all of them.
+  // Where time did not suffice for a gradient at all: (Ka)_p of some variables, spread over those of each group that
+  // are free, at their lower and at their upper bound; of the others their mean. What was reached is not known then,
+  // but the intercept is a sensible one. Where the grace period is over, too, some of the support vectors stand for all
+  // of them.
   void estimate() {
     constexpr std::size_t kinds = 6, at_once = 2, most = 64;  // of each kind
     constexpr std::size_t enough_support = 1024;
     constexpr double enough_seconds = 0.02, golden = 0.6180339887498949;
     std::array<std::vector<Id>, kinds> members;
-    const auto kind_of = [&](std::size_t p) { return 3 * state.group_of(p) + (state.free(p) ? 0u : state.room_up[p] > state.room_down[p] ? 1u : 2u); };
+    const auto kind_of = [&](std::size_t p) {
+      return 3 * state.group_of(p) + (state.free(p) ? 0u : state.room_up[p] > state.room_down[p] ? 1u : 2u);
+    };
     for (std::size_t p = 0; p < state.size(); ++p) members[kind_of(p)].push_back(static_cast<Id>(p));
     const std::vector<Id> own = ids();
     Support support(state, own);
@@ -173,17 +187,19 @@ class CurrentPoint {
     if (budget_.over()) support.thin_out(enough_support);
     std::array<double, kinds> sum{}, count{};
     std::vector<std::uint8_t> known(state.size(), 0);
-    for (std::size_t first = 0; first < most && (first == 0 || (none.seconds() < enough_seconds && !budget_.over())); first += at_once) {
+    for (std::size_t first = 0; first < most && (first == 0 || (none.seconds() < enough_seconds && !budget_.over()));
+         first += at_once) {
       std::vector<Id> positions, columns;
       for (const std::vector<Id>& kind : members)
         for (std::size_t k = first; k < first + at_once && k < kind.size(); ++k) {
           const double share = std::fmod((static_cast<double>(k) + 0.5) * golden, 1.0);
-          positions.push_back(kind.size() <= most ? kind[k] : kind[static_cast<std::size_t>(share * static_cast<double>(kind.size()))]);
+          positions.push_back(
+              kind.size() <= most ? kind[k] : kind[static_cast<std::size_t>(share * static_cast<double>(kind.size()))]);
           columns.push_back(own[static_cast<std::size_t>(positions.back())]);
         }
       std::vector<double> minus_product(columns.size(), 0.0);
-      outcome_.kernel_evaluations +=
-          subtract_kernel_rows<double>(source_, support.ids, support.coefficients, columns, 0, minus_product.data(), team_, unlimited);
+      outcome_.kernel_evaluations += subtract_kernel_rows<double>(source_, support.ids, support.coefficients, columns,
+                                                                  0, minus_product.data(), team_, unlimited);
       for (std::size_t k = 0; k < positions.size(); ++k) {
         const std::size_t p = static_cast<std::size_t>(positions[k]);
         state.gradient[p] = state.linear[p] + minus_product[k];

@@ -12,10 +12,11 @@
 
 namespace widemargin {
 
-// The nearest point of { L <= a <= U, sum(a) = total }: a_n = clip(z_n - t, L_n, U_n) for the one shift t that meets the sum.
+// The nearest point of { L <= a <= U, sum(a) = total }: a_n = clip(z_n - t, L_n, U_n) for the one shift t that meets
+// the sum.
 //
-// sum(t) falls piecewise linearly, with kinks at z - U and z - L. The kink interval that holds the root is found by repeatedly halving the
-// set of kinks at its median: linear time on average.
+// sum(t) falls piecewise linearly, with kinks at z - U and z - L. The kink interval that holds the root is found by
+// repeatedly halving the set of kinks at its median: linear time on average.
 //
 // False if no such point exists (the sum lies outside [sum(L), sum(U)]).
 inline bool project(std::span<double> z, std::span<const double> lower, std::span<const double> upper, double total) {
@@ -58,7 +59,10 @@ inline bool project(std::span<double> z, std::span<const double> lower, std::spa
   double t = std::isfinite(left) ? left : std::isfinite(right) ? right : 0.0;
   std::size_t moving = 0;
   for (std::size_t p = 0; p < n; ++p) {
-    const double inside = std::isfinite(left) && std::isfinite(right) ? 0.5 * (left + right) : std::isfinite(left) ? left + 1 : std::isfinite(right) ? right - 1 : 0;
+    const double inside = std::isfinite(left) && std::isfinite(right) ? 0.5 * (left + right)
+                          : std::isfinite(left)                       ? left + 1
+                          : std::isfinite(right)                      ? right - 1
+                                                                      : 0;
     moving += z[p] - inside > lower[p] && z[p] - inside < upper[p];
   }
   if (moving > 0) t += (sum_at(t) - total) / static_cast<double>(moving);
@@ -71,28 +75,32 @@ inline void make_feasible(const DualState& state, const std::array<double, 2>& t
   for (std::size_t g = 0; g < state.groups(); ++g) {
     std::vector<double> point, lower, upper;
     for (std::size_t p = 0; p < alpha.size(); ++p)
-      if (state.group_of(p) == g) point.push_back(alpha[p]), lower.push_back(state.whole_lower(p)), upper.push_back(state.whole_upper(p));
-    if (!project(point, lower, upper, total[g])) throw std::invalid_argument("the box admits no point whose variables sum to the constant asked for");
+      if (state.group_of(p) == g)
+        point.push_back(alpha[p]), lower.push_back(state.whole_lower(p)), upper.push_back(state.whole_upper(p));
+    if (!project(point, lower, upper, total[g]))
+      throw std::invalid_argument("the box admits no point whose variables sum to the constant asked for");
     for (std::size_t p = 0, k = 0; p < alpha.size(); ++p)
       if (state.group_of(p) == g) alpha[p] = point[k++];
   }
 }
 
-// By how much rounding has taken the variables off their constant sums, if by more than the last digits of those there are: coefficients
-// that were far larger on the way leave such a rest.
+// By how much rounding has taken the variables off their constant sums, if by more than the last digits of those there
+// are: coefficients that were far larger on the way leave such a rest.
 inline double imbalance(const DualState& state, const std::array<double, 2>& total) {
   std::array<double, 2> missing = total, size{std::fabs(total[0]), std::fabs(total[1])};
-  for (std::size_t p = 0; p < state.size(); ++p) missing[state.group_of(p)] -= state.alpha[p], size[state.group_of(p)] += std::fabs(state.alpha[p]);
+  for (std::size_t p = 0; p < state.size(); ++p)
+    missing[state.group_of(p)] -= state.alpha[p], size[state.group_of(p)] += std::fabs(state.alpha[p]);
   double most = 0;
   for (std::size_t g = 0; g < 2; ++g)
     if (!(std::fabs(missing[g]) <= 1e-10 * size[g])) most = std::max(most, std::fabs(missing[g]));
   return most;
 }
 
-// Moves a point inside the box onto the constant sums: what is missing goes to the variables with the largest gradients, what is too much is
-// taken from those with the smallest. Unlike the nearest feasible point, this one leaves most variables where they are. A variable that
-// passes a kink goes on with the gradient beyond.
-inline void balance_by_gradient(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
+// Moves a point inside the box onto the constant sums: what is missing goes to the variables with the largest
+// gradients, what is too much is taken from those with the smallest. Unlike the nearest feasible point, this one leaves
+// most variables where they are. A variable that passes a kink goes on with the gradient beyond.
+inline void balance_by_gradient(const DualState& state, const std::array<double, 2>& total,
+                                std::vector<double>& alpha) {
   struct Way {
     double gain, end;  // in the direction of what is missing
     std::size_t variable;
@@ -122,8 +130,10 @@ inline void balance_by_gradient(const DualState& state, const std::array<double,
 }
 
 // Moves any point into the box, and from there onto the constant sums by the gradient.
-inline void make_feasible_by_gradient(const DualState& state, const std::array<double, 2>& total, std::vector<double>& alpha) {
-  for (std::size_t p = 0; p < alpha.size(); ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
+inline void make_feasible_by_gradient(const DualState& state, const std::array<double, 2>& total,
+                                      std::vector<double>& alpha) {
+  for (std::size_t p = 0; p < alpha.size(); ++p)
+    alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
   balance_by_gradient(state, total, alpha);
   make_feasible(state, total, alpha);
 }

@@ -1,9 +1,11 @@
-// The ladder of precision: from kernel values of the cheapest type that may do up to double, until the recomputed violation meets the tolerance.
+// The ladder of precision: from kernel values of the cheapest type that may do up to double, until the recomputed
+// violation meets the tolerance.
 //
 //   1  a square loss over a kernel of low rank: Newton's method in the primal, certified by the kernel itself
 //   2  kernel values in float, sums in double; the gradient is recomputed in double wherever it decides (verify.hpp)
 //   3  kernel values in double, from where floats have led, or from the start if that was better
-//   4  a small problem is finished to rounding error: its solution depends neither on the order of samples nor on the start
+//   4  a small problem is finished to rounding error: its solution depends neither on the order of samples nor on the
+//   start
 //
 // (Chains on a kernel matrix have a rung of two bytes below floats: chain/matrix_solver.hpp.)
 #pragma once
@@ -22,9 +24,16 @@ namespace widemargin {
 
 class PrecisionLadder {
  public:
-  PrecisionLadder(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options, const StoppingCriterion& stop,
-                  SlabPool& pool, ThreadTeam& team, Deadline& deadline, bool owner)
-      : source_(source), ids_(ids), options_(options), stop_(stop), pool_(pool), team_(team), budget_(deadline, owner), choice_(options, source, ids),
+  PrecisionLadder(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options,
+                  const StoppingCriterion& stop, SlabPool& pool, ThreadTeam& team, Deadline& deadline, bool owner)
+      : source_(source),
+        ids_(ids),
+        options_(options),
+        stop_(stop),
+        pool_(pool),
+        team_(team),
+        budget_(deadline, owner),
+        choice_(options, source, ids),
         point_(problem, source, ids, team, budget_, outcome_) {}
 
   Solution solve(const Start& from) {
@@ -42,15 +51,17 @@ class PrecisionLadder {
     }
     // A double that stalls has the last word; its gradient may be a running one.
     if (reason == Reason::stalled || reason == Reason::unbounded) point_.recompute_in_grace();
-    // A violation within the tolerance that is no more than rounding of the kernel values it was recomputed from is not known.
-    if (reason == Reason::converged && !choice_.geometric() && point_.rounding() > stop_.tolerance) reason = Reason::stalled;
+    // A violation within the tolerance that is no more than rounding of the kernel values it was recomputed from is not
+    // known.
+    if (reason == Reason::converged && !choice_.geometric() && point_.rounding() > stop_.tolerance)
+      reason = Reason::stalled;
     return point_.handed_out();
   }
 
  private:
   using Gradient = CurrentPoint::Gradient;
 
-  static constexpr std::size_t finished_exactly = 512;         // variables
+  static constexpr std::size_t finished_exactly = 512;             // variables
   static constexpr std::size_t recomputed_in_double = 20'000'000;  // kernel values
 
   DualState& state() { return point_.state; }
@@ -60,7 +71,8 @@ class PrecisionLadder {
     if (outcome_.double_precision && !options_.double_precision) leave_floats(from);
     if (outcome_.double_precision) refine<double>();
     if (point_.imbalanced(stop_.tolerance)) balance_again();
-    if (outcome_.reason == Reason::converged && choice_.automatic() && state().size() <= finished_exactly) finish_exactly();
+    if (outcome_.reason == Reason::converged && choice_.automatic() && state().size() <= finished_exactly)
+      finish_exactly();
   }
 
   // From where kernel values in float have led; or from the start, if that was better.
@@ -92,8 +104,9 @@ class PrecisionLadder {
     return outcome_.reason != Reason::stalled;
   }
 
-  // Whether values of type T do for the kernel, as far as can be seen beforehand: they neither vanish nor leave the range that sums of them
-  // need, and where the ridge of a square loss is all that bounds the coefficients, they can tell it from rounding.
+  // Whether values of type T do for the kernel, as far as can be seen beforehand: they neither vanish nor leave the
+  // range that sums of them need, and where the ridge of a square loss is all that bounds the coefficients, they can
+  // tell it from rounding.
   template <class T>
   bool holds_kernel(const CachedRows<T>& rows) const {
     if (std::is_same_v<T, double> || rows.size() == 0) return true;
@@ -106,8 +119,9 @@ class PrecisionLadder {
     return std::all_of(ids_.begin(), ids_.end(), [this](Id id) { return source_.diagonal(id) == source_.ridge(id); });
   }
 
-  // After the deadline the gradient is recomputed all the same, if the grace period suffices for it: in double if that takes some hundredths
-  // of a second, else from the rows that are there and kernel values of their type, the cheapest way to report what was reached.
+  // After the deadline the gradient is recomputed all the same, if the grace period suffices for it: in double if that
+  // takes some hundredths of a second, else from the rows that are there and kernel values of their type, the cheapest
+  // way to report what was reached.
   template <class T>
   Reason run_until_stopped(CachedRows<T>& rows, const StoppingCriterion& stop, const smo::NewtonSteps& newton_steps) {
     Reason reason;
@@ -140,23 +154,26 @@ class PrecisionLadder {
     return choice_.rows<T>(point_.ids(), bytes, pool_, team_, budget_);
   }
 
-  // A small problem costs next to nothing to solve to rounding, and then its solution does not depend on the order of its rows, on where
-  // the solver started, or on whether a row is weighted or repeated.
+  // A small problem costs next to nothing to solve to rounding, and then its solution does not depend on the order of
+  // its rows, on where the solver started, or on whether a row is weighted or repeated.
   void finish_exactly() {
     const DualState certified = state();
     double scale = 0;
     for (const double g : certified.gradient) scale = std::max(scale, std::fabs(g));
     const std::size_t n = certified.size();
-    const StoppingCriterion to_rounding{std::min(stop_.tolerance, 1e-10 * std::min(1.0, scale)),
-                                        std::min(stop_.max_iterations, outcome_.iterations + 100 * static_cast<std::int64_t>(n))};
+    const StoppingCriterion to_rounding{
+        std::min(stop_.tolerance, 1e-10 * std::min(1.0, scale)),
+        std::min(stop_.max_iterations, outcome_.iterations + 100 * static_cast<std::int64_t>(n))};
     const smo::NewtonSteps often(8, 1e6 + static_cast<double>(outcome_.iterations) * smo::NewtonSteps::step_cost(n));
     CachedRows<double> rows = rows_of<double>(n * (n + 16) * sizeof(double));
     fetch_support(rows);
     const Reason ended = run_until_stopped(rows, to_rounding, often);
-    if (ended == Reason::stalled || ended == Reason::iteration_budget) fetch_support(rows), point_.gradient = Gradient::recomputed;
+    if (ended == Reason::stalled || ended == Reason::iteration_budget)
+      fetch_support(rows), point_.gradient = Gradient::recomputed;
     outcome_.kernel_evaluations += rows.evaluations();
     if (ended == Reason::interrupted) outcome_.reason = ended;
-    if (point_.gradient == Gradient::recomputed && violation_of(state().most_violating_pair()) <= stop_.tolerance) return;
+    if (point_.gradient == Gradient::recomputed && violation_of(state().most_violating_pair()) <= stop_.tolerance)
+      return;
     state() = certified;
     point_.gradient = Gradient::recomputed;
   }
@@ -171,12 +188,15 @@ class PrecisionLadder {
     rows.subtract_known_rows(support.positions, support.coefficients, state().gradient.data());
   }
 
-  // A square loss over a kernel of low rank: Newton's method, corrected by what the factor leaves out until the kernel itself certifies the
-  // solution. False if that is not to be had; the point reached is then where another solver starts.
+  // A square loss over a kernel of low rank: Newton's method, corrected by what the factor leaves out until the kernel
+  // itself certifies the solution. False if that is not to be had; the point reached is then where another solver
+  // starts.
   template <class T>
   bool solve_in_primal() {
     const std::size_t n = state().size();
-    if (choice_.shrinking_rule() != smo::ShrinkingRule::aggressive || state().grouped() || stop_.max_iterations < static_cast<std::int64_t>(n)) return false;
+    if (choice_.shrinking_rule() != smo::ShrinkingRule::aggressive || state().grouped() ||
+        stop_.max_iterations < static_cast<std::int64_t>(n))
+      return false;
     std::vector<double> ridge(n);
     for (std::size_t p = 0; p < n; ++p) {
       ridge[p] = source_.ridge(ids_[p]);

@@ -1,7 +1,8 @@
-// The choice of the solver: which algorithm, selection of working sets, step and shrinking fit a problem and its kernel.
+// The choice of the solver: which algorithm, selection of working sets, step and shrinking fit a problem and its
+// kernel.
 //
-// Every combination that exists is listed in `run`. A solver asked for by name takes the steps its paper describes and no others; "auto" may
-// combine them, and helps them along with Newton steps on the free variables.
+// Every combination that exists is listed in `run`. A solver asked for by name takes the steps its paper describes and
+// no others; "auto" may combine them, and helps them along with Newton steps on the free variables.
 #pragma once
 
 #include <span>
@@ -19,7 +20,8 @@ namespace widemargin {
 
 class SolverChoice {
  public:
-  SolverChoice(const Options& options, const RowSource& source, std::span<const Id> ids) : options_(options), source_(source), ids_(ids) {}
+  SolverChoice(const Options& options, const RowSource& source, std::span<const Id> ids)
+      : options_(options), source_(source), ids_(ids) {}
 
   bool automatic() const { return options_.solver == Solver::automatic; }
   bool geometric() const { return options_.solver == Solver::mdm || options_.solver == Solver::accelerated_mdm; }
@@ -34,36 +36,38 @@ class SolverChoice {
 
   // Rows in the given order of the variables. Solvers asked for by name use the cache they are given.
   template <class T>
-  CachedRows<T> rows(std::vector<Id> ids, std::size_t bytes, SlabPool& pool, ThreadTeam& team, TimeBudget& budget) const {
+  CachedRows<T> rows(std::vector<Id> ids, std::size_t bytes, SlabPool& pool, ThreadTeam& team,
+                     TimeBudget& budget) const {
     if (shrinking_rule() == smo::ShrinkingRule::aggressive) bytes = std::min(bytes, enough_for_aggressive_shrinking);
     return CachedRows<T>(source_, std::move(ids), bytes, least_rows, recomputes_rows(), pool, team, budget);
   }
 
-  // Runs the solver from a feasible point and its gradient; counts iterations and kernel operations in `outcome` as it goes.
+  // Runs the solver from a feasible point and its gradient; counts iterations and kernel operations in `outcome` as it
+  // goes.
   template <class T>
-  Reason run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, const smo::NewtonSteps& newton_steps, TimeBudget& budget, Outcome& outcome) const {
+  Reason run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, const smo::NewtonSteps& newton_steps,
+             TimeBudget& budget, Outcome& outcome) const {
     using namespace smo;
     const Solving solving{state, stop, newton_steps, budget, outcome};
     if (geometric()) {
       const StoppingCriterion left{stop.tolerance, stop.max_iterations - outcome.iterations};
-      return geometric::MinimumNorm(options_.solver == Solver::accelerated_mdm).run(state, rows, left, budget, outcome.iterations, outcome.kernel_operations);
+      return geometric::MinimumNorm(options_.solver == Solver::accelerated_mdm)
+          .run(state, rows, left, budget, outcome.iterations, outcome.kernel_operations);
     }
     const StepPlanningAhead planning(std::max<std::size_t>(options_.planning_ahead, 1));
     const StepNewton newton;
     const auto with_step = [&](const auto& select) {
-      return options_.planning_ahead > 0 ? run_with(rows, select, planning, solving) : run_with(rows, select, newton, solving);
+      return options_.planning_ahead > 0 ? run_with(rows, select, planning, solving)
+                                         : run_with(rows, select, newton, solving);
     };
     switch (options_.selection) {
-      case Selection::most_violating_pair:
-        return with_step(SelectMostViolatingPair{});
-      case Selection::second_order:
-        return with_step(SelectSecondOrder{});
-      case Selection::maximum_gain:
-        return with_step(SelectMaximumGain{});
-      case Selection::automatic:
-        break;
+      case Selection::most_violating_pair: return with_step(SelectMostViolatingPair{});
+      case Selection::second_order: return with_step(SelectSecondOrder{});
+      case Selection::maximum_gain: return with_step(SelectMaximumGain{});
+      case Selection::automatic: break;
     }
-    return options_.solver != Solver::smo || rows.holds_everything() ? with_step(SelectSecondOrder{}) : with_step(SelectMaximumGain{});
+    return options_.solver != Solver::smo || rows.holds_everything() ? with_step(SelectSecondOrder{})
+                                                                     : with_step(SelectMaximumGain{});
   }
 
  private:
@@ -89,18 +93,21 @@ class SolverChoice {
     if (starts_with_blocks(rows)) {
       block::Tuning tuning;
       tuning.newton_steps = newton_steps;
-      smo::ShrinkingActiveSet active_set(options_.shrinking ? smo::ShrinkingRule::standard : smo::ShrinkingRule::none, smo::NewtonSteps(0), whole.tolerance, tuning.rounds_per_shrink, 1);
+      smo::ShrinkingActiveSet active_set(options_.shrinking ? smo::ShrinkingRule::standard : smo::ShrinkingRule::none,
+                                         smo::NewtonSteps(0), whole.tolerance, tuning.rounds_per_shrink, 1);
       block::BlockSolver<T, Selector, Stepper> solver(select, step, tuning);
-      if (const auto ended = solver.run(state, rows, stop, budget, active_set, outcome.iterations, automatic())) return *ended;
+      if (const auto ended = solver.run(state, rows, stop, budget, active_set, outcome.iterations, automatic()))
+        return *ended;
       stop.max_iterations = whole.max_iterations - outcome.iterations;
     }
-    smo::ShrinkingActiveSet active_set(shrinking_rule(), newton_steps, whole.tolerance, std::min<std::size_t>(state.size(), 1000), smo::steps_per_crossing);
+    smo::ShrinkingActiveSet active_set(shrinking_rule(), newton_steps, whole.tolerance,
+                                       std::min<std::size_t>(state.size(), 1000), smo::steps_per_crossing);
     return smo::run(state, rows, stop, budget, select, step, active_set, outcome.iterations);
   }
 
-  // New rows come cheapest many at a time; single steps take over once the rows that matter are in the cache. Where they do not fit, blocks
-  // go on to the end; where there are few variables, or rows cost next to nothing, single steps do it all. So they do for a square loss,
-  // which leaves every variable of a block free.
+  // New rows come cheapest many at a time; single steps take over once the rows that matter are in the cache. Where
+  // they do not fit, blocks go on to the end; where there are few variables, or rows cost next to nothing, single steps
+  // do it all. So they do for a square loss, which leaves every variable of a block free.
   template <class T>
   bool starts_with_blocks(const CachedRows<T>& rows) const {
     if (!automatic()) return options_.solver == Solver::block;

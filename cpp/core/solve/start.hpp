@@ -28,16 +28,19 @@ struct Move {
   }
 };
 
-// Starts at the given point: moved into the box, then onto the sums by the gradient it has there, or had before if that is known.
-// place(alpha, from) moves the variables from a point whose gradient the state has to another one, and the gradient with them.
+// Starts at the given point: moved into the box, then onto the sums by the gradient it has there, or had before if that
+// is known. place(alpha, from) moves the variables from a point whose gradient the state has to another one, and the
+// gradient with them.
 template <class Place>
 void start_from_point(DualState& state, const std::array<double, 2>& total, const Start& start, const Place& place) {
   std::vector<double> alpha(start.alpha.begin(), start.alpha.end());
   if (start.gradient.empty()) {
-    for (std::size_t p = 0; p < alpha.size(); ++p) alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
+    for (std::size_t p = 0; p < alpha.size(); ++p)
+      alpha[p] = std::clamp(alpha[p], state.whole_lower(p), state.whole_upper(p));
     place(alpha, std::vector<double>(alpha.size(), 0.0));
   } else {
-    for (std::size_t p = 0; p < alpha.size(); ++p) state.gradient[p] = start.gradient[p] + (state.linear[p] - state.problem.linear[p]);
+    for (std::size_t p = 0; p < alpha.size(); ++p)
+      state.gradient[p] = start.gradient[p] + (state.linear[p] - state.problem.linear[p]);
   }
   const std::vector<double> from = alpha;
   make_feasible_by_gradient(state, total, alpha);
