@@ -33,8 +33,9 @@ from benchmarks.peers.table import render
 from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import StopRule
 from widemargin.machines.max_min_over import RECOMPUTE_EVERY, CountingState, count_to_gap
-from widemargin.plans import CostMatrix, GridGraph, Plan, Work, best_tree, heuristic_plan, measure_costs
+from widemargin.plans import CostMatrix, GridGraph, Plan, best_tree, heuristic_plan, measure_costs
 from widemargin.plans import operations as counted
+from widemargin.runtime import Work
 
 SUMMARY = "Section 3.2: a grid of one-class machines from nothing, along a heuristic, along the best tree"
 DATA_SETS = (
@@ -99,7 +100,9 @@ class Machines:
         added_rows = 2 * outcome.iterations + used + looks * np.count_nonzero(state.counts)
         changed_rows = used if width != origin else 0
         scans = self.n * (outcome.iterations + added_rows + changed_rows)
-        return Solved(state.counts, width), Work(state.store.evaluations - evaluated, float(scans), took)
+        return Solved(state.counts, width), Work(
+            kernel_evaluations=state.store.evaluations - evaluated, scans=scans, seconds=took
+        )
 
     def walk(self, plan: Plan) -> Walk:
         """Solve the grid along a plan."""

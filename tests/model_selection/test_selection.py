@@ -50,7 +50,7 @@ def test_score_and_standard_error_are_those_of_the_chosen_machine() -> None:
     assert (machine.C, machine.gamma) == (chosen.parameters["C"], chosen.parameters["gamma"])
     assert all(type(value) is float for value in chosen.parameters.values())
     assert chosen.parameters in chosen.ties
-    assert chosen.work.machines == 5 * chosen.candidates
+    assert chosen.work.fits == 5 * chosen.candidates
 
 
 def test_lists_and_data_frames() -> None:
@@ -69,7 +69,7 @@ def test_the_grid_grows_beyond_its_edges(monkeypatch: pytest.MonkeyPatch) -> Non
     assert chosen.parameters["C"] > 0.04
     assert len(chosen.reports) == len(progress.machines) > 1
     assert chosen.candidates == sum(progress.machines) / 3
-    assert chosen.work.machines == sum(one.machines for one in chosen.reports) == sum(progress.machines)
+    assert chosen.work.fits == sum(one.fits for one in chosen.reports) == sum(progress.machines)
 
 
 def test_growth_that_brings_nothing_ends() -> None:
@@ -77,7 +77,7 @@ def test_growth_that_brings_nothing_ends() -> None:
     rows, labels = datasets.chess_board(500, random_state=0)
     chosen = select(rows, labels)
     grid, *steps = chosen.reports
-    assert (grid.machines, [step.machines for step in steps]) == (5 * 72, [5 * 8])
+    assert (grid.fits, [step.fits for step in steps]) == (5 * 72, [5 * 8])
     assert chosen.edges == {}
     assert chosen.score > 0.97
 

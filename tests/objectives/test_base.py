@@ -1,4 +1,4 @@
-"""Tasks, efforts, and what an objective says of itself unless it says something else."""
+"""Tasks, and what an objective says of itself unless it says something else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from widemargin.kernels import Gaussian
-from widemargin.objectives import Effort, Evaluated, Objective, Task
+from widemargin.objectives import Evaluated, Objective, Task
 from widemargin.objectives.base import BoundObjective
 from widemargin.runtime import Stop, StoppedError
 
@@ -38,11 +38,6 @@ def test_pairs_are_those_of_classes_with_weight():
 )
 def test_losses_count_slack_or_its_square(loss, squared):
     assert task(loss=loss).squared == squared
-
-
-def test_efforts_add_up():
-    assert Effort(1, 20, 300, 4) + Effort(5, 60, 700, 8) == Effort(6, 80, 1000, 12)
-    assert Effort() + Effort(machines=2) == Effort(machines=2)
 
 
 def test_what_is_not_said_is_usual():

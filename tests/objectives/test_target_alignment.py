@@ -38,7 +38,7 @@ def test_blocks_do_not_show(centred, monkeypatch):
     pieces = TargetAlignment(centred).bind(task).evaluate(kernel, 1.0)
     assert pieces.value == pytest.approx(whole.value, rel=1e-12)
     np.testing.assert_allclose(pieces.gradient, whole.gradient, rtol=1e-10)
-    assert pieces.effort.kernel_evaluations < whole.effort.kernel_evaluations
+    assert pieces.work.kernel_evaluations < whole.work.kernel_evaluations
 
 
 @pytest.mark.parametrize("centred", [False, True])

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widemargin.plans import CostMatrix, GridGraph, Step, Work, measure_costs, operations, seconds
+from widemargin.plans import CostMatrix, GridGraph, Step, measure_costs, operations, seconds
+from widemargin.runtime import Work
 
 
 def grid(gammas, Cs, **fixed):
@@ -97,7 +98,7 @@ def measured():
     def solve(node, start):
         target = candidates[node]
         asked.append((node, start))
-        return target, Work(10.0, abs(target - (start or 0)), 0.5)
+        return target, Work(kernel_evaluations=10, scans=abs(target - (start or 0)), seconds=0.5)
 
     candidates = [1, 3, 101, 103]
     return graph, solve, asked
@@ -114,7 +115,7 @@ def test_every_edge_starts_from_a_neighbour_solved_from_nothing(measured):
     assert costs.of(2, 0) == 110
     assert costs.of(None, 3) == 113
     assert measure_costs(graph, solve, seconds).cold.tolist() == [0.5] * 4
-    assert operations(Work(2, 3, 100)) == 5
+    assert operations(Work(kernel_evaluations=2, scans=3, seconds=100.0)) == 5
 
 
 def test_nodes_are_solved_in_a_given_order(measured):

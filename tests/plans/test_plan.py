@@ -12,7 +12,6 @@ from widemargin.plans import (
     GridGraph,
     Plan,
     Step,
-    Work,
     best_tree,
     best_tree_for_root,
     best_trees,
@@ -20,6 +19,7 @@ from widemargin.plans import (
     measure_costs,
     minimum_arborescence,
 )
+from widemargin.runtime import Work
 from widemargin.study import fingerprint
 
 
@@ -238,7 +238,7 @@ def moving_solver(graph):
     def solve(node, start):
         place = scale * np.array(graph.coordinates[node])
         way = place + 100 if start is None else place - start
-        return place, Work(0, float(np.abs(way).sum()), 0.0)
+        return place, Work(scans=int(np.abs(way).sum()))
 
     return solve
 
@@ -260,7 +260,7 @@ def test_walking_hands_on_what_was_solved():
 
     def solve(node, start):
         seen[node] = start
-        return (*(start or ()), node), Work(1, 0, 0)
+        return (*(start or ()), node), Work(kernel_evaluations=1)
 
     assert plan.walk(solve).sum() == 6
     assert seen == {0: None, 1: (0,), 2: (0, 1), 3: (0,), 4: (0, 3), 5: (0, 3, 4)}

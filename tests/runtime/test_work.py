@@ -8,7 +8,7 @@ from widemargin.machines.dual import Outcome
 from widemargin.runtime import Work
 
 ONE = Work(trained=1, iterations=10, kernel_evaluations=100, seconds=0.5)
-TWO = Work(skipped=1, unfinished=2, failed=3, factorizations=4, updates=5, kernel_operations=6, seconds=0.25)
+TWO = Work(skipped=1, unfinished=2, failed=3, factorizations=4, scans=5, kernel_operations=6, seconds=0.25)
 
 
 def test_accounts_add_up() -> None:
@@ -16,7 +16,7 @@ def test_accounts_add_up() -> None:
     assert both == Work.total([ONE, TWO]) == TWO + ONE
     assert (both.trained, both.skipped, both.unfinished, both.failed, both.fits) == (1, 1, 2, 3, 7)
     assert (both.iterations, both.kernel_evaluations, both.kernel_operations) == (10, 100, 6)
-    assert (both.factorizations, both.updates, both.seconds) == (4, 5, 0.75)
+    assert (both.factorizations, both.scans, both.seconds) == (4, 5, 0.75)
     assert Work.total([]) == Work()
 
 

@@ -7,14 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from widemargin.objectives import Effort
+from widemargin.runtime import Work
 from widemargin.study import Trace
-from widemargin.study.point_evaluation import Finding
+from widemargin.study.findings import Finding
 
 
 def finding(number: int, value: float, part: int | None = None, point: tuple[float, ...] = (0.0, 1.0)) -> Finding:
-    effort = Effort(1, 10, 100, 2)
-    return Finding(number, np.array(point), part, value, np.array([3.0, 4.0]), (), effort, (), 0.5)
+    work = Work(trained=1, iterations=10, kernel_evaluations=100, factorizations=2, seconds=0.5)
+    return Finding(number, value, work, point=np.array(point), part=part, gradient=np.array([3.0, 4.0]))
 
 
 def trace(values: list[float], *, greater: bool = True, parts: list[int | None] | None = None) -> Trace:
@@ -26,8 +26,12 @@ def trace(values: list[float], *, greater: bool = True, parts: list[int | None] 
 
 def test_columns() -> None:
     made = trace([0.5, 0.25, 0.75])
-    made.add_price(np.array([np.log(7.0), 1.5]), 0.5, 0.9, Effort(5, 50, 500), 1.0)
-    made.add_price(np.array([np.log(7.0), 1.5]), 8.0, 0.8, Effort(4, 40, 400), 1.0)
+    made.add_price(
+        np.array([np.log(7.0), 1.5]), 0.5, 0.9, Work(trained=5, iterations=50, kernel_evaluations=500, seconds=1.0)
+    )
+    made.add_price(
+        np.array([np.log(7.0), 1.5]), 8.0, 0.8, Work(trained=4, iterations=40, kernel_evaluations=400, seconds=1.0)
+    )
     assert made.names == ("gamma", "shape[0]", "C")
     assert made["stage"].tolist() == ["search"] * 3 + ["C"] * 2
     assert made["evaluation"].tolist() == [0, 1, 2, 0, 1]
@@ -59,7 +63,7 @@ def test_frames_and_rows() -> None:
     assert pl.DataFrame(made.columns).height == 2
     assert made[0] == made[-2] == next(iter(made))
     assert made[:1] == [made[0]]
-    assert type(made[0]["machines"]) is int
+    assert type(made[0]["trained"]) is int
     with pytest.raises(IndexError):
         made[2]
     with pytest.raises(KeyError):

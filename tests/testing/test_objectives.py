@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from widemargin.kernels import Kernel
-from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective, Polarization, Task
-from widemargin.runtime import Stop
+from widemargin.objectives import BoundObjective, Evaluated, Objective, Polarization, Task
+from widemargin.runtime import Stop, Work
 from widemargin.testing import ObjectiveContract, small_regression_task, small_tasks
 
 Change = Callable[[Evaluated, Kernel, float, Any], Evaluated]
@@ -112,7 +112,7 @@ def test_kinks_are_told_from_smooth_points():
 
 def test_flags_have_to_be_true():
     fails(Altered(lambda found, kernel, C, how: found, needs_machine=True), "needs_machine is declared True")
-    trains = Altered(lambda found, kernel, C, how: replace(found, effort=Effort(machines=1)))
+    trains = Altered(lambda found, kernel, C, how: replace(found, work=Work(trained=1)))
     fails(trains, "1 machines were trained")
     fails(Altered(lambda found, kernel, C, how: replace(found, value=found.value + C)), "chooses_c is declared False")
     fails(Altered(lambda found, kernel, C, how: found, chooses_c=True), "the flags declare")

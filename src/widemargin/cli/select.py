@@ -12,12 +12,12 @@ from widemargin.cli.data import add_table_options, add_training_options, trainin
 from widemargin.cli.facts import Facts, print_facts
 from widemargin.cli.messages import CommandError, progress_bar
 from widemargin.cli.options import fold_count, n_jobs, seconds
-from widemargin.model_selection.grid.report import WorkReport
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.model_selection.selection import Selection, select
 from widemargin.persistence.model_file import save_model
 from widemargin.study import JournalError
 from widemargin.study.progress import duration
+from widemargin.study.report import SearchReport
 
 #: Whole numbers of up to so many different values are classes.
 MOST_CLASSES = 20
@@ -114,14 +114,14 @@ def described(chosen: Selection, shape: tuple[int, int], y: Any, *, regression: 
     return facts
 
 
-def _work(work: WorkReport) -> str:
-    parts = [f"{work.solved:,} trained"]
-    if work.repeated:
-        parts.append(f"{work.repeated:,} skipped as provably identical")
+def _work(work: SearchReport) -> str:
+    parts = [f"{work.trained:,} trained"]
+    if work.skipped:
+        parts.append(f"{work.skipped:,} skipped as provably identical")
     if work.unfinished:
         parts.append(f"{work.unfinished:,} not finished")
     seconds = f"{work.seconds:.2f} s" if work.seconds < 10 else duration(work.seconds)
-    return f"{work.machines:,} fits: {', '.join(parts)}; {seconds}"
+    return f"{work.fits:,} fits: {', '.join(parts)}; {seconds}"
 
 
 def _tied(chosen: Selection) -> str:

@@ -188,6 +188,38 @@ class Solution:
     second_intercept: float = 0.0
 
 
+def taking_part(targets: Vector, bounds: Vector) -> Vector:
+    """Return the targets of the examples that take part, and 0 for those held out, whose bounds are 0.
+
+    Targets of held-out examples stay out of the linear term: their values are read off the gradient, and where kernel
+    values are large, rounding would leave nothing but the target of them.
+
+    Examples
+    --------
+    >>> taking_part(np.array([1.0, -1.0]), np.array([5.0, 0.0])).tolist()
+    [1.0, 0.0]
+    """
+    return np.where(bounds > 0, targets, 0.0)
+
+
+def values_of(solution: Solution, linear: Vector | float, ridge: Vector | None = None, at: Any = slice(None)) -> Vector:
+    """Read decision values off a solution, of examples held out too: f(x_n) = y_n - G_n + b.
+
+    The one place that does. `linear` is the linear term of the problem at the examples asked for, see
+    :func:`taking_part`; `ridge`, likewise, what the square loss added to the diagonal of the kernel: the slack is no
+    part of the function.
+
+    Examples
+    --------
+    >>> outcome = Outcome("converged", 0.0, 0.0, 0.0, "float64")
+    >>> solution = Solution(np.array([0.5, 0.0]), np.array([0.25, -0.75]), 0.5, outcome)
+    >>> values_of(solution, np.array([1.0, 0.0])).tolist(), values_of(solution, 0.0, at=np.array([1])).tolist()
+    ([1.25, 1.25], [1.25])
+    """
+    values = linear - solution.gradient[at] + solution.intercept
+    return np.asarray(values if ridge is None else values - ridge * solution.alpha[at])
+
+
 @dataclass(frozen=True)
 class Subproblem:
     """A problem over some examples of a row source, with an optional starting point."""

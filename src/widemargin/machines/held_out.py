@@ -27,7 +27,7 @@ from widemargin import _core
 from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link
 from widemargin.machines.classifier import PairExamples, PairSolution, box, ridge_of, typical
-from widemargin.machines.dual import Solution, SolverOptions, StopRule, Vector
+from widemargin.machines.dual import Solution, SolverOptions, StopRule, Vector, taking_part, values_of
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.runtime import Stop, StopRequest, single_threaded_blas
 
@@ -166,21 +166,21 @@ class _Problem:
             for fold, (one, sums) in found.items():
                 reasons[fold] = one.outcome.reason
                 held, far = self.folds[part] == fold, self.folds[rest] == fold
-                values[part[held]] = (signs[part] - one.gradient + one.intercept)[held]
+                values[part[held]] = values_of(one, 0.0, at=held)
                 values[rest[far]] = (sums + one.intercept)[far]
                 own = np.where(far, 0.0, 1.0 - stop.tolerance - signs[rest] * (sums + one.intercept))
                 if (own > 0).any() and one.outcome.reason == "converged":
                     short = np.maximum(short, own)
                     wrong.append(fold)
             join = _worst(short, len(part))
-            pending = {fold: _joined(*found[fold], signs[rest], join) for fold in wrong}
+            pending = {fold: self._joined(fold, part, rest[join], *found[fold], join) for fold in wrong}
             part, rest = np.append(part, rest[join]), rest[~join]
         return HeldOutValues(values, tuple(reasons.values()))
 
     def _near(self, whole: Solution) -> NDArray[np.bool_]:
         """Tell the examples that take part from those that are left aside: not many more than support vectors."""
         signs, used = self.examples.signs, whole.alpha != 0
-        beyond = np.where(used, -np.inf, signs * (signs - whole.gradient + whole.intercept) - 1.0)
+        beyond = np.where(used, -np.inf, signs * values_of(whole, signs) - 1.0)
         most = MOST_NEAR * int(np.count_nonzero(used)) + SOME
         limit = FAR if most >= len(beyond) else min(FAR, float(np.partition(beyond, most)[most]))
         return np.asarray((beyond < limit) | used)
@@ -222,14 +222,26 @@ class _Problem:
         """Train a machine without a fold."""
         signs, all_bounds = self.examples.signs[part], self.bounds[part]
         bounds = np.where(self.folds[part] == fold, 0.0, all_bounds)
+        labels = taking_part(signs, bounds)
         links: tuple[Link, ...] = ()
         if not np.isinf(bounds).any():
-            links = (Link(box(signs, bounds)),)
+            links = (Link(box(labels, bounds)),)
             if self.squared:  # those held out keep their ridge, which the gradient at the start contains
-                links = (Link(box(signs, np.where(bounds > 0, np.inf, 0.0)), ridge_of(all_bounds)),)
-        chain = Chain(links, start=start.alpha, any_sum=not self.fit_intercept, start_gradient=start.gradient)
-        found = solve_to_the_hard_end(kernel, chain, [bounds], lambda raised: Link(box(signs, raised)), self.unit, stop)
+                links = (Link(box(labels, np.where(bounds > 0, np.inf, 0.0)), ridge_of(all_bounds)),)
+        known = start.gradient - (signs - labels)
+        chain = Chain(links, start=start.alpha, any_sum=not self.fit_intercept, start_gradient=known)
+        found = solve_to_the_hard_end(
+            kernel, chain, [bounds], lambda raised: Link(box(labels, raised)), self.unit, stop
+        )
         return next(iter(found)).solution
+
+    def _joined(
+        self, fold: int, part: Places, more: Places, one: Solution, sums: Vector, join: NDArray[np.bool_]
+    ) -> _Point:
+        """Return a solution as a start for a problem that some more examples take part in."""
+        signs = self.examples.signs
+        known = one.gradient + np.where(self.folds[part] == fold, signs[part], 0.0)
+        return _Point(np.append(one.alpha, np.zeros(len(more))), np.append(known, signs[more] - sums[join]))
 
     def _sums(self, solutions: Sequence[Solution], part: Places, rest: Places, stop: StopRule) -> Vector:
         """Decision values, intercepts aside, of the examples that took no part: a row for each machine."""
@@ -256,11 +268,6 @@ def _worst(short: Vector, most: int) -> NDArray[np.bool_]:
     """Choose the examples that are short of the margin, or so many of those that are shortest of it."""
     limit = np.partition(short, -most)[-most] if 0 < most < len(short) else 0.0
     return np.asarray((short > 0) & (short >= limit))
-
-
-def _joined(one: Solution, sums: Vector, signs: Vector, join: NDArray[np.bool_]) -> _Point:
-    """Return a solution as a start for a problem that some more examples take part in."""
-    return _Point(np.append(one.alpha, np.zeros(np.count_nonzero(join))), np.append(one.gradient, (signs - sums)[join]))
 
 
 def _in_threads(call: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int, stop: Stop) -> list[Result]:

@@ -4,28 +4,25 @@ Imports from ``estimators`` and everything below them; ``persistence``, ``inspec
 """
 
 from widemargin.model_selection.grid import (
-    ColdWork,
     GridSearchCV,
     PlainSearchWarning,
     UnfinishedSearchWarning,
-    WorkReport,
     measure_cold,
 )
 from widemargin.model_selection.one_class_scores import LeaveOneOutScore, RejectionScore
-from widemargin.model_selection.search import EvaluationReport, ModelSearch
+from widemargin.model_selection.search import ModelSearch
 from widemargin.model_selection.selection import Selection, select
+from widemargin.study.report import SearchReport
 
 __all__ = [
-    "ColdWork",
-    "EvaluationReport",
     "GridSearchCV",
     "LeaveOneOutScore",
     "ModelSearch",
     "PlainSearchWarning",
     "RejectionScore",
+    "SearchReport",
     "Selection",
     "UnfinishedSearchWarning",
-    "WorkReport",
     "measure_cold",
     "select",
 ]

@@ -88,7 +88,7 @@ def _gained(searches: list[GridSearchCV]) -> bool:
 
 def _was_cheap(searches: list[GridSearchCV]) -> bool:
     """Tell whether the last search, unless it is the first, took no more steps than those before together."""
-    *before, last = (one.work_report_.iterations or 0 for one in searches)
+    *before, last = (one.work_report_.iterations for one in searches)
     return not before or last <= sum(before)
 
 

@@ -25,9 +25,10 @@ from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
 from widemargin.kernels.memory import require_room_for_columns
 from widemargin.model_selection.grid.grid_search import GridSearchCV
-from widemargin.model_selection.grid.report import ROUNDING, WorkReport
+from widemargin.model_selection.grid.report import ROUNDING
 from widemargin.model_selection.growth import best_of, grown, standard_error
 from widemargin.plans.ranges import c_values, gamma_values
+from widemargin.study.report import SearchReport
 
 #: What names of the machine's parameters begin with in its pipeline.
 PREFIX = "machine__"
@@ -54,7 +55,7 @@ class Selection:
     edges : dict
         Parameters that ended on an edge of the grid all the same, unless nothing better can lie beyond: the last step
         brought nothing, no coefficient meets its bound C, or the score is perfect.
-    reports : tuple of WorkReport
+    reports : tuple of SearchReport
         Of the grid and of each time that it grew.
     """
 
@@ -65,12 +66,12 @@ class Selection:
     ties: list[dict[str, float]]
     candidates: int
     edges: dict[str, str]
-    reports: tuple[WorkReport, ...]
+    reports: tuple[SearchReport, ...]
 
     @property
-    def work(self) -> WorkReport:
+    def work(self) -> SearchReport:
         """All reports added up."""
-        return WorkReport.total(self.reports)
+        return SearchReport.of_all(self.reports)
 
 
 def select(

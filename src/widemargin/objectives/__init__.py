@@ -3,7 +3,7 @@
 Imports ``machines`` and what lies below; kernels stay behind their values and derivatives.
 """
 
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, Objective, Task
+from widemargin.objectives.base import BoundObjective, Evaluated, Objective, Task
 from widemargin.objectives.bootstrap import Bootstrap
 from widemargin.objectives.class_distance import ClassDistance
 from widemargin.objectives.cross_validation import CrossValidation
@@ -22,7 +22,6 @@ __all__ = [
     "BoundObjective",
     "ClassDistance",
     "CrossValidation",
-    "Effort",
     "Evaluated",
     "HoldOut",
     "JaakkolaPrior",

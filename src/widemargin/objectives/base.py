@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import Kernel
-from widemargin.runtime import Stop
+from widemargin.runtime import Stop, Work
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -89,24 +89,6 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Effort:
-    """What an evaluation took: machines trained, their steps, kernel values, factorisations of free systems."""
-
-    machines: int = 0
-    iterations: int = 0
-    kernel_evaluations: int = 0
-    factorisations: int = 0
-
-    def __add__(self, other: Effort) -> Effort:
-        return Effort(
-            self.machines + other.machines,
-            self.iterations + other.iterations,
-            self.kernel_evaluations + other.kernel_evaluations,
-            self.factorisations + other.factorisations,
-        )
-
-
-@dataclass(frozen=True)
 class Evaluated:
     """What an objective found at a point.
 
@@ -120,7 +102,7 @@ class Evaluated:
     higher : tuple of floats
         First, second and third derivative with respect to p itself (not its logarithm), for kernels exp(-p D) with D
         free of parameters; empty for others. Line searches of second order use them.
-    effort : Effort
+    work : Work
     state : object
         Where the machines of the next evaluation may start; None if there are none.
     notes : tuple of str
@@ -131,7 +113,7 @@ class Evaluated:
     gradient: Vector | None = None
     c_slope: float | None = None
     higher: tuple[float, ...] = ()
-    effort: Effort = field(default_factory=Effort)
+    work: Work = field(default_factory=Work)
     state: Any = None
     notes: tuple[str, ...] = ()
 

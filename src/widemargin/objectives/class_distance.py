@@ -25,10 +25,10 @@ from typing import Unpack
 import numpy as np
 
 from widemargin.kernels import Kernel
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.distance_tiles import DistanceTiles, scaled_distances
 from widemargin.objectives.polarization import TargetSum, one_target_only
-from widemargin.runtime import single_threaded_blas
+from widemargin.runtime import Work, single_threaded_blas
 
 PROBLEMS = ("one-against-all", "pairs")
 
@@ -106,15 +106,15 @@ class _Bound(BoundObjective):
         with single_threaded_blas():
             sums, evaluations = self._tiles.sums(scale, 4 if gradient else 1, np.flatnonzero(np.any(sides, axis=0)))
         found = np.einsum("pa,kab,pb->k", sides, sums, sides) / len(sides)
-        effort = Effort(kernel_evaluations=evaluations)
+        work = Work(kernel_evaluations=evaluations)
         if not gradient:
-            return Evaluated(float(found[0]), effort=effort)
+            return Evaluated(float(found[0]), work=work)
         higher = -found[1], found[2], -found[3]
         return Evaluated(
             float(found[0]),
             np.array([higher[0] * scale.p]),
             higher=tuple(float(one) for one in higher),
-            effort=effort,
+            work=work,
         )
 
     def _targets(self, sides: Matrix) -> Matrix:

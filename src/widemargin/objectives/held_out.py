@@ -25,15 +25,16 @@ from scipy.special import expit
 from widemargin.kernels import Kernel
 from widemargin.machines.derivatives import Machine, Sensitivity
 from widemargin.machines.sigmoid import LARGEST_SLOPE, fit_slope
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Ids, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Ids, Objective, Task, Vector
 from widemargin.objectives.machines import (
     TaskKernel,
-    effort_of,
     notes_of,
     predicted_classes,
     train_pairs,
     train_tube,
+    work_of,
 )
+from widemargin.runtime import Work
 
 #: Slopes from here on are at their bound, but for rounding.
 AT_BOUND = (1.0 - 1e-9) * LARGEST_SLOPE
@@ -114,14 +115,14 @@ class HeldOutObjective(BoundObjective):
         weight = sum(one.weight for one in found)
         scale = 1.0 if self.loss == "likelihood" else 1.0 / max(weight, np.finfo(np.float64).tiny)
         dependent, rounded = sum(one.dependent for one in found), sum(one.rounded for one in found)
-        effort = effort_of([], values)
+        work = work_of([], values)
         for one in found:
-            effort += one.effort
+            work += one.work
         return Evaluated(
             scale * sum(one.value for one in found),
             scale * sum(one.of_theta for one in found) if gradient else None,
             scale * sum(one.c_slope for one in found) if gradient else None,
-            effort=effort,
+            work=work,
             state=[one.starts for one in found],
             notes=notes_of(values, dependent, rounded),
         )
@@ -135,17 +136,17 @@ class HeldOutObjective(BoundObjective):
         if self.loss == "squared":
             tube = train_tube(values, task, C, training, None if starts is None else starts[0])
             errors = np.square(tube.values[test] - task.y[test])
-            effort = Effort(1, tube.outcome.iterations)
-            return _OfSplit(float(task.weights[test] @ errors), float(task.weights[test].sum()), [tube.alpha], effort)
+            work = Work(trained=1, iterations=tube.outcome.iterations)
+            return _OfSplit(float(task.weights[test] @ errors), float(task.weights[test].sum()), [tube.alpha], work)
         machines = train_pairs(values, task, C, training, starts)
         begun = [one.alpha for one in machines]
-        effort = Effort(len(machines), sum(one.outcome.iterations for one in machines))
+        work = Work(trained=len(machines), iterations=sum(one.outcome.iterations for one in machines))
         if self.loss == "zero-one":
             columns = np.column_stack([one.values[test] for one in machines])
             wrong = predicted_classes(task, columns) != task.y[test]
             weights = task.weights[test]
-            return _OfSplit(float(weights @ wrong), float(weights.sum()), begun, effort)
-        return self._judged(values, machines, test, begun, effort, gradient)
+            return _OfSplit(float(weights @ wrong), float(weights.sum()), begun, work)
+        return self._judged(values, machines, test, begun, work, gradient)
 
     def _judged(
         self,
@@ -153,19 +154,19 @@ class HeldOutObjective(BoundObjective):
         machines: list[Machine],
         test: Ids,
         begun: list[Vector],
-        effort: Effort,
+        work: Work,
         gradient: bool,
     ) -> _OfSplit:
         """Sum a smooth loss over pairs of classes, each judged by the held-out rows of its classes."""
         task = self.task
         judge = log_likelihood if self.loss == "likelihood" else smooth_errors
-        total = _OfSplit(0.0, 0.0, begun, effort)
+        total = _OfSplit(0.0, 0.0, begun, work)
         for pair, machine in zip(task.pairs, machines, strict=True):
             rows = test[(task.y[test] == pair[0]) | (task.y[test] == pair[1])]
             weights = task.weights[rows]
             if not gradient:
                 one = judge(machine.values[rows], machine.problem.signs[rows], weights)
-                total = total + _OfSplit(one.value, float(weights.sum()), [], Effort())
+                total = total + _OfSplit(one.value, float(weights.sum()), [], Work())
                 continue
             sensitivity = Sensitivity(values.among, machine, values.single, rows=rows)
             exact = sensitivity.machine
@@ -177,7 +178,7 @@ class HeldOutObjective(BoundObjective):
                 one.value,
                 float(weights.sum()),
                 [],
-                Effort(factorisations=1),
+                Work(factorizations=1),
                 values.contracted(adjoint, sensitivity.kernel),
                 adjoint.c_slope,
                 sensitivity.dependent,
@@ -193,7 +194,7 @@ class _OfSplit:
     value: float
     weight: float
     starts: list[Vector]
-    effort: Effort
+    work: Work
     of_theta: Any = 0.0
     c_slope: float = 0.0
     dependent: int = 0

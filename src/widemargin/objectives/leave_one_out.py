@@ -8,8 +8,9 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.machines.derivatives import LeftOut, Machine, Sensitivity, leave_one_out
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Objective, Task
-from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, pair_problem, train_one
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Objective, Task
+from widemargin.objectives.machines import TaskKernel, notes_of, pair_problem, train_one, work_of
+from widemargin.runtime import Work
 
 
 def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: bool = False) -> LeftOut:
@@ -61,7 +62,7 @@ class _Bound(BoundObjective):
         values, state = TaskKernel(kernel, task), how.get("state")
         K = values.double
         wrong = weight = 0.0
-        effort, begun, dependent, rounded = Effort(), [], 0, 0
+        work, begun, dependent, rounded = Work(), [], 0, 0
         for number, pair in enumerate(task.pairs):
             machine = machine_of(values, task, pair, C, None if state is None else state[number])
             sensitivity = Sensitivity(K, machine, values.single)
@@ -71,9 +72,9 @@ class _Bound(BoundObjective):
             wrong += float(task.weights[rows] @ errors)
             weight += float(task.weights[rows].sum())
             steps = machine.outcome.iterations + found.iterations
-            effort += Effort(1 + found.trained, steps, factorisations=1)
+            work += Work(trained=1 + found.trained, iterations=steps, factorizations=1)
             begun.append(machine.alpha)
             dependent += sensitivity.dependent
             rounded += sensitivity.rounded
-        effort += effort_of([], values)
-        return Evaluated(wrong / weight, effort=effort, state=begun, notes=notes_of(values, dependent, rounded))
+        work += work_of([], values)
+        return Evaluated(wrong / weight, work=work, state=begun, notes=notes_of(values, dependent, rounded))

@@ -15,10 +15,10 @@ from widemargin.kernels.rows import kernel_matrix
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.derivatives import Adjoint, Evaluate, KernelPart, Machine, PairProblem, Sensitivity, train
-from widemargin.machines.dual import DualProblem, Outcome, StopRule
+from widemargin.machines.dual import DualProblem, Outcome, StopRule, taking_part, values_of
 from widemargin.machines.regression import tube
-from widemargin.objectives.base import Effort, Ids, Matrix, Task, Vector
-from widemargin.runtime import StoppedError
+from widemargin.objectives.base import Ids, Matrix, Task, Vector
+from widemargin.runtime import StoppedError, Work
 
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -172,17 +172,13 @@ def train_tube(
     task.stop.check()
     bounds = np.where(train_rows, kernel.price(C) * task.weights, 0.0)
     limits = np.where(bounds > 0, np.inf, 0.0) if task.squared else bounds
-    # Targets of held-out rows stay out of the problem: rounding must not bring them into their values.
-    targets = np.where(bounds > 0, np.asarray(task.y, dtype=np.float64), 0.0)
+    targets = taking_part(np.asarray(task.y, dtype=np.float64), bounds)
     problem: DualProblem = tube(targets, task.epsilon, limits)
     ridge = ridge_of(bounds) if task.squared else None
     chain = Chain((Link(problem, ridge),), start=start, any_sum=not task.fit_intercept)
     found = solve_chain(kernel.single, chain, stop=stop_rule(task))[0].solution
     note_end(kernel, task, found.outcome)
-    values = problem.linear - found.gradient + found.intercept
-    if ridge is not None:
-        values = values - np.where(bounds > 0, ridge * found.alpha, 0.0)
-    return RegressionMachine(found.alpha, found.intercept, values, found.outcome)
+    return RegressionMachine(found.alpha, found.intercept, values_of(found, targets, ridge), found.outcome)
 
 
 def note_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
@@ -209,10 +205,10 @@ def predicted_classes(task: Task, values: Matrix) -> NDArray[np.intp]:
     return np.asarray(present[votes.argmax(axis=1)])
 
 
-def effort_of(machines: list[Any], kernel: TaskKernel, factorisations: int = 0) -> Effort:
+def work_of(machines: list[Any], kernel: TaskKernel) -> Work:
     """Add up what was done."""
     steps = sum(one.outcome.iterations for one in machines)
-    return Effort(len(machines), steps, kernel.computed, factorisations)
+    return Work(trained=len(machines), iterations=steps, kernel_evaluations=kernel.computed)
 
 
 def notes_of(kernel: TaskKernel, dependent: int = 0, rounded: int = 0) -> tuple[str, ...]:

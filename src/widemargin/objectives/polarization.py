@@ -16,7 +16,8 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.kernels.contraction import contract
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Matrix, Objective, Task
+from widemargin.runtime import Work
 
 
 def target_vectors(task: Task, *, centred: bool = False) -> Matrix:
@@ -110,4 +111,4 @@ class TargetSum(BoundObjective):
             return [W] if gradient else []
 
         found = contract(kernel, weigh, self.task.X, poll=self.task.stop.check)
-        return Evaluated(value, found[0] if gradient else None, effort=Effort(kernel_evaluations=evaluations))
+        return Evaluated(value, found[0] if gradient else None, work=Work(kernel_evaluations=evaluations))

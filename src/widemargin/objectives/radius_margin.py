@@ -22,8 +22,9 @@ from widemargin.kernels import Kernel
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.derivatives import Machine, PairProblem
 from widemargin.machines.dual import DualProblem
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.machines import TaskKernel, note_end, notes_of, pair_problem, stop_rule, train_one
+from widemargin.runtime import Work
 
 NOT_HARD = "there is no hard margin within reach: coefficients grow beyond what float32 kernel values can tell apart"
 
@@ -86,13 +87,13 @@ class _Bound(BoundObjective):
             if gradient:
                 theta, slope = self._derivative(values, problem, one)
                 of_theta, c_slope = of_theta + theta, c_slope + slope
-        effort = Effort(2 * len(begun), steps, values.computed)
+        work = Work(trained=2 * len(begun), iterations=steps, kernel_evaluations=values.computed)
         slope_known = gradient and np.isfinite(C)
         return Evaluated(
             total,
             of_theta if gradient else None,
             c_slope if slope_known else None,
-            effort=effort,
+            work=work,
             state=begun,
             notes=notes_of(values) + (() if hard else (NOT_HARD,)),
         )

@@ -36,10 +36,10 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.machines.derivatives import Sensitivity
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.leave_one_out import left_out, machine_of
-from widemargin.objectives.machines import TaskKernel, effort_of, notes_of
-from widemargin.runtime import single_threaded_blas
+from widemargin.objectives.machines import TaskKernel, notes_of, work_of
+from widemargin.runtime import Work, single_threaded_blas
 
 SETS = ("retrained", "unchanged")
 
@@ -133,7 +133,7 @@ class _Bound(BoundObjective):
         task = self.task
         values, state = TaskKernel(kernel, task), how.get("state")
         total, of_theta, c_slope = 0.0, np.zeros(kernel.n_dims), 0.0
-        effort, begun, dependent, rounded = Effort(), [], 0, 0
+        work, begun, dependent, rounded = Work(), [], 0, 0
         add = _add_retrained if self._retrained else _add_predicted
         evaluate = values.double if self._retrained else values.among
         for number, pair in enumerate(task.pairs):
@@ -142,16 +142,16 @@ class _Bound(BoundObjective):
             sensitivity = Sensitivity(evaluate, machine, values.single, rows=rows)
             one = add(values, task, sensitivity, gradient)
             total, of_theta, c_slope = total + one.value, of_theta + one.of_theta, c_slope + one.c_slope
-            effort += Effort(1, machine.outcome.iterations, factorisations=1) + one.effort
+            work += Work(trained=1, iterations=machine.outcome.iterations, factorizations=1) + one.work
             begun.append(machine.alpha)
             dependent += sensitivity.dependent
             rounded += sensitivity.rounded
-        effort += effort_of([], values)
+        work += work_of([], values)
         return Evaluated(
             total,
             of_theta if gradient else None,
             c_slope if gradient else None,
-            effort=effort,
+            work=work,
             state=begun,
             notes=notes_of(values, dependent, rounded),
         )
@@ -162,7 +162,7 @@ class _OfPair:
     value: float
     of_theta: Vector | float
     c_slope: float
-    effort: Effort
+    work: Work
 
 
 def _counts(task: Task, margins: Vector, left: Vector) -> tuple[Vector, Vector, Vector]:
@@ -186,7 +186,7 @@ def _add_predicted(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
     terms, of_margins, of_left = _counts(task, margins, margins - sizes * found.squared)
     value = float(terms[support].sum())
     if not gradient:
-        return _OfPair(value, 0.0, 0.0, Effort())
+        return _OfPair(value, 0.0, 0.0, Work())
     chosen = np.zeros(len(sizes))
     chosen[support] = 1.0
     of_margins, of_left = chosen * of_margins, chosen * of_left
@@ -211,7 +211,7 @@ def _add_predicted(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
         # dD/dlog C = -D, both in 1 / G_nn and where D_n is taken off it.
         ridge = problem.ridge[kept]
         c_slope -= float(np.diagonal(among) @ ridge - c[:u] @ ridge)
-    return _OfPair(value, of_theta, c_slope, Effort())
+    return _OfPair(value, of_theta, c_slope, Work())
 
 
 def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gradient: bool) -> _OfPair:
@@ -221,9 +221,9 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
     margins, left = problem.signs * machine.values, problem.signs * found.values
     terms, of_margins, of_left = _counts(task, margins, left)
     value = float(terms[support].sum())
-    effort = Effort(found.trained, found.iterations)
+    work = Work(trained=found.trained, iterations=found.iterations)
     if not gradient:
-        return _OfPair(value, 0.0, 0.0, effort)
+        return _OfPair(value, 0.0, 0.0, work)
     chosen = np.zeros(len(margins))
     chosen[support] = (problem.signs * of_margins)[support]
     adjoint = sensitivity.adjoint(chosen)
@@ -236,10 +236,10 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
         of_values = np.zeros(len(margins))
         of_values[p] = problem.signs[p] * of_left[p]
         one = Sensitivity(K, without, values.single, exact=True).adjoint(of_values)
-        effort += Effort(factorisations=1)
+        work += Work(factorizations=1)
         rows = np.flatnonzero(one.left)
         W[rows] += np.outer(one.left[rows], one.right)
         c_slope += one.c_slope
     rows, columns = np.flatnonzero(W.any(axis=1)), np.flatnonzero(W.any(axis=0))
     some = np.ix_(rows, columns)
-    return _OfPair(value, values.pull_back(W[some], rows, columns, K[some]), c_slope, effort)
+    return _OfPair(value, values.pull_back(W[some], rows, columns, K[some]), c_slope, work)

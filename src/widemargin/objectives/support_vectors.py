@@ -7,8 +7,9 @@ from typing import Unpack
 import numpy as np
 
 from widemargin.kernels import Kernel
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Objective, Task
-from widemargin.objectives.machines import TaskKernel, effort_of, notes_of, train_pairs, train_tube
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Objective, Task
+from widemargin.objectives.machines import TaskKernel, notes_of, train_pairs, train_tube, work_of
+from widemargin.runtime import Work
 
 
 class SupportVectors(Objective):
@@ -34,13 +35,13 @@ class _Bound(BoundObjective):
         if self.task.n_classes == 0:
             start = None if state is None else state[0]
             tube = train_tube(values, self.task, C, self.task.weights > 0, start)
-            effort = Effort(1, tube.outcome.iterations, values.computed)
+            work = Work(trained=1, iterations=tube.outcome.iterations, kernel_evaluations=values.computed)
             count = float(np.count_nonzero(tube.alpha))
-            return Evaluated(count, effort=effort, state=[tube.alpha], notes=notes_of(values))
+            return Evaluated(count, work=work, state=[tube.alpha], notes=notes_of(values))
         machines = train_pairs(values, self.task, C, starts=state)
         return Evaluated(
             float(sum(len(one.support) for one in machines)),
-            effort=effort_of(machines, values),
+            work=work_of(machines, values),
             state=[one.alpha for one in machines],
             notes=notes_of(values),
         )

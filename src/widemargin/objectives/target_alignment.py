@@ -28,9 +28,9 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.kernels.contraction import contract
-from widemargin.objectives.base import BoundObjective, Effort, Evaluated, How, Matrix, Task, Vector
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Matrix, Task, Vector
 from widemargin.objectives.polarization import OfTargets, target_vectors
-from widemargin.runtime import single_threaded_blas
+from widemargin.runtime import Work, single_threaded_blas
 
 
 class TargetAlignment(OfTargets):
@@ -71,14 +71,14 @@ class _Bound(BoundObjective):
         """Walk over all pairs of examples, block by block: for the sums, and for the gradient if it is wanted."""
         with single_threaded_blas():
             agreement, squares, means, evaluations = self._sums(kernel)
-            effort = Effort(kernel_evaluations=evaluations)
+            work = Work(kernel_evaluations=evaluations)
             if squares <= 0.0:
-                return Evaluated(0.0, np.zeros(kernel.n_dims) if gradient else None, effort=effort)
+                return Evaluated(0.0, np.zeros(kernel.n_dims) if gradient else None, work=work)
             value = agreement / (self._size * np.sqrt(squares))
             if not gradient:
-                return Evaluated(value, effort=effort)
+                return Evaluated(value, work=work)
             slope = self._slope(kernel, 1.0 / (self._size * np.sqrt(squares)), value / squares, means)
-        return Evaluated(value, slope, effort=effort + effort)
+        return Evaluated(value, slope, work=work + work)
 
     def _sums(self, kernel: Kernel) -> tuple[float, float, Vector, int]:
         """<T, K>, |K|^2, means of the rows of K if they are to be taken off, and kernel values computed."""

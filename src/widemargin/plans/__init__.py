@@ -3,7 +3,7 @@
 Sees numbers only, and imports nothing but ``kernels``.
 """
 
-from widemargin.plans.graph import CostMatrix, GridGraph, Step, Work, measure_costs, operations, seconds
+from widemargin.plans.graph import CostMatrix, GridGraph, Step, measure_costs, operations, seconds
 from widemargin.plans.learning import LearningPlan
 from widemargin.plans.plan import (
     Chain,
@@ -22,7 +22,6 @@ __all__ = [
     "LearningPlan",
     "Plan",
     "Step",
-    "Work",
     "best_tree",
     "best_tree_for_root",
     "best_trees",

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.runtime import Work
+
 Solution = TypeVar("Solution")
 
 #: Read from and written into files of costs.
@@ -32,14 +34,6 @@ class Step(NamedTuple):
 
     axis: str
     direction: int
-
-
-class Work(NamedTuple):
-    """What a solve took; `scans` counts the entries that passes over rows and scores went through."""
-
-    kernel_evaluations: float
-    scans: float
-    seconds: float
 
 
 def operations(work: Work) -> float:
@@ -278,7 +272,7 @@ def measure_costs(
     >>> graph = GridGraph.from_candidates([{"C": C} for C in (10, 12, 15)])
     >>> def solve(node, start):
     ...     target = graph.values[0][node]
-    ...     return target, Work(0, abs(target - (start or 0)), 0.0)
+    ...     return target, Work(scans=abs(target - (start or 0)))
     >>> costs = measure_costs(graph, solve)
     >>> costs.cold, costs.of(0, 1), costs.of(2, 1)
     (array([10., 12., 15.]), 2.0, 3.0)

@@ -19,7 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.plans.graph import CostMatrix, GridGraph, Solution, Step, Work, operations
+from widemargin.plans.graph import CostMatrix, GridGraph, Solution, Step, operations
+from widemargin.runtime import Work
 
 #: An end of an axis.
 End = Literal["smallest", "largest"]

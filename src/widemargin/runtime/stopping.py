@@ -59,6 +59,13 @@ class StopRequest:
         self.core.request()
 
 
+def why_ended(error: BaseException) -> str:
+    """Say how work ends with an error: models that run out of time say so before anybody has asked them to."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return TIME_IS_UP if isinstance(error, StoppedError) else FAILED
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stop:
     """When to end.

@@ -22,8 +22,8 @@ class Work:
         Kernel values that were computed.
     kernel_operations : int
         Kernel values that a geometric solver read, cached or not, as its paper counts them; 0 for others.
-    updates : int
-        Entries of gradients that the steps went through, where somebody counts them.
+    scans : int
+        Entries that passes over rows and gradients went through, where somebody counts them.
     factorizations : int
         Of the systems of free variables.
     seconds : float
@@ -41,7 +41,7 @@ class Work:
     iterations: int = 0
     kernel_evaluations: int = 0
     kernel_operations: int = 0
-    updates: int = 0
+    scans: int = 0
     factorizations: int = 0
     seconds: float = 0.0
 
@@ -58,6 +58,10 @@ class Work:
         """Add up accounts."""
         every = list(parts)
         return Work(**{name: sum(getattr(one, name) for one in every) for name in COUNTS})
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was counted by name, without zeros."""
+        return {name: value for name in COUNTS if (value := getattr(self, name))}
 
     def with_work(self, parts: Iterable[Work]) -> Self:
         """Return the same, for the work of all that led to it."""

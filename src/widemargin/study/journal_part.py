@@ -16,7 +16,7 @@ class Records(Protocol):
     def records(self) -> list[Record]:
         """All records, in order."""
 
-    def extend(self, records: Iterable[Mapping[str, Any]]) -> None:
+    def extend(self, records: Iterable[Mapping[str, Any]], *, keep: bool = True) -> None:
         """Add some; they are on the disk when this returns."""
 
     def refuse(self, number: int, wrong: str) -> NoReturn:

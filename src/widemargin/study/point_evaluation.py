@@ -12,46 +12,21 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import Kernel
-from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective
-from widemargin.runtime import FAILED, INTERRUPTED, TIME_IS_UP, Stop, StoppedError
+from widemargin.objectives import BoundObjective, Evaluated, Objective
+from widemargin.runtime import Stop
+from widemargin.runtime.stopping import why_ended
 from widemargin.strategies import Ask
-
-Vector = NDArray[np.float64]
+from widemargin.study.findings import Finding, Vector
 
 #: Evaluations from one that starts from nothing to the next.
 ANCHOR = 16
-
-
-class Finding(NamedTuple):
-    """What an objective came to at a point of the search.
-
-    `gradient` is with respect to the point: what is searched of the kernel's `theta`, then log C if that is searched.
-    """
-
-    number: int
-    point: Vector
-    part: int | None
-    value: float
-    gradient: Vector | None
-    higher: tuple[float, ...]
-    effort: Effort
-    notes: tuple[str, ...]
-    seconds: float
-
-
-def why_ended(error: BaseException) -> str:
-    """Say how a search ends with an error: machines that run out of time say so before anybody has asked them to."""
-    if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED
-    return TIME_IS_UP if isinstance(error, StoppedError) else FAILED
 
 
 @dataclass(frozen=True)
@@ -110,12 +85,8 @@ class PointEvaluator:
         self._state: Any = None
         self._skipped: list[tuple[int, Ask]] = []  # known evaluations since the one that the state is of
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Let its threads go."""
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
             self._threads = None
@@ -165,7 +136,7 @@ class PointEvaluator:
 
     def value_at(self, number: int, point: Vector) -> Finding:
         """Evaluate a point by itself, from nothing and without derivatives."""
-        return self._one(self._prepared(self._n_threads), number, Ask(point), None, Wanted())[0]
+        return self._one(self._prepared(self._n_threads), number, Ask(point), None, Wanted())[0]._replace(chosen=True)
 
     def _found(self, asks: list[tuple[int, Ask]], state: Any) -> Generator[tuple[Finding, Any], None, None]:
         """Yield findings and the states after them, as they come."""
@@ -212,10 +183,17 @@ class PointEvaluator:
         generator = None if self._objective.deterministic else np.random.default_rng([self._seed, number])
         began = time.perf_counter()
         found = bound.evaluate(kernel, C, gradient=wanted.gradient, generator=generator, state=state, part=ask.part)
-        seconds = time.perf_counter() - began
+        work = replace(found.work, seconds=time.perf_counter() - began)
         gradient, higher = self._slopes(found, wanted)
         finding = Finding(
-            number, ask.point, ask.part, float(found.value), gradient, higher, found.effort, found.notes, seconds
+            number,
+            float(found.value),
+            work,
+            found.notes,
+            point=ask.point,
+            part=ask.part,
+            gradient=gradient,
+            higher=higher,
         )
         return finding, found.state if self._objective.needs_machine else None
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.objectives import Effort
-from widemargin.study.point_evaluation import Finding, Vector
+from widemargin.runtime import Work
+from widemargin.study.findings import Finding, Vector
+from widemargin.study.report import SearchReport
 
 #: Stages of a search: the objective at points of the strategy; scores of machines along C, for the kernel chosen.
 SEARCH, PATH = "search", "C"
@@ -31,7 +33,7 @@ class Trace(Sequence[dict[str, Any]]):
     - `value`: of the objective, or the mean score;
     - `gradient_norm`: Euclidean norm of the gradient on the scale of the search (logarithms); NaN if there is none;
     - `best`: the best value so far, within each stage, of those for all problems;
-    - `machines`, `iterations`, `kernel_evaluations`, `factorisations`: what was trained and computed for it;
+    - `trained`, `iterations`, `kernel_evaluations`, `factorizations`: what was trained and computed for it;
     - `seconds`: how long it took.
 
     Parameters
@@ -49,14 +51,14 @@ class Trace(Sequence[dict[str, Any]]):
     --------
     >>> trace = Trace(["gamma"], [True], greater_is_better=True)
     >>> for number, value in enumerate([0.5, 0.25]):
-    ...     trace.add(Finding(number, np.log([2.0**number]), None, value, np.array([0.1]), (), Effort(), (), 0.25))
+    ...     trace.add(Finding(number, value, Work(seconds=0.25), point=np.log([2.0**number]), gradient=np.array([0.1])))
     >>> len(trace), trace["gamma"].round(12).tolist(), trace[1]["best"]
     (2, [1.0, 2.0], 0.5)
     >>> trace
     Trace of 2 evaluations in 0.5 s
-         stage  evaluation  gamma  value  gradient_norm  best  machines  seconds
-        search           0      1    0.5            0.1   0.5         0     0.25
-        search           1      2   0.25            0.1   0.5         0     0.25
+         stage  evaluation  gamma  value  gradient_norm  best  trained  seconds
+        search           0      1    0.5            0.1   0.5        0     0.25
+        search           1      2   0.25            0.1   0.5        0     0.25
     """
 
     def __init__(
@@ -71,8 +73,8 @@ class Trace(Sequence[dict[str, Any]]):
         self._logarithmic = np.array(logarithmic, dtype=np.bool_)
         self._greater_is_better = greater_is_better
         self._price = price
-        self._rows: list[tuple[Vector, int, float, float, Effort, float]] = []
-        self._path: list[tuple[float, float, Effort, float]] = []
+        self._rows: list[tuple[Vector, int, float, float, Work]] = []
+        self._path: list[tuple[float, float, Work]] = []
         self._chosen: Vector | None = None
         self._columns: dict[str, NDArray[Any]] | None = None
 
@@ -81,13 +83,14 @@ class Trace(Sequence[dict[str, Any]]):
         norm = np.nan if finding.gradient is None else float(np.sqrt(finding.gradient @ finding.gradient))
         part = -1 if finding.part is None else finding.part
         # One append, so that Ctrl-C leaves no half of a row.
-        self._rows.append((finding.point, part, finding.value, norm, finding.effort, finding.seconds))
+        assert finding.point is not None
+        self._rows.append((finding.point, part, finding.value, norm, finding.work))
         self._columns = None
 
-    def add_price(self, chosen: Vector, C: float, score: float, effort: Effort, seconds: float) -> None:
+    def add_price(self, chosen: Vector, C: float, score: float, work: Work) -> None:
         """Add the score of a C for the kernel at the point that was chosen."""
         self._chosen = chosen
-        self._path.append((C, score, effort, seconds))
+        self._path.append((C, score, work))
         self._columns = None
 
     @property
@@ -118,7 +121,7 @@ class Trace(Sequence[dict[str, Any]]):
         if self._price is not None:
             prices = [self._price] * n + [row[0] for row in self._path]
             points = np.column_stack([points, np.array(prices, dtype=np.float64)])
-        efforts = [row[4] for row in self._rows] + [row[2] for row in self._path]
+        works = [row[4] for row in self._rows] + [row[2] for row in self._path]
         values = np.array([row[2] for row in self._rows] + [row[1] for row in self._path], dtype=np.float64)
         part = np.array([row[1] for row in self._rows] + [-1] * m, dtype=np.intp)
         whole = np.where(part == -1, values, np.nan)
@@ -132,9 +135,9 @@ class Trace(Sequence[dict[str, Any]]):
             "gradient_norm": np.array([row[3] for row in self._rows] + [np.nan] * m, dtype=np.float64),
             "best": np.concatenate([better.accumulate(whole[:n]), np.fmax.accumulate(whole[n:])]),
         }
-        for name in ("machines", "iterations", "kernel_evaluations", "factorisations"):
-            table[name] = np.array([getattr(one, name) for one in efforts], dtype=np.int64)
-        table["seconds"] = np.array([row[5] for row in self._rows] + [row[3] for row in self._path], dtype=np.float64)
+        for name in ("trained", "iterations", "kernel_evaluations", "factorizations"):
+            table[name] = np.array([getattr(one, name) for one in works], dtype=np.int64)
+        table["seconds"] = np.array([one.seconds for one in works], dtype=np.float64)
         return table
 
     def __len__(self) -> int:
@@ -163,7 +166,7 @@ class Trace(Sequence[dict[str, Any]]):
         seconds = float(columns["seconds"].sum())
         lines = [f"Trace of {len(self)} evaluation{'s' * (len(self) != 1)} in {seconds:.3g} s"]
         further = self.names[SHOWN_PARAMETERS - 1 : -1] if len(self.names) > SHOWN_PARAMETERS else ()
-        hidden = {*further, "iterations", "kernel_evaluations", "factorisations"}
+        hidden = {*further, "iterations", "kernel_evaluations", "factorizations"}
         if (columns["part"] == -1).all():
             hidden.add("part")
         names = [name for name in columns if name not in hidden]
@@ -180,6 +183,12 @@ class Trace(Sequence[dict[str, Any]]):
         if further:
             lines[0] += f"; not shown: {further[0]}" + (f" to {further[-1]}" if len(further) > 1 else "")
         return "\n    ".join([*lines, *table])
+
+
+def report_of(trace: Trace, path: SearchReport | None, seconds: float) -> SearchReport:
+    """Add up what the evaluations of an objective took."""
+    work = replace(Work.total(row[4] for row in trace._rows), seconds=seconds)
+    return SearchReport(evaluations=trace.n_evaluations, path=path, **work.counts())
 
 
 def _cell(value: Any) -> str:

@@ -197,7 +197,7 @@ class ObjectiveContract:
     def trains_machines_as_declared(self) -> None:
         """Machines are counted exactly if the objective declares that it needs any."""
         for task, kernel, C in self._points(1):
-            trained = self._evaluate(task, kernel, C).effort.machines
+            trained = self._evaluate(task, kernel, C).work.trained
             assert (trained > 0) == self.objective.needs_machine, (
                 f"{self.objective.name}: needs_machine is declared {self.objective.needs_machine}, "
                 f"{trained} machines were trained."

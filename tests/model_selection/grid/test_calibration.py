@@ -156,7 +156,7 @@ def test_threads_and_processes_make_no_difference() -> None:
 
 def test_kernels_that_do_not_fit_into_memory() -> None:
     X, y = data("two")
-    whole, rows = (GridSearchCV(machine(), GRID, cv=3, memory=memory).fit(X, y) for memory in ("auto", 0.01))
+    whole, rows = (GridSearchCV(machine(), GRID, cv=3, max_memory=memory).fit(X, y) for memory in ("auto", 0.01))
     np.testing.assert_allclose(rows.best_estimator_.sigmoids_, whole.best_estimator_.sigmoids_, rtol=1e-4)
 
 

@@ -65,7 +65,7 @@ CASES = [
 @pytest.mark.parametrize("memory", ["auto", 0.01])
 @pytest.mark.parametrize(("estimator", "grid"), CASES, ids=lambda one: repr(one)[:60])
 def test_scores_are_those_of_machines_trained_alone(estimator, grid, memory):
-    search = GridSearchCV(estimator, grid, cv=FOLDS, memory=memory, refit=False).fit(X, y)
+    search = GridSearchCV(estimator, grid, cv=FOLDS, max_memory=memory, refit=False).fit(X, y)
     assert search.work_report_.iterations is not None  # work was shared
     found = np.column_stack([search.cv_results_[f"split{number}_test_score"] for number in range(3)])
     assert found == pytest.approx(scores_alone(estimator, search.cv_results_["params"]), abs=0.021)

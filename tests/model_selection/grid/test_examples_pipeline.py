@@ -56,7 +56,7 @@ def test_a_scaler_is_fitted_for_each_split(name: str) -> None:
     if ours.best_params_ == theirs.best_params_:
         assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.99
     assert isinstance(ours.best_estimator_, Pipeline)
-    assert ours.work_report_.machines == 12
+    assert ours.work_report_.fits == 12
 
 
 def test_train_scores() -> None:
@@ -349,7 +349,7 @@ def test_memory_for_rows_only_gives_the_same_scores() -> None:
     X, y = data("three")
     pipeline = pipelines(StandardScaler())[0]
     whole = GridSearchCV(pipeline, GRID, cv=3).fit(X, y)
-    check_cells(GridSearchCV(pipeline, GRID, cv=3, memory=1e-3).fit(X, y), whole)
+    check_cells(GridSearchCV(pipeline, GRID, cv=3, max_memory=1e-3).fit(X, y), whole)
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])

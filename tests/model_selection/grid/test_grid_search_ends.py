@@ -67,11 +67,11 @@ def test_a_fallback_leaves_no_report_of_other_work() -> None:
     with pytest.warns(PlainSearchWarning):
         search.set_params(estimator__solver="smo").fit(X, y)
     report = getattr(search, "work_report_", None)
-    assert report is None or (report.machines, report.solved) == (12, 12)
+    assert report is None or (report.fits, report.trained) == (12, 12)
 
 
 @pytest.mark.parametrize(
-    "given", [{"max_time": 0.1}, {"memory": 10.0}, {"plan": "learn"}, {"journal": "a", "progress": "log"}], ids=str
+    "given", [{"max_time": 0.1}, {"max_memory": 10.0}, {"plan": "learn"}, {"journal": "a", "progress": "log"}], ids=str
 )
 def test_a_fallback_accepts_nothing_that_it_would_ignore(given: dict[str, Any]) -> None:
     X, y = data("two")
@@ -124,7 +124,7 @@ def test_little_memory_changes_no_score(name: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("widemargin.machines.chain.walk_chain_on_rows", counted)
     whole = GridSearchCV(machine, GRID, cv=3).fit(X, y)
     assert not calls
-    rows = GridSearchCV(machine, GRID, cv=3, memory=0.001).fit(X, y)
+    rows = GridSearchCV(machine, GRID, cv=3, max_memory=0.001).fit(X, y)
     chains, first_machines = 9, 3
     assert len(calls) == (chains + first_machines) * (3 if name == "three" else 1)
     check_cells(rows, whole)
@@ -141,7 +141,9 @@ def test_little_memory_and_other_kernels(kernel: str) -> None:
         options["kernel"] = rbf_kernel
     elif kernel == "squared":
         options.update(kernel="rbf", loss="squared_hinge")
-    both = [GridSearchCV(classifier(**options), {"C": [0.1, 1.0]}, cv=3, memory=m).fit(X, y) for m in (1e-3, "auto")]
+    both = [
+        GridSearchCV(classifier(**options), {"C": [0.1, 1.0]}, cv=3, max_memory=m).fit(X, y) for m in (1e-3, "auto")
+    ]
     check_cells(*both)
 
 
@@ -213,7 +215,7 @@ def test_time_that_runs_out(n_jobs: int, error_score: Any) -> None:
     assert ranks[search.best_index_] == 1
     assert min(ranks[2:]) > max(ranks[:2])
     report = search.work_report_
-    assert (report.machines, report.solved, report.repeated, report.unfinished) == (15, 6, 0, 9)
+    assert (report.fits, report.trained, report.skipped, report.unfinished) == (15, 6, 0, 9)
     assert "9 left" in str(report)
     # What is finished is what a search without a clock finds.
     alone = GridSearchCV(HARD, PRICES[0], cv=3).fit(X, y)
@@ -232,7 +234,7 @@ def test_the_best_machine_is_trained_after_the_time_is_over() -> None:
 @pytest.mark.parametrize("memory", ["auto", 0.001])
 def test_time_holds_for_many_classes_too(memory: Any) -> None:
     X, y = endless(classes=4)
-    search = GridSearchCV(HARD, PRICES, cv=2, max_time=0.3, memory=memory, refit=False)
+    search = GridSearchCV(HARD, PRICES, cv=2, max_time=0.3, max_memory=memory, refit=False)
     began = time.perf_counter()
     search.fit(X, y)
     assert time.perf_counter() - began < 0.3 + PROMPTLY

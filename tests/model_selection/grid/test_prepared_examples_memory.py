@@ -67,7 +67,7 @@ def rows() -> tuple[Any, Any]:
 def test_pipelines_keep_within_the_memory(sets: float, n_jobs: int, held: Held) -> None:
     X, y = rows()
     memory = sets * SharedKernel.bytes_needed(X, "rbf") / 2**20
-    search = GridSearchCV(pipeline(), GRID, cv=4, memory=memory, n_jobs=n_jobs, refit=False).fit(X, y)
+    search = GridSearchCV(pipeline(), GRID, cv=4, max_memory=memory, n_jobs=n_jobs, refit=False).fit(X, y)
     assert held.most <= memory * 2**20
     if n_jobs > sets:
         assert held.made == 0  # rows are computed as needed
@@ -80,7 +80,7 @@ def test_kernels_of_several_kinds_keep_within_the_memory(held: Held) -> None:
     X, y = rows()
     grid = {"C": [0.1, 1.0], "kernel": ["rbf", "poly", "sigmoid"]}
     memory = 1.5 * SharedKernel.bytes_needed(X, "rbf") / 2**20
-    GridSearchCV(classifier(gamma=0.01), grid, cv=3, memory=memory, refit=False).fit(X, y)
+    GridSearchCV(classifier(gamma=0.01), grid, cv=3, max_memory=memory, refit=False).fit(X, y)
     assert held.made == 3
     assert held.most <= memory * 2**20
 
@@ -89,7 +89,7 @@ def order(tmp_path: Path, memory: Any) -> list[tuple[int, int]]:
     """The width and the split of each evaluation."""
     X, y = rows()
     path = tmp_path / "study.jsonl"
-    search = GridSearchCV(pipeline(), GRID, cv=4, memory=memory, journal=path, refit=False).fit(X, y)
+    search = GridSearchCV(pipeline(), GRID, cv=4, max_memory=memory, journal=path, refit=False).fit(X, y)
     gammas = np.asarray(search.cv_results_["param_svc__gamma"], dtype=float)
     records = [json.loads(line) for line in path.read_text().splitlines()[1:]]
     return [(int(np.searchsorted([0.01, 0.1, 1.0], gammas[one["candidate"]])), one["split"]) for one in records]

@@ -17,7 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV
 from widemargin.model_selection.grid.grid_search import PlainSearchWarning
-from widemargin.model_selection.grid.report import WorkReport, measure_cold
+from widemargin.model_selection.grid.report import measure_cold
+from widemargin.study.report import SearchReport
 
 N = 120  # rows of data("two")
 
@@ -51,7 +52,7 @@ def test_kernels_without_parameters_and_matrices_of_the_user() -> None:
 
 def test_rows_that_do_not_fit_are_counted_as_they_are_computed() -> None:
     X, y = data("two")
-    report = GridSearchCV(classifier(), SMALL_GRID, cv=3, memory=0.01).fit(X, y).work_report_
+    report = GridSearchCV(classifier(), SMALL_GRID, cv=3, max_memory=0.01).fit(X, y).work_report_
     assert report.kernel_evaluations > len(SMALL_GRID["gamma"]) * N**2
 
 
@@ -60,7 +61,7 @@ def test_what_a_journal_holds_counts(tmp_path: Path) -> None:
     how: dict[str, Any] = {"cv": 3, "journal": tmp_path / "study.jsonl"}
     first, again = (GridSearchCV(classifier(), SMALL_GRID, **how).fit(X, y).work_report_ for _ in range(2))
     assert first.kernel_evaluations == 2 * N**2
-    for name in ("machines", "solved", "repeated", "iterations", "kernel_evaluations", "cold_kernel_evaluations"):
+    for name in ("fits", "trained", "skipped", "iterations", "kernel_evaluations", "cold_kernel_evaluations"):
         assert getattr(again, name) == getattr(first, name), name
 
 
@@ -68,7 +69,7 @@ def test_failed_machines_are_in_no_count() -> None:
     X, y = data("two")
     with pytest.warns(FitFailedWarning), pytest.warns(UserWarning, match="non-finite"):
         report = GridSearchCV(classifier(), {"C": [-1.0, 1.0]}, cv=3).fit(X, y).work_report_
-    assert (report.machines, report.solved, report.repeated, report.unfinished) == (6, 3, 0, 0)
+    assert (report.fits, report.trained, report.skipped, report.unfinished) == (6, 3, 0, 0)
     assert report.cold_kernel_evaluations == sum(a * (a + b) for a, b in rows_of(3))
 
 
@@ -76,21 +77,22 @@ def test_the_report_is_two_lines() -> None:
     X, y = data("two")
     search = GridSearchCV(classifier(gamma=0.2), {"C": [1.0, 1e4, 1e5]}, cv=3).fit(np.hstack([X, 9.0 * y[:, None]]), y)
     report = search.work_report_
-    assert report.repeated > 0
+    assert report.skipped > 0
     first, second = str(report).splitlines()
     assert (
-        f"9 machines: {report.solved} solved, {report.repeated} equal to a solved one; {report.iterations:,}" in first
+        f"9 fits: {report.trained} trained, {report.skipped} skipped as provably identical; {report.iterations:,}"
+        in first
     )
     assert f"{report.kernel_evaluations:,} kernel values computed; {report.cold_kernel_evaluations:,} if" in second
-    cut_short = WorkReport(2000, 10, 0, 1990, 5, 6, 7, 1.0)
-    assert str(cut_short).startswith("2,000 machines: 10 solved, 1,990 left undone; 5 steps in 1 s\n")
+    cut_short = SearchReport(trained=10, unfinished=1990, iterations=5, seconds=1.0)
+    assert str(cut_short).startswith("2,000 fits: 10 trained, 1,990 not finished; 5 iterations in 1 s\n")
 
 
 def test_reports_add_up() -> None:
-    one, two = WorkReport(1, 2, 3, 4, 5, 6, 7, 8.0), WorkReport(10, 20, 30, 40, 50, 60, 70, 80.0)
-    assert WorkReport.total([one, two]) == WorkReport(11, 22, 33, 44, 55, 66, 77, 88.0)
-    uncounted = WorkReport(1, 1, 0, 0, None, None, None, 1.0)
-    assert WorkReport.total([one, uncounted]) == WorkReport(2, 3, 3, 4, None, None, None, 9.0)
+    one = SearchReport(trained=2, skipped=3, unfinished=4, iterations=5, cold_kernel_evaluations=7, seconds=8.0)
+    both = SearchReport.of_all([one, SearchReport(trained=20, failed=1, cold_kernel_evaluations=70, counted=False)])
+    assert (both.trained, both.skipped, both.unfinished, both.failed, both.fits) == (22, 3, 4, 1, 30)
+    assert (both.iterations, both.cold_kernel_evaluations, both.seconds, both.counted) == (5, 77, 8.0, False)
 
 
 @pytest.mark.parametrize(("machine", "name"), [(classifier(), "three"), (regressor(epsilon=0.1), "friedman")])
@@ -105,11 +107,11 @@ def test_cold_work_is_that_of_machines_fitted_alone(machine: Any, name: str) -> 
         return 0.0
 
     PlainGridSearchCV(machine, SMALL_GRID, cv=3, scoring=record, refit=False).fit(X, y)
-    assert cold.machines == 12
+    assert cold.trained == 12
     assert cold.iterations == sum(one.iterations for one in expected)
     assert cold.kernel_evaluations == sum(one.kernel_evaluations for one in expected)
     assert cold.kernel_evaluations > search.work_report_.kernel_evaluations
-    assert measure_cold(search, X, y, n_machines=5).machines == 5
+    assert measure_cold(search, X, y, n_machines=5).trained == 5
     weighted = measure_cold(search, X, y, sample_weight=np.arange(len(y)) % 3)
     assert weighted.kernel_evaluations < cold.kernel_evaluations  # a third of the rows is not there
 
@@ -141,10 +143,10 @@ def test_a_plain_search_reports_what_is_known() -> None:
     ):
         search.fit(X, y)
     report = search.work_report_
-    assert (report.machines, report.solved, report.repeated, report.unfinished) == (6, 3, 0, 0)
-    assert (report.iterations, report.kernel_evaluations, report.cold_kernel_evaluations) == (None, None, None)
+    assert (report.fits, report.trained, report.failed, report.skipped, report.unfinished) == (6, 3, 3, 0, 0)
+    assert not report.counted
     assert report.seconds > 0
-    assert str(report).startswith("6 machines: 3 solved, each alone; ")
+    assert str(report).startswith("6 fits: 3 trained, 3 failed, each alone; ")
 
 
 @pytest.mark.parametrize("plain", [False, True])
@@ -170,7 +172,7 @@ def test_several_metrics_and_choices_of_the_user(plain: bool) -> None:
     neither = search(scoring=["accuracy", "roc_auc"], refit=False)
     assert not hasattr(neither, "ties_")
     assert not hasattr(neither, "edges_")
-    assert neither.work_report_.solved == 12
+    assert neither.work_report_.trained == 12
 
 
 def test_nothing_is_left_of_an_earlier_choice() -> None:

@@ -61,14 +61,14 @@ def seconds_to_end(fit: Callable[[], Any], stop: Callable[[], None], after: floa
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c(name: str, n_jobs: int) -> None:
     machine, grid, y = LONG[name]
-    search = GridSearchCV(machine, grid, cv=3, memory=LITTLE, n_jobs=n_jobs, refit=False)
+    search = GridSearchCV(machine, grid, cv=3, max_memory=LITTLE, n_jobs=n_jobs, refit=False)
     assert seconds_to_end(lambda: search.fit(X, y), _thread.interrupt_main, 0.15) < PROMPTLY
 
 
 @pytest.mark.parametrize("name", ["classes", "counts"])
 def test_max_time(name: str) -> None:
     machine, grid, y = LONG[name]
-    search = GridSearchCV(machine, grid, cv=3, memory=LITTLE, n_jobs=2, refit=False, max_time=0.15)
+    search = GridSearchCV(machine, grid, cv=3, max_memory=LITTLE, n_jobs=2, refit=False, max_time=0.15)
     began = time.perf_counter()
     with pytest.raises(TimeoutError, match="max_time"):
         search.fit(X, y)
@@ -94,7 +94,7 @@ def test_others_end_when_one_says_that_it_is_enough() -> None:
     progress = Enough()
     grid = [{"C": [1e-3], "gamma": [0.1]}, {"C": [1e8], "gamma": [0.11]}]
     machine = SVC(tol=1e-9, max_iter=2_000_000)
-    search = GridSearchCV(machine, grid, cv=3, memory=LITTLE, n_jobs=2, refit=False, progress=progress)
+    search = GridSearchCV(machine, grid, cv=3, max_memory=LITTLE, n_jobs=2, refit=False, progress=progress)
     search.fit(X, LABELS)
     assert time.perf_counter() - progress.at < PROMPTLY
     assert progress.reason == "interrupted"

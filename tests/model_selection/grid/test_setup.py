@@ -56,10 +56,10 @@ def test_results_have_the_same_keys_and_types(how: dict[str, Any]) -> None:
 
 def test_clone_parameters_and_pickle() -> None:
     X, y = data("three")
-    search = GridSearchCV(classifier(), SMALL_GRID, cv=3, max_time=100.0, memory=50)
+    search = GridSearchCV(classifier(), SMALL_GRID, cv=3, max_time=100.0, max_memory=50)
     parameters = search.get_params()
     assert parameters["max_time"] == 100.0
-    assert parameters["memory"] == 50
+    assert parameters["max_memory"] == 50
     assert parameters["estimator__tol"] == classifier().tol
     assert clone(search).get_params().keys() == parameters.keys()
     search.set_params(estimator__degree=2, cv=4, max_time=None)

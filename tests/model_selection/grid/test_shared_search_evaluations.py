@@ -69,7 +69,7 @@ def assert_same(one: GridSearchCV, other: GridSearchCV) -> None:
 def assert_each_once(path: Path, search: GridSearchCV) -> None:
     pairs = Counter((record["candidate"], record["split"]) for record in lines(path))
     assert set(pairs.values()) == {1}
-    assert len(pairs) == search.work_report_.machines
+    assert len(pairs) == search.work_report_.fits
 
 
 # Searches that are killed.
@@ -288,7 +288,7 @@ FAMILIES: dict[str, tuple[Any, Any, str, dict[str, Any]]] = {
     "two classes": (classifier(), {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}, "two", {}),
     "three classes": (classifier(), {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}, "three", {}),
     "train scores": (classifier(), {"C": [0.1, 1.0, 10.0]}, "three", {"return_train_score": True}),
-    "rows": (classifier(), {"C": [0.1, 1.0, 10.0]}, "three", {"memory": 0.001}),
+    "rows": (classifier(), {"C": [0.1, 1.0, 10.0]}, "three", {"max_memory": 0.001}),
     "no intercept": (classifier(fit_intercept=False), {"C": [0.1, 1.0, 10.0]}, "three", {}),
     "squared hinge": (classifier(loss="squared_hinge"), {"C": [0.1, 1.0, 10.0]}, "three", {}),
     "hard margin": (classifier(gamma=10.0), {"C": [0.1, 1.0, np.inf]}, "three", {}),
@@ -326,7 +326,7 @@ def test_who_asks_gets_the_same(family: str, keeps: bool, tmp_path: Path, monkey
     asked = GridSearchCV(machine, grid, cv=3, journal=path, progress=Counts(0), **how).fit(X, y)
     assert_same(asked, silent)
     assert_each_once(path, asked)
-    assert told == [0] + [1] * silent.work_report_.machines
+    assert told == [0] + [1] * silent.work_report_.fits
 
 
 @pytest.mark.parametrize("how", ["journal", "progress", "nobody"])

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.datasets import make_classification, make_friedman1
 
 from widemargin import SVC, ModelSearch
-from widemargin.objectives import BoundObjective, Effort, Evaluated, Objective, Polarization, Task
+from widemargin.objectives import BoundObjective, Evaluated, Objective, Polarization, Task
+from widemargin.runtime import Work
 from widemargin.strategies import Ask, Space, Strategy, StrategyRun, Told
 
 
@@ -150,7 +151,7 @@ class _Remembering(BoundObjective):
             value,
             slopes if gradient else None,
             2.0 * (price + 1.0) if gradient else None,
-            effort=Effort(1, 2, 3, 4),
+            work=Work(trained=1, iterations=2, kernel_evaluations=3, factorizations=4),
             state=found,
             notes=notes,
         )

@@ -151,17 +151,17 @@ def test_the_trace_is_a_table() -> None:
     assert len(frame) == len(trace) == found.n_evaluations_ == 20
     assert frame.columns.tolist() == [
         "stage", "evaluation", "gamma", "C", "part", "value", "gradient_norm", "best",
-        "machines", "iterations", "kernel_evaluations", "factorisations", "seconds",
+        "trained", "iterations", "kernel_evaluations", "factorizations", "seconds",
     ]  # fmt: skip
     assert frame["best"].tolist() == np.minimum.accumulate(frame["value"]).tolist()
     assert (frame["seconds"] > 0).all()
     pd.testing.assert_frame_equal(pd.DataFrame(list(trace)), frame)
     assert trace[-1] == frame.iloc[-1].to_dict()
     assert trace[2:4] == [trace[2], trace[3]]
-    assert frame[["machines", "iterations", "kernel_evaluations", "factorisations"]].sum().tolist() == [20, 40, 60, 80]
+    assert frame[["trained", "iterations", "kernel_evaluations", "factorizations"]].sum().tolist() == [20, 40, 60, 80]
     report = found.work_report_
-    assert (report.evaluations, report.machines, report.iterations) == (20, 20, 40)
-    assert (report.kernel_evaluations, report.factorisations, report.path) == (60, 80, None)
+    assert (report.evaluations, report.trained, report.iterations) == (20, 20, 40)
+    assert (report.kernel_evaluations, report.factorizations, report.path) == (60, 80, None)
     assert str(report).startswith("20 evaluations in ")
     slope = np.sqrt(4 * (np.log(trace[0]["gamma"]) - 1) ** 2 + 4 * (np.log(trace[0]["C"]) + 1) ** 2)
     assert trace[0]["gradient_norm"] == pytest.approx(slope)

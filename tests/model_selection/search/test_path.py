@@ -51,11 +51,11 @@ def test_it_is_a_grid_search_of_the_chosen_kernel(name: str, monkeypatch: pytest
     assert found.best_score_ == grid.best_score_
     report = found.work_report_.path
     assert report is not None
-    assert report.machines == 27
+    assert report.fits == 27
     assert report.kernel_evaluations == grid.work_report_.kernel_evaluations
     path = found.trace_["stage"] == "C"
     assert found.trace_["iterations"][path].sum() == report.iterations
-    assert found.trace_["machines"][path].sum() == report.solved
+    assert found.trace_["trained"][path].sum() == report.trained
     assert "then C: 27 machines" in str(found.work_report_)
 
 
@@ -95,7 +95,7 @@ def test_it_goes_on_beyond_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.best_params_["C"] == prices[int(np.argmax(scores))] > 0.04
     report = found.work_report_.path
     assert report is not None
-    assert report.machines == 5 * len(prices)
+    assert report.fits == 5 * len(prices)
 
 
 def test_a_range_is_kept_to() -> None:

@@ -28,8 +28,8 @@ from widemargin.study.lines import sealed, unsealed
 KILLABLE = """
 sys.path.insert(0, {folder!r})
 from test_study_journal import fitted
-from widemargin.study import finding_log
-finding_log.PAUSE = 0.0
+from widemargin.model_selection.search import study
+study.WRITE_EVERY = 0.0
 
 def work(argument):
     strategy, journal = argument.split()
@@ -259,8 +259,8 @@ def test_a_journal_of_a_grid_is_refused(tmp_path: Path) -> None:
         (2, {"stage": "prologue"}, "belongs to no part"),
         (3, {"value": "good"}, "'value' is 'good' in place of a number"),
         (3, {"point": [1.0]}, "'point' is .* in place of a list of 2 numbers"),
-        (3, {"gradient": [1.0, None]}, "'gradient' is .* in place of a list of 2 numbers or null"),
-        (3, {"effort": [1]}, "'effort' is .* in place of a list of 4 whole numbers"),
+        (3, {"gradient": [1.0, None]}, "'gradient' is .* in place of a list of 2 numbers"),
+        (3, {"work": [1]}, "'work' is .* in place of counts of work by name"),
         (3, {"notes": [1]}, "'notes' is .* in place of a list of texts"),
         (3, {"colour": "red"}, "holds 'colour'"),
         (4, {"evaluation": 0}, "holds evaluation 0 again"),

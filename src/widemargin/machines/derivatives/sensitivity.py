@@ -28,7 +28,7 @@ from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import box, ridge_of
 from widemargin.machines.derivatives.free_system import DEPENDENT, WELL_CONDITIONED, FreeSystem
 from widemargin.machines.derivatives.kernel_part import Evaluate, KernelPart
-from widemargin.machines.dual import Outcome, StopRule
+from widemargin.machines.dual import Outcome, StopRule, taking_part, values_of
 from widemargin.runtime import single_threaded_blas
 
 Vector = NDArray[np.float64]
@@ -134,17 +134,12 @@ def train(
     ([0.5, -0.5, 0.0], [1.0, -1.0, 0.5])
     """
     ridge = problem.ridge
-    taking_part = problem.bounds > 0
-    limits = np.where(taking_part, np.inf, 0.0) if problem.squared else problem.bounds
-    # Labels of held-out examples stay out of the problem: their values come from the gradient, and where kernel values
-    # are large, rounding would leave nothing but the label of them.
-    labels = np.where(taking_part, problem.signs, 0.0)
+    limits = np.where(problem.bounds > 0, np.inf, 0.0) if problem.squared else problem.bounds
+    labels = taking_part(problem.signs, problem.bounds)
     link = Link(box(labels, limits), ridge)
     chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
     found = solve_chain(K, chain, stop=stop or StopRule(1e-6))[0].solution
-    values = labels - found.gradient + found.intercept
-    if ridge is not None:
-        values = values - np.where(taking_part, ridge * found.alpha, 0.0)
+    values = values_of(found, labels, ridge)
     return Machine(problem, _settled(found.alpha, limits), found.intercept, values, found.outcome)
 
 

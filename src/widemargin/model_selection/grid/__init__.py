@@ -5,14 +5,12 @@ over threads, processes and clusters. Imports from ``estimators``, ``study`` and
 """
 
 from widemargin.model_selection.grid.grid_search import GridSearchCV, PlainSearchWarning
-from widemargin.model_selection.grid.report import ColdWork, WorkReport, measure_cold
+from widemargin.model_selection.grid.report import measure_cold
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 
 __all__ = [
-    "ColdWork",
     "GridSearchCV",
     "PlainSearchWarning",
     "UnfinishedSearchWarning",
-    "WorkReport",
     "measure_cold",
 ]

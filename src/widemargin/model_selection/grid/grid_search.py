@@ -24,11 +24,10 @@ from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
 from widemargin.model_selection.grid.paths.costs import measure_search
 from widemargin.model_selection.grid.paths.plans import require_plan, require_suitable_plan
-from widemargin.model_selection.grid.report import WorkReport, edges, smoothest, tied
+from widemargin.model_selection.grid.report import edges, report_of, report_of_plain, smoothest, tied
 from widemargin.model_selection.grid.results import Mask, as_results, leave_blank, missing_from, remarks, scored
-from widemargin.model_selection.grid.run import SearchRun, identity, listener
+from widemargin.model_selection.grid.run import identity, listener, run_grid
 from widemargin.model_selection.grid.setup import (
-    Found,
     SearchData,
     machine_of,
     repeats_for_gamma,
@@ -37,9 +36,10 @@ from widemargin.model_selection.grid.setup import (
 )
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.one_class_scores import RejectionScore
-from widemargin.plans import CostMatrix, Plan, Work
-from widemargin.runtime import INTERRUPTED, STOPPED, Stop
+from widemargin.plans import CostMatrix, Plan
+from widemargin.runtime import INTERRUPTED, STOPPED, Stop, Work
 from widemargin.study import EvaluationTasks, Journal, Records, SearchTasks, progress_for, with_callbacks
+from widemargin.study.findings import Found
 
 
 class PlainSearchWarning(UserWarning):
@@ -57,7 +57,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     machine meets the tolerance that it would meet alone.
 
     Costs: n^2 d / 2 multiplications for the distances, n^2 exponentials a width, and 4 n^2 bytes for each of up to
-    three matrices; where `memory` does not admit these, kernel rows are computed as they are needed.
+    three matrices; where `max_memory` does not admit these, kernel rows are computed as they are needed.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     max_time : float, default=None
         Seconds after which the search ends with the best of what it has finished on every split; `refit` comes on top.
         Until then, chains that take long wait for the others.
-    memory : float or "auto", default="auto"
+    max_memory : float or "auto", default="auto"
         Megabytes that kernel matrices may take; "auto" is half of the free memory.
     plan : {"heuristic", "learn", "cold"} or widemargin.plans.Plan, default="heuristic"
         Where the first machine of each chain starts. "heuristic": on the first split from the neighbouring kernel
@@ -88,7 +88,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     ----------
     cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
         As in scikit-learn. Candidates that were not finished on every split have no score (NaN) and the last rank.
-    work_report_ : WorkReport
+    work_report_ : SearchReport
         What was solved and what was not needed.
     ties_ : list of dict
         Parameters of all candidates that score as well as the best one. Of these the smoothest machine is chosen: the
@@ -105,7 +105,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5).fit(X, y)
     >>> search.best_params_, round(float(search.best_score_), 3)
     ({'C': 1, 'gamma': 0.1}, 0.98)
-    >>> search.work_report_.machines
+    >>> search.work_report_.fits
     45
     """
 
@@ -116,7 +116,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PlainGridSearchCV._parameter_constraints,
         "max_time": "no_validation",
-        "memory": "no_validation",
+        "max_memory": "no_validation",
         "plan": "no_validation",
         "journal": "no_validation",
         "progress": "no_validation",
@@ -136,7 +136,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         error_score: Any = np.nan,
         return_train_score: bool = False,
         max_time: float | None = None,
-        memory: float | str = "auto",
+        max_memory: float | str = "auto",
         plan: str | Plan = "heuristic",
         journal: str | PathLike[str] | None = None,
         progress: Any = None,
@@ -154,7 +154,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             return_train_score=return_train_score,
         )
         self.max_time = max_time
-        self.memory = memory
+        self.max_memory = max_memory
         self.plan = plan
         self.journal = journal
         self.progress = progress
@@ -253,8 +253,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self._validate_params()
         if self.max_time is not None:
             require_number("max_time", self.max_time, above=0)
-        if self.memory != "auto":
-            require_number("memory", self.memory, above=0)
+        if self.max_memory != "auto":
+            require_number("max_memory", self.max_memory, above=0)
         require_plan(self.plan)
 
     def _why_plain(self, params: Mapping[str, Any]) -> str | None:
@@ -265,7 +265,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         """Search as scikit-learn does, for a reason."""
         require_shared(reason, self.estimator, self.param_grid)
         given = [name for name in ("max_time", "journal", "progress") if getattr(self, name) is not None]
-        given += ["memory"] * (self.memory != "auto") + ["plan"] * (self.plan not in ("heuristic", "cold"))
+        given += ["max_memory"] * (self.max_memory != "auto") + ["plan"] * (self.plan not in ("heuristic", "cold"))
         if given:
             raise ValueError(
                 f"{reason}, so this search would train every machine alone, where {', '.join(given)} cannot be kept "
@@ -280,7 +280,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         with without_gamma_warnings():
             super().fit(X, y, **params)
         seconds = time.perf_counter() - began - (self.refit_time_ if self.refit else 0.0)
-        self.work_report_ = WorkReport.of_plain(self.cv_results_, self.n_splits_, seconds)
+        self.work_report_ = report_of_plain(self.cv_results_, self.n_splits_, seconds)
         self._keep_ties_and_edges()
         return self
 
@@ -300,7 +300,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         with SearchTasks(self, X, y, refit=bool(self.refit), sample_weight=weights) as tasks:
             with tasks.search(len(search.data.candidates) * len(search.data.splits)) as evaluations:
                 found, missing, ended = self._evaluate(search, evaluations, weights, began)
-            self.work_report_ = WorkReport.of_shared(search, found, time.perf_counter() - began)
+            self.work_report_ = report_of(search, found, time.perf_counter() - began)
             out = as_results(search, found, self.error_score)
             _warn_or_raise_about_fit_failures(out, self.error_score)
             if callable(self.scoring):
@@ -339,23 +339,16 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     ) -> tuple[Found, Mask, str]:
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         with self._opened_journal(search) as journal:
-            run = SearchRun(
-                search,
-                self.n_jobs,
-                self.pre_dispatch,
-                journal,
-                shown,
-                listener(tasks, search.data, weights),
-            )
-            found = run.run()
+            told = listener(tasks, search.data, weights)
+            found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told)
         missing = missing_from(found, len(search.data.candidates), len(search.data.splits))
         if missing.any(axis=1).all():
-            if run.ended == INTERRUPTED:
+            if ended == INTERRUPTED:
                 raise KeyboardInterrupt
-            if run.ended == STOPPED:
+            if ended == STOPPED:
                 raise RuntimeError("A callback ended the search before any candidate was finished on all splits.")
             raise TimeoutError(f"max_time={self.max_time!r} ended before any candidate was finished; allow more.")
-        return found, missing, run.ended
+        return found, missing, ended
 
     def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
         if self.journal is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numbers
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -14,136 +14,42 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
-from widemargin.model_selection.grid.setup import Found, machine_of
+from widemargin.model_selection.grid.setup import machine_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.runtime import Work
+from widemargin.study.findings import Found
+from widemargin.study.report import SearchReport
 
 #: Relative difference below which scores are equal: means of the same scores may differ in their last digits.
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class WorkReport:
-    """What a search did, and what it was spared.
-
-    Attributes
-    ----------
-    machines : int
-        Machines asked for: candidates times splits.
-    solved, repeated, unfinished : int
-        Those that were trained, those that are provably equal to the one before, those that time did not suffice for.
-        Machines whose training failed are none of these.
-    iterations : int or None
-        Steps of the solver. None, as both that follow, if work could not be shared: then nobody counted.
-    kernel_evaluations : int or None
-        Kernel values that were computed for the machines that were finished: every entry of each kernel matrix that
-        was made, or what the solver asked for where matrices did not fit into memory. Workers side by side may compute
-        a matrix more than once, so that the number can differ from one run to the next.
-    cold_kernel_evaluations : int or None
-        Kernel values that the same machines would compute if none shared anything: of each training row with each row
-        of the split, once for every machine. This is a count, not a measurement: a solver that stays away from some
-        rows computes fewer, one whose cache is too small more. :func:`measure_cold` measures.
-    seconds : float
-        Time of the search, without the final fit.
-
-    Examples
-    --------
-    >>> print(WorkReport(80, 60, 20, 0, 4000, 1_600_000, 30_720_000, 0.25))
-    80 machines: 60 solved, 20 equal to a solved one; 4,000 steps in 0.25 s
-    1,600,000 kernel values computed; 30,720,000 if machines shared nothing
-    """
-
-    machines: int
-    solved: int
-    repeated: int
-    unfinished: int
-    iterations: int | None
-    kernel_evaluations: int | None
-    cold_kernel_evaluations: int | None
-    seconds: float
-
-    def __str__(self) -> str:
-        parts = [f"{self.machines:,} machines: {self.solved:,} solved"]
-        if self.repeated:
-            parts.append(f"{self.repeated:,} equal to a solved one")
-        if self.unfinished:
-            parts.append(f"{self.unfinished:,} left undone")
-        machines = ", ".join(parts)
-        seconds = f"{self.seconds:.3g}" if self.seconds < 100 else f"{self.seconds:,.0f}"
-        if self.iterations is None:
-            return f"{machines}, each alone; {seconds} s"
-        return (
-            f"{machines}; {self.iterations:,} steps in {seconds} s\n"
-            f"{self.kernel_evaluations:,} kernel values computed; {self.cold_kernel_evaluations:,} if machines "
-            "shared nothing"
-        )
-
-    @classmethod
-    def of_shared(cls, search: SharedSearch, found: Found, seconds: float) -> Self:
-        """Report a search from what it has found."""
-        data = search.data
-        rows = [(len(np.unique(train)), len(test)) for train, test in data.splits]
-        done = [one for one in found.values() if one.fit_error is None]
-        cold = 0
-        for one in done:
-            n_train, n_test = rows[one.split]
-            if search.machines[one.candidate].kernel != "precomputed":
-                cold += n_train * (n_train + n_test)
-        machines = len(data.candidates) * len(data.splits)
-        return cls(
-            machines=machines,
-            solved=sum(not one.repeated for one in done),
-            repeated=sum(one.repeated for one in done),
-            unfinished=machines - len(found),
-            iterations=sum(one.iterations for one in done),
-            kernel_evaluations=sum(one.kernel_evaluations for one in done),
-            cold_kernel_evaluations=cold,
-            seconds=seconds,
-        )
-
-    @classmethod
-    def of_plain(cls, results: Mapping[str, Any], n_splits: int, seconds: float) -> Self:
-        """Report a search whose machines were trained alone, from its results; solved are those with a score."""
-        metric = next(key.removeprefix("split0") for key in results if key.startswith("split0_test_"))
-        scores = [results[f"split{split}{metric}"] for split in range(n_splits)]
-        return cls(
-            machines=np.size(scores),
-            solved=int(np.count_nonzero(~np.isnan(scores))),
-            repeated=0,
-            unfinished=0,
-            iterations=None,
-            kernel_evaluations=None,
-            cold_kernel_evaluations=None,
-            seconds=seconds,
-        )
-
-    @classmethod
-    def total(cls, reports: Iterable[Self]) -> Self:
-        """Add up reports.
-
-        Examples
-        --------
-        >>> one = WorkReport(10, 8, 2, 0, 100, 50, 500, 1.5)
-        >>> WorkReport.total([one, one]).machines
-        20
-        """
-        columns: Any = zip(*map(astuple, reports), strict=True)
-        sums: list[Any] = [None if None in column else sum(column) for column in columns]
-        return cls(*sums)
+def report_of(search: SharedSearch, found: Found, seconds: float) -> SearchReport:
+    """Report a search from what it has found."""
+    data, n_splits = search.data, len(search.data.splits)
+    rows = [(len(np.unique(train)), len(test)) for train, test in data.splits]
+    cold = 0
+    for one in found.values():
+        candidate, split = divmod(one.number, n_splits)
+        n_train, n_test = rows[split]
+        if one.error is None and search.machines[candidate].kernel != "precomputed":
+            cold += n_train * (n_train + n_test)
+    unfinished = len(data.candidates) * n_splits - len(found)
+    work = replace(Work.total(one.work for one in found.values()), unfinished=unfinished, seconds=seconds)
+    return SearchReport(cold_kernel_evaluations=cold, **work.counts())
 
 
-@dataclass(frozen=True)
-class ColdWork:
-    """What machines took that were trained one by one, without their predictions."""
-
-    machines: int
-    iterations: int
-    kernel_evaluations: int
-    seconds: float
+def report_of_plain(results: Mapping[str, Any], n_splits: int, seconds: float) -> SearchReport:
+    """Report a search whose models were trained alone, from its results; trained are those with a score."""
+    metric = next(key.removeprefix("split0") for key in results if key.startswith("split0_test_"))
+    scores = [results[f"split{split}{metric}"] for split in range(n_splits)]
+    trained = int(np.count_nonzero(~np.isnan(scores)))
+    return SearchReport(trained=trained, failed=np.size(scores) - trained, counted=False, seconds=seconds)
 
 
 def measure_cold(
     search: Any, X: Any, y: Any = None, *, groups: Any = None, n_machines: int | None = None, **fit_params: Any
-) -> ColdWork:
+) -> Work:
     """Train the machines of a search one by one, each from nothing, and count what that takes.
 
     Parameters
@@ -159,7 +65,7 @@ def measure_cold(
 
     Returns
     -------
-    ColdWork
+    Work
 
     Examples
     --------
@@ -168,7 +74,7 @@ def measure_cold(
     >>> X, y = load_iris(return_X_y=True)
     >>> search = GridSearchCV(SVC(), {"C": [1, 10, 100], "gamma": [0.1, 1]}).fit(X, y)
     >>> cold = measure_cold(search, X, y)
-    >>> cold.machines, cold.kernel_evaluations > search.work_report_.kernel_evaluations
+    >>> cold.trained, cold.kernel_evaluations > search.work_report_.kernel_evaluations
     (30, True)
     """
     splits = list(check_cv(search.cv, y, classifier=is_classifier(search.estimator)).split(X, y, groups))
@@ -182,11 +88,11 @@ def measure_cold(
         own = _check_method_params(X, params=fit_params, indices=train)
         estimator.fit(_safe_indexing(X, train), None if y is None else _safe_indexing(y, train), **own)
         reports.extend(machine_of(estimator).fit_report_)
-    return ColdWork(
-        len(machines),
-        sum(one.iterations for one in reports),
-        sum(one.kernel_evaluations for one in reports),
-        time.perf_counter() - began,
+    return Work(
+        trained=len(machines),
+        iterations=sum(one.iterations for one in reports),
+        kernel_evaluations=sum(one.kernel_evaluations for one in reports),
+        seconds=time.perf_counter() - began,
     )
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.model_selection.grid.setup import Evaluation, Found
 from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.study.findings import ENDED_EARLY, Finding, Found
 
 #: For each candidate and split, whether something is so.
 Mask = NDArray[np.bool_]
@@ -24,8 +24,8 @@ class UnfinishedSearchWarning(UserWarning):
 
 def missing_from(found: Found, n_candidates: int, n_splits: int) -> Mask:
     """Tell which evaluations there are not."""
-    pairs = [[(candidate, split) not in found for split in range(n_splits)] for candidate in range(n_candidates)]
-    return np.array(pairs, dtype=np.bool_).reshape(n_candidates, n_splits)
+    gone = [number not in found for number in range(n_candidates * n_splits)]
+    return np.array(gone, dtype=np.bool_).reshape(n_candidates, n_splits)
 
 
 def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dict[str, Any]]:
@@ -35,36 +35,33 @@ def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dic
     scikit-learn would warn of it; where there are reasons for its warning, NaN, so that it shows no such number.
     """
     failed = np.nan if error_score == "raise" else error_score
-    splits = range(len(search.data.splits))
     all_finite = all(np.isfinite(_numbers(one, failed)).all() for one in found.values())
     unfinished = 0.0 if all_finite else np.nan
-    names = next((list(e.test_scores) for e in found.values() if isinstance(e.test_scores, dict)), None)
+    names = next((list(one.value) for one in found.values() if isinstance(one.value, dict)), None)
     out = []
-    for candidate in range(len(search.data.candidates)):
-        for split in splits:
-            one = found.get((candidate, split))
-            score = unfinished if one is None else failed
-            stand_in: Any = score if names is None else dict.fromkeys(names, score)
-            one = search.missing(candidate, split) if one is None else one
-            result: dict[str, Any] = {
-                "fit_error": one.fit_error,
-                "test_scores": stand_in if one.test_scores is None else one.test_scores,
-                "n_test_samples": one.n_test_samples,
-                "fit_time": one.fit_time,
-                "score_time": one.score_time,
-            }
-            if search.data.return_train_score:
-                result["train_scores"] = stand_in if one.train_scores is None else one.train_scores
-            out.append(result)
+    for number in range(search.data.n_evaluations):
+        one = found.get(number)
+        score = unfinished if one is None else failed
+        stand_in: Any = score if names is None else dict.fromkeys(names, score)
+        result: dict[str, Any] = {
+            "fit_error": None if one is None else one.error,
+            "test_scores": stand_in if one is None or one.value is None else one.value,
+            "n_test_samples": len(search.data.splits[number % len(search.data.splits)][1]),
+            "fit_time": 0.0 if one is None else one.work.seconds,
+            "score_time": 0.0 if one is None else one.score_seconds,
+        }
+        if search.data.return_train_score:
+            result["train_scores"] = stand_in if one is None or one.train_value is None else one.train_value
+        out.append(result)
     return out
 
 
-def _numbers(one: Evaluation, failed: float) -> list[float]:
+def _numbers(one: Finding, failed: float) -> list[float]:
     """List all scores of an evaluation."""
-    if one.fit_error is not None:
+    if one.error is not None:
         return [failed]
     numbers: list[float] = []
-    for scores in (one.test_scores, one.train_scores):
+    for scores in (one.value, one.train_value):
         numbers += [] if scores is None else scores.values() if isinstance(scores, dict) else [scores]
     return numbers
 
@@ -125,7 +122,7 @@ def remarks(found: Found, missing: Mask, ended: str) -> Sequence[Warning]:
                 "every split, have no score and were not considered."
             )
         )
-    early = sum(not one.converged for one in found.values())
+    early = sum(ENDED_EARLY in one.notes for one in found.values())
     if early:
         said.append(
             ConvergenceWarning(

@@ -1,28 +1,27 @@
-"""Units of a search as they run: in parallel, against the clock, written to a journal, shown."""
+"""Units of a grid as what a search proposes: evaluated in parallel, in turns where time is limited."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from widemargin.model_selection.grid.findings import RECORD_SCHEMA, Findings, Standing, evaluations
 from widemargin.model_selection.grid.paths.turns import Turns
-from widemargin.model_selection.grid.setup import Evaluation, Found, SearchData
+from widemargin.model_selection.grid.setup import SearchData, Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.pool import Workers
-from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, STOPPED, TIME_IS_UP
+from widemargin.runtime import FINISHED, TIME_IS_UP
 from widemargin.study import EvaluationTasks, Progress, Records, fingerprint
+from widemargin.study.findings import RECORD_SCHEMA, Finding, Findings, Found, Standing
+from widemargin.study.runner import run
 
 
-@dataclass
-class SearchRun:
-    """Runs the units of a search.
+class GridUnits:
+    """Proposes the units of a grid, round after round.
 
     Parameters
     ----------
@@ -31,79 +30,95 @@ class SearchRun:
         Threads, unless ``joblib.parallel_config`` chooses another backend.
     pre_dispatch : int or str
         As joblib takes it.
-    journal : Journal, JournalPart or None
-        Evaluations that it holds are not repeated; finished ones are added, each as soon as there is one.
-    progress : Progress
-        Told of every evaluation.
-    told : callable or None
-        Gets every finished evaluation, those of the journal too; returns whether the search is to stop.
-
-    Attributes
-    ----------
-    ended : str
-        How it ended.
+    findings : Findings
+        Units that it holds all of are left out. A chain of which something is missing runs again from its first link,
+        so that every start is what it would have been.
     """
 
-    search: SharedSearch
-    n_jobs: int | None
-    pre_dispatch: int | str
-    journal: Records | None
-    progress: Progress
-    told: Callable[[Evaluation], bool] | None = None
-    ended: str = FAILED
+    def __init__(self, search: SharedSearch, n_jobs: int | None, pre_dispatch: int | str, findings: Findings) -> None:
+        self._search, self._findings = search, findings
+        self._how = n_jobs, pre_dispatch
+        self._opened = ExitStack()
+        self._workers: Workers | None = None
+        self._turns: Turns | None = None
 
-    def run(self) -> Found:
-        """Run what the journal does not hold; return all evaluations that are finished when it ends."""
-        n_candidates, n_splits = len(self.search.data.candidates), len(self.search.data.splits)
-        standing = Standing(n_candidates, n_splits)
-        findings = Findings(standing, self.journal, self.progress, self.told, self.search.stop.request)
-        self.progress.start(n_candidates * n_splits)
-        try:
-            findings.know([*self.search.failed(), *evaluations(self.journal, n_candidates, n_splits)])
-            with findings:
-                self._run_units(findings)
-            if findings.stopped:
-                self.ended = STOPPED
-            else:
-                self.ended = FINISHED if len(findings.found) == n_candidates * n_splits else TIME_IS_UP
-        except KeyboardInterrupt:
-            self.ended = INTERRUPTED
-        finally:
-            self.progress.finish(self.ended)
-        return findings.found
+    def close(self) -> None:
+        """Let the workers go."""
+        self._opened.close()
 
-    def _run_units(self, findings: Findings) -> None:
-        """Run the units that are not known, until somebody asks to stop."""
-        # A chain that was not finished runs again from its first link, so that every start is what it would have been.
-        units = [u for u in self.search.units() if any((c, u.split) not in findings.found for c in u.candidates)]
-        if not units or findings.stopped:
-            return
-        finished = findings.take if findings.awaited else None
-        with Workers(self.search, self.n_jobs, self.pre_dispatch, finished) as workers:
-            turns = Turns(units, self.search.stop, workers.count)
-            while some := turns.next_round():
-                with closing(workers.evaluate(some, turns.limit)) as results:
-                    for done in results:
-                        for one in done.evaluations:
-                            findings.take(one)
-                        complete = all(findings.has(c, done.unit.split) for c in done.unit.candidates)
-                        turns.done(done.unit, done.seconds, complete=complete)
-                        findings.check()
-                        if findings.stopped:
-                            return
+    @property
+    def expected(self) -> int:
+        """Candidates times splits."""
+        return self._search.data.n_evaluations
+
+    @property
+    def unfinished(self) -> str | None:
+        """Time was up, if anything is missing."""
+        return None if len(self._findings.found) == self.expected else TIME_IS_UP
+
+    @property
+    def reason(self) -> str:
+        """All is done."""
+        return FINISHED
+
+    def propose(self) -> list[Unit]:
+        """Return the units of the next round."""
+        if self._turns is not None:
+            return self._turns.next_round()
+        data, found = self._search.data, self._findings.found
+        units = [u for u in self._search.units() if any(data.number(c, u.split) not in found for c in u.candidates)]
+        if not units or self._search.stop.signal.requested:
+            return []
+        finished = self._findings.take if self._findings.awaited else None
+        self._workers = self._opened.enter_context(Workers(self._search, *self._how, finished))
+        self._turns = Turns(units, self._search.stop, self._workers.count)
+        return self._turns.next_round()
+
+    def evaluate(self, batch: list[Unit], findings: Findings) -> None:
+        """Evaluate the units of a round."""
+        assert self._workers is not None
+        assert self._turns is not None
+        number = self._search.data.number
+        with closing(self._workers.evaluate(batch, self._turns.limit)) as results:
+            for done in results:
+                for one in done.findings:
+                    findings.take(one)
+                complete = all(findings.has(number(c, done.unit.split)) for c in done.unit.candidates)
+                self._turns.done(done.unit, done.seconds, complete=complete)
+                findings.check()
+                if self._search.stop.signal.requested:
+                    return
 
 
-def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable[[Evaluation], bool] | None:
-    """Return what tells scikit-learn's callbacks of an evaluation, or None if there are none."""
+def run_grid(
+    search: SharedSearch,
+    n_jobs: int | None,
+    pre_dispatch: int | str,
+    journal: Records | None,
+    progress: Progress,
+    told: Callable[[Finding], bool] | None = None,
+) -> tuple[Found, str]:
+    """Run what a journal does not hold; return all findings there are in the end, and why it ended."""
+    data = search.data
+    standing = Standing(data.n_evaluations, len(data.splits))
+    limit = data.n_evaluations
+    findings = Findings(standing, journal, search.stop, limit=limit, progress=progress, told=told)
+    units = GridUnits(search, n_jobs, pre_dispatch, findings)
+    ended, _ = run(units, findings, search.stop, progress, [*search.failed(), *findings.known.values()])
+    return findings.found, ended
+
+
+def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable[[Finding], bool] | None:
+    """Return what tells scikit-learn's callbacks of a finding, or None if there are none."""
     if not tasks.anybody_listens:
         return None
 
-    def told(one: Evaluation) -> bool:
-        train, _ = data.splits[one.split]
+    def told(one: Finding) -> bool:
+        train, _ = data.splits[one.number % len(data.splits)]
         X, y, own = (
             None if part is None else partial(_safe_indexing, part, train) for part in (data.rows, data.y, weights)
         )
-        return tasks.end(one.candidate * len(data.splits) + one.split, X, y, own)
+        return tasks.end(one.number, X, y, own)
 
     return told
 

@@ -71,28 +71,6 @@ class Unit:
     candidates: tuple[int, ...]
 
 
-@dataclass
-class Evaluation:
-    """What a candidate came to on a split, in the words of scikit-learn's results."""
-
-    candidate: int
-    split: int
-    test_scores: Any
-    train_scores: Any
-    n_test_samples: int
-    fit_time: float
-    score_time: float
-    fit_error: str | None = None
-    iterations: int = 0
-    repeated: bool = False
-    converged: bool = True
-    kernel_evaluations: int = 0
-
-
-#: Evaluations by candidate and split.
-Found = dict[tuple[int, int], Evaluation]
-
-
 @dataclass(frozen=True)
 class SearchData:
     """Everything that stays the same throughout a search.
@@ -114,6 +92,15 @@ class SearchData:
     share: Share = field(default_factory=Share)
     plan: str | Plan = "heuristic"
     fit_params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_evaluations(self) -> int:
+        """Candidates times splits."""
+        return len(self.candidates) * len(self.splits)
+
+    def number(self, candidate: int, split: int) -> int:
+        """Return the number of an evaluation, as scikit-learn counts them."""
+        return candidate * len(self.splits) + split
 
 
 def machine_of(estimator: Any) -> Any:
@@ -310,7 +297,7 @@ def search_data(
         rows=X,
         raises=search.error_score == "raise",
         return_train_score=bool(search.return_train_score),
-        share=Share(search.memory, threads=thread_count(search.n_jobs)),
+        share=Share(search.max_memory, threads=thread_count(search.n_jobs)),
         plan=search.plan,
         fit_params=dict(routed.estimator.fit) if given.of_steps else {},
     )

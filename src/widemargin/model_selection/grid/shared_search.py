@@ -24,9 +24,10 @@ from widemargin.model_selection.grid.examples import SearchExamples, kept_bytes
 from widemargin.model_selection.grid.paths.plans import walk_of
 from widemargin.model_selection.grid.paths.starts import Beginning, Start, Stretch
 from widemargin.model_selection.grid.prepared_examples import PreparedExamples
-from widemargin.model_selection.grid.setup import Evaluation, SearchData, Unit, machine_of
+from widemargin.model_selection.grid.setup import SearchData, Unit, machine_of
 from widemargin.model_selection.grid.splits import KnownValues, Rows, SplitMachines, StartableMachines, family_of
-from widemargin.runtime import Stop
+from widemargin.runtime import Stop, Work
+from widemargin.study.findings import ENDED_EARLY, Finding
 
 
 class Setting(NamedTuple):
@@ -92,9 +93,7 @@ class SharedSearch:
             return [Unit(split, chain) for chain in self._chains for split in splits]
         return [Unit(split, chain) for split in splits for chain in self._chains]
 
-    def evaluate(
-        self, unit: Unit, stop: Stop, finished: Callable[[Evaluation], None] | None = None
-    ) -> list[Evaluation]:
+    def evaluate(self, unit: Unit, stop: Stop, finished: Callable[[Finding], None] | None = None) -> list[Finding]:
         """Train and score the candidates of a unit; fewer of them if time runs out.
 
         With `finished`, which gets every evaluation as soon as there is one, candidates are trained one by one; without
@@ -102,15 +101,15 @@ class SharedSearch:
         """
         with told_if_memory_runs_out(
             f"to evaluate {self.data.candidates[unit.candidates[0]]} on split {unit.split}",
-            "lower memory (megabytes for kernels) or n_jobs, or search with fewer rows",
+            "lower max_memory (megabytes for kernels) or n_jobs, or search with fewer rows",
         ):
             return self._evaluate(unit, stop, finished)
 
-    def _evaluate(self, unit: Unit, stop: Stop, finished: Callable[[Evaluation], None] | None) -> list[Evaluation]:
+    def _evaluate(self, unit: Unit, stop: Stop, finished: Callable[[Finding], None] | None) -> list[Finding]:
         began = time.perf_counter()
-        evaluations: list[Evaluation] = []
+        evaluations: list[Finding] = []
 
-        def add(some: Iterable[Evaluation]) -> None:
+        def add(some: Iterable[Finding]) -> None:
             for one in some:
                 evaluations.append(one)
                 if finished is not None:
@@ -161,7 +160,7 @@ class SharedSearch:
         for links in concatenated(known, found):
             yield Trained(links, setting, each)
 
-    def _trainable(self, unit: Unit) -> tuple[Unit, list[Evaluation]]:
+    def _trainable(self, unit: Unit) -> tuple[Unit, list[Finding]]:
         """Tell the candidates that a split suits from those that it does not."""
         split, able, refused = self._examples.of_split(unit.split), [], []
         for candidate in unit.candidates:
@@ -240,25 +239,29 @@ class SharedSearch:
             assert isinstance(split, StartableMachines)
             found = split.solve_from(machines, prepared.X, matrix, rule, start)
         # The first pays for the kernel values that had to be computed for all.
-        found = _charged(found, 0, computed, 0.0)
+        found = _charged(found, Work(kernel_evaluations=computed))
         return _without_first(found) if known else found
 
-    def _scored(self, candidate: int, number: int, trained: Trained) -> Evaluation:
+    def _scored(self, candidate: int, number: int, trained: Trained) -> Finding:
         test_scores, train_scores, seconds = self._scores(self.machines[candidate], number, trained)
-        solutions = trained.solutions
-        return Evaluation(
-            candidate,
-            number,
-            test_scores,
-            train_scores,
-            len(trained.setting.split.test),
-            trained.overhead + sum(one.outcome.seconds for one in solutions),
-            seconds,
-            None,
-            sum(one.outcome.iterations for one in solutions),
+        outcomes, skipped = (
+            [link.solution.outcome for link in trained.links],
             all(link.repeated for link in trained.links),
-            all(one.outcome.reason == "converged" for one in solutions),
-            sum(one.outcome.kernel_evaluations for one in solutions),
+        )
+        work = Work(
+            trained=int(not skipped),
+            skipped=int(skipped),
+            iterations=sum(one.iterations for one in outcomes),
+            kernel_evaluations=sum(one.kernel_evaluations for one in outcomes),
+            seconds=trained.overhead + sum(one.seconds for one in outcomes),
+        )
+        return Finding(
+            self.data.number(candidate, number),
+            test_scores,
+            work,
+            () if all(one.reason == "converged" for one in outcomes) else (ENDED_EARLY,),
+            score_seconds=seconds,
+            train_value=train_scores,
         )
 
     def _scores(self, machine: Any, number: int, trained: Trained) -> tuple[Any, Any, float]:
@@ -289,35 +292,27 @@ class SharedSearch:
         own = _check_method_params(data.rows, params=params, indices=numbers) if params else {}
         return data.scoring(judged, rows, None if data.y is None else data.y[numbers], own)
 
-    def missing(self, candidate: int, split: int, error: str | None = None) -> Evaluation:
-        """Return an evaluation without scores: one that failed, or that time did not suffice for."""
-        return Evaluation(candidate, split, None, None, len(self.data.splits[split][1]), 0.0, 0.0, error)
+    def missing(self, candidate: int, split: int, error: str) -> Finding:
+        """Return a finding without scores: of a fit that failed."""
+        return Finding(self.data.number(candidate, split), None, Work(failed=1), error=error)
 
-    def _failed(self, unit: Unit) -> list[Evaluation]:
+    def _failed(self, unit: Unit) -> list[Finding]:
         """Return evaluations of candidates that the error under way has ended; raise it if failures are to."""
         if self.data.raises:
             raise
         error = traceback.format_exc()
         return [self.missing(candidate, unit.split, error) for candidate in unit.candidates]
 
-    def failed(self) -> list[Evaluation]:
+    def failed(self) -> list[Finding]:
         """Return the evaluations, on every split, of candidates whose parameters are not accepted."""
         splits = range(len(self.data.splits))
         return [self.missing(c, split, error) for c, error in self.failures.items() for split in splits]
 
 
-def _charged(
-    found: Iterator[list[LinkSolution]], iterations: int, kernel_evaluations: int, seconds: float
-) -> Iterator[list[LinkSolution]]:
+def _charged(found: Iterator[list[LinkSolution]], *parts: Work) -> Iterator[list[LinkSolution]]:
     """Add to what the first solution took."""
     for link, *others in found:
-        took = link.solution.outcome
-        outcome = replace(
-            took,
-            iterations=took.iterations + iterations,
-            kernel_evaluations=took.kernel_evaluations + kernel_evaluations,
-            seconds=took.seconds + seconds,
-        )
+        outcome = link.solution.outcome.with_work([link.solution.outcome, *parts])
         yield [replace(link, solution=replace(link.solution, outcome=outcome)), *others]
         break
     yield from found
@@ -325,7 +320,4 @@ def _charged(
 
 def _without_first(found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
     """Leave out a machine that was known before; what it took all the same is the next one's."""
-    outcomes = [link.solution.outcome for link in next(found, ())]
-    iterations = sum(one.iterations for one in outcomes)
-    kernel_evaluations = sum(one.kernel_evaluations for one in outcomes)
-    yield from _charged(found, iterations, kernel_evaluations, sum(one.seconds for one in outcomes))
+    yield from _charged(found, *[link.solution.outcome for link in next(found, ())])

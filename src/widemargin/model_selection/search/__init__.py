@@ -4,6 +4,5 @@ Imports from ``strategies``, ``objectives`` and ``study``, and scorers and growt
 """
 
 from widemargin.model_selection.search.model_search import ModelSearch
-from widemargin.model_selection.search.report import EvaluationReport
 
-__all__ = ["EvaluationReport", "ModelSearch"]
+__all__ = ["ModelSearch"]

@@ -23,7 +23,6 @@ from widemargin.model_selection.grid.calibration import FROM_SEARCH
 from widemargin.model_selection.grid.setup import fit_parameters, machine_of, prefix_of
 from widemargin.model_selection.search.choices import objective_of, require_fit, strategy_of
 from widemargin.model_selection.search.path import FixedSplits, splits_of
-from widemargin.model_selection.search.report import EvaluationReport
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import ModelStudy
 from widemargin.model_selection.search.task import require_machine, require_suitable, subject_of
@@ -31,7 +30,7 @@ from widemargin.objectives import Objective
 from widemargin.runtime import Stop
 from widemargin.strategies import Strategy
 from widemargin.study import SearchTasks, progress_for, with_callbacks
-from widemargin.study.trace import Trace
+from widemargin.study.trace import Trace, report_of
 
 
 class ModelSearch(BaseSearchCV):  # type: ignore[misc]
@@ -122,7 +121,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     notes_ : dict
         What evaluations had to say (machines that needed more steps than their `max_iter`, free variables that depend
         on each other), and how many of them said it.
-    work_report_ : EvaluationReport
+    work_report_ : SearchReport
     refit_time_ : float
         Seconds of the final fit.
     scorer_ : callable
@@ -256,9 +255,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             seed=_seed(self.random_state),
             n_jobs=self.n_jobs,
             max_time=None if self.max_time is None else float(self.max_time),
-            max_evaluations=None if self.max_evaluations is None else int(self.max_evaluations),
             began=began,
-            stop=Stop(deadline=None if self.max_time is None else began + float(self.max_time)),
+            stop=Stop(
+                deadline=None if self.max_time is None else began + float(self.max_time),
+                max_evaluations=None if self.max_evaluations is None else int(self.max_evaluations),
+            ),
         )
         return study, routed.estimator.fit
 
@@ -293,7 +294,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             if chosen.path is not None:
                 self.best_score_ = chosen.path.score
             path = None if chosen.path is None else chosen.path.report
-            self.work_report_ = EvaluationReport.of(chosen.trace, path, time.perf_counter() - study.began)
+            self.work_report_ = report_of(chosen.trace, path, time.perf_counter() - study.began)
             chosen_price = study.space.searches_c or chosen.path is not None
             self.best_params_ = study.best_params(chosen.kernel, chosen.C if chosen_price else None)
             self.scorer_, _ = self._get_scorers()

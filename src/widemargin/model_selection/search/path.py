@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,17 @@ from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.model_selection.grid.calibration import out_of_fold
 from widemargin.model_selection.grid.grid_search import GridSearchCV
-from widemargin.model_selection.grid.report import WorkReport
 from widemargin.model_selection.grid.results import Mask
-from widemargin.model_selection.grid.setup import Found, machine_of, prefix_of
+from widemargin.model_selection.grid.setup import machine_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.splits import Rows
 from widemargin.model_selection.growth import PERFECT, best_of, grown
-from widemargin.objectives import CrossValidation, Effort, Objective, Task
+from widemargin.objectives import CrossValidation, Objective, Task
 from widemargin.plans.ranges import c_values
-from widemargin.runtime import Stop, single_threaded_blas
+from widemargin.runtime import Stop, Work, single_threaded_blas
 from widemargin.study import EvaluationTasks, Records
+from widemargin.study.findings import Found
+from widemargin.study.report import SearchReport
 
 #: Factor between neighbouring values of C, at most.
 STEP = 4.0
@@ -94,8 +95,7 @@ class PathPoint:
 
     C: float
     score: float
-    effort: Effort
-    seconds: float
+    work: Work
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ class PricePath:
         All that have a score.
     edge : str or None
         "smallest" or "largest" if a better one may lie beyond those that were tried.
-    report : WorkReport
+    report : SearchReport
     """
 
     C: float
     score: float
     points: list[PathPoint]
     edge: str | None
-    report: WorkReport
+    report: SearchReport
 
 
 def price_path(
@@ -183,7 +183,7 @@ def price_path(
         score=float(best.best_score_),
         points=[point for search in searches for point in _points(search, name)],
         edge=edges.get(name),
-        report=WorkReport.total([one.work_report_ for one in searches]),
+        report=SearchReport.of_all([one.work_report_ for one in searches]),
     )
 
 
@@ -236,11 +236,9 @@ def _points(search: GridSearchCV, name: str) -> Iterator[PathPoint]:
         score = float(results["mean_test_score"][candidate])
         if not math.isfinite(score):
             continue
-        own = [search.found[candidate, split] for split in range(search.n_splits_)]
-        effort = Effort(
-            sum(not one.repeated for one in own),
-            sum(one.iterations for one in own),
-            sum(one.kernel_evaluations for one in own),
+        first = candidate * search.n_splits_
+        own = [search.found[number] for number in range(first, first + search.n_splits_)]
+        work = Work.total(one.work for one in own)
+        yield PathPoint(
+            float(params[name]), score, replace(work, seconds=work.seconds + sum(o.score_seconds for o in own))
         )
-        seconds = sum(one.fit_time + one.score_time for one in own)
-        yield PathPoint(float(params[name]), score, effort, seconds)

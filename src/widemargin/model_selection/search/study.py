@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,10 @@ from widemargin.objectives import Objective
 from widemargin.runtime import INTERRUPTED, STOPPED, TIME_IS_UP, Stop, StoppedError, single_threaded_blas, thread_count
 from widemargin.strategies import Ask, Strategy, StrategyRun, Told
 from widemargin.study import Journal, JournalPart, Progress, fingerprint
-from widemargin.study.finding_log import FINDING_SCHEMA, FindingLog
+from widemargin.study.findings import RECORD_SCHEMA, Findings, Standing
 from widemargin.study.point_evaluation import PointEvaluator, Wanted
 from widemargin.study.records import COUNT, what_is_wrong
+from widemargin.study.runner import run
 from widemargin.study.strategy_search import StrategySearch
 from widemargin.study.trace import PATH, SEARCH, Trace
 
@@ -36,6 +38,17 @@ SHARE_OF_TIME = 0.75
 
 #: Records that hold the seed of a search that was given none.
 BEGINNING = "beginning"
+
+
+#: Seconds between two writes to the journal, and between two calls of a display: evaluations may take less.
+WRITE_EVERY, SHOW_EVERY = 0.2, 0.05
+
+
+class Ended(NamedTuple):
+    """Why the search for a kernel ended, and whether that was before its time."""
+
+    why: str
+    cut_short: bool
 
 
 @dataclass(frozen=True)
@@ -96,7 +109,7 @@ class ModelStudy:
         For that.
     seed : int or None
         None draws one.
-    n_jobs, max_time, max_evaluations
+    n_jobs, max_time
         As the search takes them.
     began : float
         When that was, in the time of :func:`time.perf_counter`.
@@ -119,7 +132,6 @@ class ModelStudy:
     seed: int | None
     n_jobs: int | None
     max_time: float | None
-    max_evaluations: int | None
     began: float
     stop: Stop
 
@@ -138,13 +150,14 @@ class ModelStudy:
         if self.max_time is not None and self.prices is not None:
             stop = replace(stop, deadline=self.began + SHARE_OF_TIME * self.max_time)
         with self._opened(journal) as kept, single_threaded_blas():
-            with FindingLog(_part(kept, SEARCH), len(self.space.axes)) as log:
-                search = self._searched(log, self._settled_seed(kept), progress, told, stop)
-                point = self._point(search)
-                value = search.value_at(point)
+            search, ended, findings = self._searched(kept, progress, told, stop)
+            point = self._point(search, ended)
+            value = search.value_at(point, findings)
+            if math.isnan(value) and not ended.cut_short and stop.reason is not None:
+                ended = Ended(stop.reason, True)
             kernel, C = self.space.chosen(point)
-            remarks: list[Warning] = [_early(search)] if search.cut_short else []
-            if not search.cut_short and search.trace.n_evaluations == 1 and search.trace[0]["gradient_norm"] == 0.0:
+            remarks: list[Warning] = [_early(search, ended.why)] if ended.cut_short else []
+            if not ended.cut_short and search.trace.n_evaluations == 1 and search.trace[0]["gradient_norm"] == 0.0:
                 remarks.append(self._flat_at_the_start(search.trace[0]))
             path = None
             if self.prices is not None:
@@ -153,15 +166,15 @@ class ModelStudy:
         edges = self.space.edges(point)
         if path is not None:
             for one in path.points:
-                search.trace.add_price(point, one.C, one.score, one.effort, one.seconds)
+                search.trace.add_price(point, one.C, one.score, one.work)
             edges |= {} if path.edge is None else {PRICE: path.edge}
-        return Chosen(kernel, C, value, search.trace, search.ended, path, search.notes, edges, remarks)
+        return Chosen(kernel, C, value, search.trace, ended.why, path, search.notes, edges, remarks)
 
     def _searched(
-        self, log: FindingLog, seed: int, progress: Progress, told: Callable[[int], bool] | None, stop: Stop
-    ) -> StrategySearch:
+        self, kept: Journal | None, progress: Progress, told: Callable[[int], bool] | None, stop: Stop
+    ) -> tuple[StrategySearch, Ended, Findings]:
         """Run the strategy."""
-        objective, space = self.objective, self.space
+        objective, space, seed = self.objective, self.space, self._settled_seed(kept)
         trace = Trace(
             space.names,
             [axis.logarithmic for axis in space.axes],
@@ -178,27 +191,27 @@ class ModelStudy:
             n_threads=thread_count(self.n_jobs),
             stop=stop,
         )
-        with evaluator:
-            search = StrategySearch(
-                self._begun(evaluator, seed),
-                evaluator,
-                log,
-                trace,
-                stop,
-                progress,
-                objective.greater_is_better,
-                self.max_evaluations,
-                told,
-            )
-            search.run()
-        return search
+        greater = objective.greater_is_better
+        search = StrategySearch(self._begun(evaluator, seed), evaluator, trace, stop, greater_is_better=greater)
+        findings = Findings(
+            Standing(search.expected, greater_is_better=greater),
+            _part(kept, SEARCH),
+            stop,
+            n_dims=len(space.axes),
+            progress=progress,
+            told=None if told is None else lambda one: told(one.number),
+            pause=WRITE_EVERY,
+            show_every=SHOW_EVERY,
+        )
+        ended = Ended(*run(search, findings, stop, progress))
+        return search, ended, findings
 
     def _begun(self, evaluator: PointEvaluator, seed: int) -> StrategyRun:
         if not self.space.axes:
             return OnePoint()
         try:
             return self.strategy.begin(
-                self.space.box(), seed=seed, n_parts=evaluator.n_parts, max_evaluations=self.max_evaluations
+                self.space.box(), seed=seed, n_parts=evaluator.n_parts, max_evaluations=self.stop.max_evaluations
             )
         except StoppedError:
             raise self._no_time() from None
@@ -210,7 +223,7 @@ class ModelStudy:
             "slopes ends there; begin elsewhere, with other parameters of the estimator, or pass strategy='cma-es'."
         )
 
-    def _point(self, search: StrategySearch) -> Vector:
+    def _point(self, search: StrategySearch, ended: Ended) -> Vector:
         """Return what the search chooses; raise an error if it has nothing to choose from."""
         point = search.chosen()
         if point is not None:
@@ -220,14 +233,14 @@ class ModelStudy:
                 f"objective={self.objective.name!r} has no finite value at any of the {search.trace.n_evaluations} "
                 "points that were looked at; scale X, or begin elsewhere."
             )
-        if not search.cut_short:
+        if not ended.cut_short:
             raise ValueError(
-                f"max_evaluations={self.max_evaluations!r} does not suffice for the points that strategy="
+                f"max_evaluations={self.stop.max_evaluations!r} does not suffice for the points that strategy="
                 f"{self.strategy.name!r} asks for first; allow more."
             )
-        if search.ended == INTERRUPTED:
+        if ended.why == INTERRUPTED:
             raise KeyboardInterrupt
-        if search.ended == STOPPED:
+        if ended.why == STOPPED:
             raise RuntimeError("A callback ended the search before any evaluation was finished.")
         raise self._no_time()
 
@@ -290,7 +303,7 @@ class ModelStudy:
     def _identity(self) -> dict[str, Any]:
         """Say what a journal must have in common with this search to be continued by it."""
         same = {
-            "schema": FINDING_SCHEMA,
+            "schema": RECORD_SCHEMA,
             "data": fingerprint(self.X),
             "target": fingerprint(self.y),
             "weights": fingerprint(dict(self.params)),
@@ -351,9 +364,9 @@ def _part(kept: Journal | None, stage: str) -> JournalPart | None:
     return None if kept is None else JournalPart(kept, {"stage": stage})
 
 
-def _early(search: StrategySearch) -> UnfinishedSearchWarning:
+def _early(search: StrategySearch, why: str) -> UnfinishedSearchWarning:
     count = search.trace.n_evaluations
     return UnfinishedSearchWarning(
-        f"The search has ended early ({search.ended}) after {count} evaluation{'s' * (count != 1)} of its objective; "
+        f"The search has ended early ({why}) after {count} evaluation{'s' * (count != 1)} of its objective; "
         "the best point until then was chosen."
     )

@@ -53,7 +53,7 @@ class Recorder:
 @pytest.mark.parametrize("memory", ["auto", 1e-3])
 def test_best_trees_cost_no_more_than_other_plans(name: str, memory: Any) -> None:
     machine = regressor() if name == "friedman" else classifier()
-    search = search_of(machine, memory=memory)
+    search = search_of(machine, max_memory=memory)
     costs = search.measure_costs(*data(name))
     assert costs.graph == GridGraph.from_candidates(list(ParameterGrid(GRID)))
     assert set(costs.edges) == set(costs.graph.edges())
@@ -84,7 +84,7 @@ def test_costs_count_steps_and_kernel_values_where_there_is_no_matrix() -> None:
     assert iterations is not None
     assert costs.cold[0] + costs.of(0, 3) == pytest.approx(iterations * len(X), rel=0.02)
     seen.clear()
-    search_of(classifier(), memory=1e-3).measure_costs(X, y, cost=steps)
+    search_of(classifier(), max_memory=1e-3).measure_costs(X, y, cost=steps)
     assert all(work.kernel_evaluations > 0 for work in seen[:12])
 
 

@@ -22,7 +22,7 @@ def searched(machine: Any, name: str, plan: str, grid: Any = None, **options: An
 @pytest.mark.parametrize("memory", ["auto", 1e-3])
 def test_a_plan_changes_no_score(name: str, memory: Any) -> None:
     machine = regressor() if name == "friedman" else classifier()
-    cold, *others = (searched(machine, name, plan, memory=memory) for plan in ("cold", "heuristic", "learn"))
+    cold, *others = (searched(machine, name, plan, max_memory=memory) for plan in ("cold", "heuristic", "learn"))
     for other in others:
         check_cells(other, cold)
         assert other.best_params_ == cold.best_params_

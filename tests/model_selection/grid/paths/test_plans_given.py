@@ -78,10 +78,10 @@ def test_a_plan_changes_no_score(name: str, memory: Any) -> None:
     machine = regressor() if name == "friedman" else classifier()
     cold = searched(machine, name, "cold")
     for plan in (heuristic_plan(graph_of(GRID)), from_the_middle(GRID), random_plan(GRID, 0), random_plan(GRID, 1, 3)):
-        found = searched(machine, name, plan, memory=memory)
+        found = searched(machine, name, plan, max_memory=memory)
         check_cells(found, cold)
         report = found.work_report_
-        assert (report.machines, report.solved + report.repeated, report.unfinished) == (36, 36, 0)
+        assert (report.fits, report.trained + report.skipped, report.unfinished) == (36, 36, 0)
 
 
 def test_the_plan_from_the_middle_goes_both_ways() -> None:
@@ -191,7 +191,7 @@ def test_repeats_are_known_going_up_also_where_others_branch_off() -> None:
         (Plan(graph, (2, 3, 4, 5, None, 4)), 0),  # down from the largest C
     ]:
         report = searched(classifier(), "two", plan, grid).work_report_
-        assert (report.repeated, report.solved) == (3 * repeated, 3 * (6 - repeated))
+        assert (report.skipped, report.trained) == (3 * repeated, 3 * (6 - repeated))
 
 
 def test_kernels_are_computed_once_where_the_plan_lets_them() -> None:

@@ -68,9 +68,9 @@ def from_the_middle(graph: GridGraph) -> Plan:
 @pytest.mark.parametrize("memory", ["auto", 1e-3])
 @pytest.mark.parametrize("kind", MACHINES)
 def test_a_plan_changes_no_score(kind: str, memory: Any) -> None:
-    cold = searched(kind, "cold", memory=memory)
+    cold = searched(kind, "cold", max_memory=memory)
     for plan in ("heuristic", "learn", from_the_middle(graph_of(kind))):
-        check_cells(searched(kind, plan, memory=memory), cold)
+        check_cells(searched(kind, plan, max_memory=memory), cold)
 
 
 @pytest.mark.parametrize("kind", MACHINES)

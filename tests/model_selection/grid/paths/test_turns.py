@@ -115,7 +115,7 @@ def test_all_that_is_quick_is_finished_on_every_split(piped: bool, n_jobs: int, 
     grid: dict[str, Any] = GRID
     if piped:
         machine, grid = make_pipeline(StandardScaler(), machine), {f"svc__{name}": GRID[name] for name in GRID}
-    how = {"cv": 3, "refit": False, "n_jobs": n_jobs, "memory": memory}
+    how = {"cv": 3, "refit": False, "n_jobs": n_jobs, "max_memory": memory}
     search = GridSearchCV(machine, grid, max_time=1.2, **how).fit(X, Y)
     quick = np.array([params[next(iter(params))] < 1.0 for params in search.cv_results_["params"]])
     np.testing.assert_array_equal(np.isfinite(search.cv_results_["mean_test_score"]), quick)
@@ -141,4 +141,4 @@ def test_time_that_suffices_is_not_shared_out_in_vain() -> None:
         for limit in (None, 60.0)
     ]
     free, limited = (one.work_report_ for one in done)
-    assert (free.solved, free.iterations) == (limited.solved, limited.iterations)
+    assert (free.trained, free.iterations) == (limited.trained, limited.iterations)

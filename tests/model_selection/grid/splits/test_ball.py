@@ -52,13 +52,13 @@ def test_the_same_numbers(grid: Any, scoring: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = alone(SVDD(tol=1e-6), X, grid, scoring=scoring)
-    assert found.work_report_.machines == 3 * len(found.cv_results_["params"])
+    assert found.work_report_.fits == 3 * len(found.cv_results_["params"])
 
 
 def test_balls_with_an_infinite_price_may_be_known() -> None:
     X, _ = data("two")
     found = alone(SVDD(tol=1e-6, gamma=0.02), X, {"C": [0.1, 1.0, 10.0, np.inf]})
-    assert found.work_report_.repeated >= 6
+    assert found.work_report_.skipped >= 6
 
 
 def test_both_scores_without_labels() -> None:
@@ -117,7 +117,7 @@ def test_a_pipeline(kernel: str) -> None:
 
 def test_little_memory_changes_no_score() -> None:
     X, _ = data("two")
-    whole, rows = (GridSearchCV(SVDD(tol=1e-6), GRID, cv=3, memory=m).fit(X) for m in ("auto", 1e-3))
+    whole, rows = (GridSearchCV(SVDD(tol=1e-6), GRID, cv=3, max_memory=m).fit(X) for m in ("auto", 1e-3))
     check_cells(rows, whole)
 
 

@@ -13,6 +13,7 @@ from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import StopRule
 from widemargin.model_selection.grid.splits import KnownValues
 from widemargin.model_selection.grid.splits.classifier import ClassifierSplit
+from widemargin.runtime import Stop
 
 
 @pytest.fixture
@@ -47,8 +48,8 @@ def test_a_thread_sees_no_weights_that_another_has_not_finished(split, monkeypat
 
 def test_problems_of_another_kernel_are_not_built_again(split):
     Cs = (1.0, 2.0, np.inf)
-    first = split._problems_of([SVC(C=C, gamma=1.0) for C in Cs])
-    assert split._problems_of([SVC(C=C, gamma=5.0) for C in Cs]) is first
+    first = split._problems_of([SVC(C=C, gamma=1.0) for C in Cs], Stop())
+    assert split._problems_of([SVC(C=C, gamma=5.0) for C in Cs], Stop()) is first
     (pair,) = first
     assert [link.problem.upper.max() for link in pair.links] == [1.0, 2.0]
     assert [bounds.max() for bounds in pair.bounds] == [1.0, 2.0, np.inf]
@@ -56,8 +57,8 @@ def test_problems_of_another_kernel_are_not_built_again(split):
 
 @pytest.mark.parametrize("other", [{"C": 3.0}, {"loss": "squared_hinge"}, {"class_weight": {0: 2.0}}], ids=str)
 def test_problems_of_other_machines_are_built(split, other):
-    ((first,),) = (one.links for one in split._problems_of([SVC()]))
-    ((own,),) = (one.links for one in split._problems_of([SVC(**other)]))
+    ((first,),) = (one.links for one in split._problems_of([SVC()], Stop()))
+    ((own,),) = (one.links for one in split._problems_of([SVC(**other)], Stop()))
     assert not np.array_equal(own.problem.upper, first.problem.upper)
 
 
@@ -66,7 +67,7 @@ def test_large_problems_are_not_kept():
     rows = np.arange(len(y))
     split = ClassifierSplit(y, rows, rows[:2], np.ones(len(y)), rows[:2])
     machines = [SVC(C=1.0), SVC(C=2.0)]
-    assert split._problems_of(machines) is not split._problems_of(machines)
+    assert split._problems_of(machines, Stop()) is not split._problems_of(machines, Stop())
 
 
 @pytest.mark.parametrize("kind", ["two classes", "a class not trained on", "rows of both parts", "weights of 0"])

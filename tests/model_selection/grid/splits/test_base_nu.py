@@ -35,7 +35,7 @@ def both(ours: Any, theirs: Any, grid: Any, X: Any, y: Any, fit: dict[str, Any] 
 def test_classifiers_alone(name: str, scoring: Any) -> None:
     X, y = data(name)
     ours, _ = search_alone(NuSVC(tol=1e-6), GRID, X, y, scoring=scoring, return_train_score=True)
-    assert ours.work_report_.solved == 24
+    assert ours.work_report_.trained == 24
 
 
 @pytest.mark.parametrize("name", ["two", "three"])
@@ -82,7 +82,7 @@ def test_pipelines_of_classifiers() -> None:
 @pytest.mark.parametrize("name", ["two", "three"])
 def test_little_memory_changes_no_score_of_a_classifier(name: str) -> None:
     X, y = data(name)
-    whole, rows = (GridSearchCV(NuSVC(tol=1e-6), GRID, cv=3, memory=m).fit(X, y) for m in ("auto", 1e-3))
+    whole, rows = (GridSearchCV(NuSVC(tol=1e-6), GRID, cv=3, max_memory=m).fit(X, y) for m in ("auto", 1e-3))
     check_cells(rows, whole)
 
 
@@ -108,7 +108,7 @@ def test_a_nu_that_is_infeasible_on_some_splits_fails_alone() -> None:
     scores = np.array([ours.cv_results_[f"split{split}_test_score"] for split in (0, 1)])
     assert np.isnan(scores).tolist() == [[False, False, True, True], [False] * 4]
     assert ours.best_params_["nu"] in (0.2, 0.4)
-    assert ours.work_report_.solved == 6
+    assert ours.work_report_.trained == 6
 
 
 def test_an_infeasible_nu_is_raised_if_asked_to() -> None:
@@ -131,7 +131,7 @@ def test_classes_whose_hulls_meet_are_told_of() -> None:
 def test_regressors_alone(name: str) -> None:
     X, y = data(name)
     ours, _ = search_alone(NuSVR(tol=1e-6), TUBES, X, y, return_train_score=True)
-    assert ours.work_report_.solved == 27
+    assert ours.work_report_.trained == 27
 
 
 def test_regressors_of_scikit_learn() -> None:
@@ -175,7 +175,7 @@ def test_kernels_of_regressors(kernel: str) -> None:
 
 def test_little_memory_changes_no_score_of_a_regressor() -> None:
     X, y = data("friedman")
-    whole, rows = (GridSearchCV(NuSVR(tol=1e-6), TUBES, cv=3, memory=m).fit(X, y) for m in ("auto", 1e-3))
+    whole, rows = (GridSearchCV(NuSVR(tol=1e-6), TUBES, cv=3, max_memory=m).fit(X, y) for m in ("auto", 1e-3))
     check_cells(rows, whole)
 
 

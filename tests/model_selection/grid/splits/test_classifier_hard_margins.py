@@ -35,7 +35,7 @@ def test_hard_margins_that_are_known_are_not_sought_again() -> None:
     X, y = data("two")
     # No coefficient reaches 1e4, so that all larger prices, infinity too, give the same machine.
     search = GridSearchCV(classifier(gamma=1.0), {"C": [1e4, 1e5, np.inf]}, cv=3).fit(X, y)
-    assert (search.work_report_.solved, search.work_report_.repeated) == (3, 6)
+    assert (search.work_report_.trained, search.work_report_.skipped) == (3, 6)
 
 
 @pytest.mark.parametrize("grid", [{"C": [np.inf]}, {"C": [np.inf, 1.0]}, {"C": [1e12, np.inf]}], ids=str)
@@ -81,7 +81,7 @@ def test_classifiers_without_an_intercept(name: str, loss: str, memory: Any) -> 
     how = {"cv": 3, "return_train_score": True}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ours = GridSearchCV(machine, PRICES, memory=memory, **how).fit(X, y)
+        ours = GridSearchCV(machine, PRICES, max_memory=memory, **how).fit(X, y)
     check_cells(ours, PlainGridSearchCV(machine, PRICES, **how).fit(X, y))
     assert (ours.best_estimator_.intercept_ == 0.0).all()
 

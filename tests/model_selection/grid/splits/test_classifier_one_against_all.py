@@ -49,7 +49,7 @@ def test_schemes_and_rules_side_by_side() -> None:
 @pytest.mark.parametrize("memory", ["auto", 0.01])
 def test_plans_and_kernels_that_do_not_fit(plan: str, memory: Any) -> None:
     X, y = data("iris")
-    search = GridSearchCV(classifier(multi_class="ovr"), GRID, cv=3, plan=plan, memory=memory).fit(X, y)
+    search = GridSearchCV(classifier(multi_class="ovr"), GRID, cv=3, plan=plan, max_memory=memory).fit(X, y)
     _, alone = search_alone(classifier(multi_class="ovr"), GRID, X, y)
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"], atol=0.002)
 

@@ -47,7 +47,7 @@ def alone(machine: Any, X: Any, grid: Any = None, fit: dict[str, Any] | None = N
 def test_the_same_numbers(how: dict[str, Any]) -> None:
     X, _ = data("two")
     found = alone(squared(), X, return_train_score=True, **how)
-    assert found.work_report_.machines == 24
+    assert found.work_report_.fits == 24
     assert "scoring" not in how or found.best_estimator_.offset_ == 1.0
 
 
@@ -131,7 +131,7 @@ def test_kernels(kernel: str, solver: str) -> None:
 def test_little_memory_changes_no_score(solver: str) -> None:
     X, _ = data("two")
     whole, rows = (
-        GridSearchCV(squared(solver=solver), GRID, cv=3, scoring=depth, memory=m).fit(X) for m in ("auto", 1e-3)
+        GridSearchCV(squared(solver=solver), GRID, cv=3, scoring=depth, max_memory=m).fit(X) for m in ("auto", 1e-3)
     )
     check_cells(rows, whole)
 
@@ -153,7 +153,7 @@ def test_machines_with_one_target_share_a_chain() -> None:
     alone(squared(), X, grid)
     # The machine does not depend on the target, only its threshold does.
     found = alone(squared(C=10.0, gamma=0.2), X, {"target_rejection": [0.05, 0.1, 0.3]})
-    assert (found.work_report_.solved, found.work_report_.repeated) == (3, 6)
+    assert (found.work_report_.trained, found.work_report_.skipped) == (3, 6)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

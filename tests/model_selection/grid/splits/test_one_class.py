@@ -49,7 +49,7 @@ def test_the_same_numbers(scoring: Any) -> None:
     X, _ = data("two")
     machine = OneClassSVM(tol=1e-6)
     ours, _ = both((machine, machine), X, scoring=scoring)
-    assert ours.work_report_.machines == 30
+    assert ours.work_report_.fits == 30
 
 
 def test_training_rows_on_the_border_are_accepted() -> None:
@@ -109,7 +109,7 @@ def test_labels_for_the_scorer_only() -> None:
 def test_little_memory_changes_no_score() -> None:
     X, _ = data("two")
     whole, rows = (
-        GridSearchCV(OneClassSVM(tol=1e-6), GRID, cv=3, scoring=depth, memory=m).fit(X) for m in ("auto", 1e-3)
+        GridSearchCV(OneClassSVM(tol=1e-6), GRID, cv=3, scoring=depth, max_memory=m).fit(X) for m in ("auto", 1e-3)
     )
     check_cells(rows, whole)
 

@@ -147,7 +147,7 @@ def test_results_are_the_same_and_data_is_sent_once(backend: str, on: Callable[[
     with on(backend):
         found = GridSearchCV(classifier(), GRID, scoring=scoring, **how).fit(counted(X, str(tmp_path)), y)
     assert_same(found, alone)
-    assert found.work_report_.solved == alone.work_report_.solved
+    assert found.work_report_.trained == alone.work_report_.trained
     assert found.work_report_.iterations == alone.work_report_.iterations
     workers, arrived = files(tmp_path, "scored"), files(tmp_path, "arrived")
     if backend == "threading":
@@ -188,7 +188,7 @@ def test_other_searches_are_the_same_too(kind: str, on: Callable[[str], Any]) ->
     elif kind == "several":
         how.update(scoring=["accuracy", "roc_auc"], refit="roc_auc", return_train_score=True)
     elif kind == "rows":
-        how["memory"] = 0.001
+        how["max_memory"] = 0.001
     alone = GridSearchCV(machine, grid, **how).fit(X, y, **fit)
     with on("loky"):
         assert_same(GridSearchCV(machine, grid, **how).fit(X, y, **fit), alone)

@@ -15,8 +15,8 @@ from widemargin.model_selection.grid.paths.plans import require_starts
 from widemargin.model_selection.grid.paths.starts import Start
 from widemargin.model_selection.grid.setup import SearchData, Unit, machine_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
-from widemargin.plans import CostMatrix, GridGraph, Work, measure_costs, operations, seconds
-from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP, Stop, single_threaded_blas
+from widemargin.plans import CostMatrix, GridGraph, measure_costs, operations, seconds
+from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP, Stop, Work, single_threaded_blas
 from widemargin.study import Progress
 
 #: Costs that have a name.
@@ -42,7 +42,7 @@ def measure_search(data: SearchData, cost: Any, stop: Stop, progress: Progress) 
     """
     if not callable(cost) and not (isinstance(cost, str) and cost in COSTS):
         names = ", ".join(map(repr, COSTS))
-        raise ValueError(f"cost must be {names} or a function of a widemargin.plans.Work; got {cost!r}.")
+        raise ValueError(f"cost must be {names} or a function of a widemargin.runtime.Work; got {cost!r}.")
     require_starts("measure_costs", machine_of(data.estimator))
     graph = GridGraph.from_candidates(data.candidates)
     measurement = _Measurement(data, stop, progress, len(graph) + len(graph.edges()))
@@ -115,9 +115,5 @@ class _Measurement:
 
 def _work(solutions: list[Solution]) -> Work:
     """Add up what the functions of a machine took; a step goes through an entry of every variable."""
-    outcomes = [one.outcome for one in solutions]
-    return Work(
-        sum(one.kernel_evaluations for one in outcomes),
-        sum(one.outcome.iterations * len(one.alpha) for one in solutions),
-        sum(one.seconds for one in outcomes),
-    )
+    scans = sum(one.outcome.iterations * len(one.alpha) for one in solutions)
+    return replace(Work.total(one.outcome for one in solutions), scans=scans)

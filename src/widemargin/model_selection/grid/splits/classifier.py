@@ -30,7 +30,7 @@ from widemargin.machines.classifier import (
     pairs_of_classes,
     typical,
 )
-from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.dual import Solution, StopRule, Vector, values_of
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.nu_classifier import solve_nu_chain
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
@@ -168,10 +168,9 @@ class PairwiseSplit(SplitMachines):
         for column, pair, solution in zip(scheme.columns, scheme.problems, solutions, strict=True):
             ids, signs = self._examples(pair)
             at = rows if ids is self._all else _places(ids, len(self.labels))[rows]
-            own = signs[at] - solution.gradient[at] + solution.intercept
-            if getattr(machine, "loss", "hinge") != "hinge":  # the slack is no part of the function
-                own -= ridge(self._bounds_of_pair(pair, self._bounds(machine)))[at] * solution.alpha[at]
-            values[:, column] = own
+            plain = getattr(machine, "loss", "hinge") == "hinge"
+            slack = None if plain else ridge(self._bounds_of_pair(pair, self._bounds(machine)))[at]
+            values[:, column] = values_of(solution, signs[at], slack, at)
         for column, value in scheme.constants.items():
             values[:, column] = value
         return values
@@ -197,7 +196,7 @@ class PairwiseSplit(SplitMachines):
             return None
         (solution,) = solutions
         signs, sides = self._sides
-        on_second = signs - solution.gradient[self.test] + solution.intercept < 0
+        on_second = values_of(solution, signs, at=self.test) < 0
         return int(np.count_nonzero(on_second == sides))
 
     def _names(self, pair: PairExamples) -> Hashable:

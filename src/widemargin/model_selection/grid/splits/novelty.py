@@ -20,7 +20,7 @@ from widemargin.estimators.novelty import NoveltyModel, parts_to_hold_out
 from widemargin.estimators.validation import check_weights, total_weight
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
-from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.dual import Solution, StopRule, Vector, values_of
 from widemargin.machines.one_class import rejecting_threshold
 from widemargin.model_selection.grid.paths.starts import Start
 from widemargin.model_selection.grid.splits.base import KnownValues, Rows, StartableMachines, Way
@@ -118,7 +118,7 @@ class NoveltySplit(StartableMachines):
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Scores above the threshold."""
         (solution,) = solutions
-        return np.asarray(solution.intercept - solution.gradient[rows])[:, np.newaxis]
+        return values_of(solution, 0.0, at=rows)[:, np.newaxis]
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a machine that knows its threshold and the number of its support vectors."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from widemargin.estimators.regression import SVR, KernelRegressor, NuSVR, warn_of_missing_tube
 from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
-from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.machines.dual import Solution, StopRule, Vector, taking_part, values_of
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.regression import hard_unit, nu_function, solve_nu_tube_chain, tube
 from widemargin.model_selection.grid.paths.starts import Start
@@ -45,8 +46,8 @@ class FunctionSplit(SplitMachines):
 
     @cached_property
     def targets(self) -> Vector:
-        """Targets of the rows to train on; 0 for others, whose values must not come near their targets by rounding."""
-        return np.where(self.weights > 0, self.y, 0.0)
+        """Targets of the rows to train on; 0 for others."""
+        return taking_part(self.y, self.weights)
 
     def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
         found = clone(machine)
@@ -93,10 +94,8 @@ class RegressorSplit(FunctionSplit, StartableMachines):
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
-        values = self.targets[rows] - solution.gradient[rows] + solution.intercept
-        if machine.loss != "epsilon_insensitive":  # the slack is no part of the function
-            values -= ridge(machine._bounds(self.weights))[rows] * solution.alpha[rows]
-        return np.asarray(values)[:, np.newaxis]
+        slack = None if machine.loss == "epsilon_insensitive" else ridge(machine._bounds(self.weights))[rows]
+        return values_of(solution, self.targets[rows], slack, rows)[:, np.newaxis]
 
     def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a regressor with scikit-learn's attributes."""
@@ -129,7 +128,8 @@ class NuRegressorSplit(FunctionSplit):
     def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
-        return np.asarray(self.targets[rows] - solution.gradient[rows] + nu_function(solution)[0])[:, np.newaxis]
+        own = replace(solution, intercept=nu_function(solution)[0])
+        return values_of(own, self.targets[rows], at=rows)[:, np.newaxis]
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a regressor that knows the width of its tube."""

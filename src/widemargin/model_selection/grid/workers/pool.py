@@ -37,7 +37,7 @@ from widemargin.model_selection.grid.workers.units import (
     evaluate_sent,
     packed,
 )
-from widemargin.runtime import single_threaded_blas, thread_count
+from widemargin.runtime import FINISHED, single_threaded_blas, thread_count
 
 #: Times in a row that workers may be lost before anything is finished.
 ATTEMPTS = 3
@@ -101,7 +101,7 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.search.stop.request()
+        self.search.stop.request(FINISHED)
         self._opened.close()
         self._under_way.wait()  # a thread must not outlive the interpreter in compiled code
 

@@ -18,8 +18,8 @@ from multiprocessing.connection import Client, Connection, Listener, wait
 from types import TracebackType
 from typing import Self
 
-from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.runtime import Lock
+from widemargin.study.findings import Finding, as_record, from_record
 from widemargin.study.lines import as_line, from_line
 
 #: Workers that may knock at the same time.
@@ -60,12 +60,12 @@ class Reports:
     >>> found = []
     >>> with Reports(found.append) as reports:
     ...     worker = Reporter.to(reports.address)
-    ...     worker(Evaluation(3, 0, 0.75, None, 10, 0.1, 0.0))
-    >>> found[0].candidate, found[0].test_scores
+    ...     worker(Finding(3, 0.75, Work(trained=1)))
+    >>> found[0].number, found[0].value
     (3, 0.75)
     """
 
-    def __init__(self, finished: Callable[[Evaluation], None]) -> None:
+    def __init__(self, finished: Callable[[Finding], None]) -> None:
         self._finished = finished
         key = secrets.token_bytes(32)
         self._listener = Listener(backlog=BACKLOG, authkey=key)
@@ -118,8 +118,14 @@ class Reports:
                     continue
                 assert isinstance(connection, Connection)
                 try:
-                    one = Evaluation(**from_line(connection.recv_bytes()))
-                except (EOFError, OSError, ValueError, TypeError):  # a worker that has gone, or of another version
+                    one = from_record(from_line(connection.recv_bytes()))
+                except (
+                    EOFError,
+                    OSError,
+                    ValueError,
+                    TypeError,
+                    KeyError,
+                ):  # a worker that has gone, or of another version
                     connection.close()
                     self._connections.remove(connection)
                 else:
@@ -148,8 +154,8 @@ class Reporter:
         except (OSError, EOFError, AuthenticationError):
             return None
 
-    def __call__(self, one: Evaluation) -> None:
+    def __call__(self, one: Finding) -> None:
         """Tell of an evaluation; it goes with its chain, too, which is enough where this does not work."""
         # A TypeError: scores that JSON has no words for, of which a journal tells better.
         with self._lock, suppress(OSError, TypeError):
-            self._connection.send_bytes(as_line(vars(one)))
+            self._connection.send_bytes(as_line(as_record(one)))

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
 from widemargin.model_selection.grid.paths.turns import TimeShare
-from widemargin.model_selection.grid.setup import Evaluation, SearchData, Unit
+from widemargin.model_selection.grid.setup import SearchData, Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.reports import Address, Reporter
 from widemargin.runtime import Lock, Stop, single_threaded_blas
+from widemargin.study.findings import Finding
 
 #: Seconds after which a process lets go of a search that nobody asks for; a unit that comes late builds it again.
 KEEP_SECONDS = 20.0
@@ -32,13 +33,13 @@ class Done:
     """What a unit came to, and the seconds it took; `error` is what ended it, if anything did."""
 
     unit: Unit
-    evaluations: list[Evaluation]
+    findings: list[Finding]
     seconds: float
     error: Exception | None = None
 
 
-#: Gets an evaluation as soon as there is one.
-Finished = Callable[[Evaluation], None]
+#: Gets a finding as soon as there is one.
+Finished = Callable[[Finding], None]
 
 
 def evaluate(
@@ -50,13 +51,13 @@ def evaluate(
         return Done(unit, [], 0.0)
     try:
         with nullcontext() if get_config() == config else config_context(**config):
-            evaluations = _in_time(search, unit, share, finished)
+            found = _in_time(search, unit, share, finished)
     except Exception as error:
         return Done(unit, [], time.perf_counter() - began, error)
-    return Done(unit, evaluations, time.perf_counter() - began)
+    return Done(unit, found, time.perf_counter() - began)
 
 
-def _in_time(search: SharedSearch, unit: Unit, share: TimeShare, finished: Finished | None) -> list[Evaluation]:
+def _in_time(search: SharedSearch, unit: Unit, share: TimeShare, finished: Finished | None) -> list[Finding]:
     """Evaluate as many candidates of a unit as its share of time suffices for; one at least, if the deadline admits."""
     left = search.stop.seconds_left()
     seconds = None if left is None else share.of(left)

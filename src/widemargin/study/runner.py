@@ -1,0 +1,94 @@
+"""The one runner of candidates: propose, evaluate, record, show, stop, go on where a journal ends.
+
+Who proposes says what comes next and how that is evaluated (the chains of a grid by workers, the points of a strategy
+by an objective); everything else is the same for all searches and lives here and in
+:mod:`widemargin.study.findings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from typing import Protocol, TypeVar
+
+from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP, Stop, StoppedError
+from widemargin.study.findings import Finding, Findings
+from widemargin.study.progress import Progress
+
+Proposal = TypeVar("Proposal")
+
+
+class Proposer(Protocol[Proposal]):
+    """What a search asks for, a batch at a time."""
+
+    @property
+    def expected(self) -> int | None:
+        """How many evaluations there will be, if anybody knows."""
+
+    @property
+    def unfinished(self) -> str | None:
+        """Why less was evaluated than was to be, once there is nothing to propose; None if nothing is missing."""
+
+    @property
+    def reason(self) -> str:
+        """Why the search ended, in words."""
+
+    def propose(self) -> Proposal:
+        """Return the next batch; an empty one at the end."""
+
+    def evaluate(self, batch: Proposal, findings: Findings) -> None:
+        """Evaluate a batch, but for what is known, and hand over what was found."""
+
+    def close(self) -> None:
+        """Let whoever evaluates go; what they hand over until then still counts."""
+
+
+def run(
+    proposer: Proposer[Proposal],
+    findings: Findings,
+    stop: Stop,
+    progress: Progress,
+    known: Iterable[Finding] | None = None,
+) -> tuple[str, bool]:
+    """Run a search to its end, or to that of time.
+
+    Parameters
+    ----------
+    proposer : Proposer
+    findings : Findings
+    stop : Stop
+    progress : Progress
+    known : iterable of Finding, optional
+        What needs no evaluation and counts from the beginning.
+
+    Returns
+    -------
+    ended : str
+        Why it ended, in words.
+    cut_short : bool
+        Whether that was before its time.
+    """
+    progress.start(proposer.expected)
+    shown = FAILED
+    try:
+        try:
+            if known is not None:
+                findings.know(known)
+            with findings, closing(proposer):
+                while batch := proposer.propose():
+                    proposer.evaluate(batch, findings)
+                    findings.check()
+                    if stop.signal.requested:
+                        break
+        except StoppedError:  # models that run out of time say so before anybody has asked them to
+            stop.request(stop.reason or TIME_IS_UP)
+            shown = str(stop.reason)
+            return shown, True
+        shown = stop.signal.reason or proposer.unfinished or FINISHED
+        return (proposer.reason, False) if shown == FINISHED else (shown, True)
+    except KeyboardInterrupt:
+        stop.request(INTERRUPTED)
+        shown = INTERRUPTED
+        return shown, True
+    finally:
+        progress.finish(shown)
