@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain as concatenated
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,9 @@ from widemargin.machines.dual import (
     SolverOptions,
     StopRule,
     Vector,
-    as_solution,
+    as_solutions,
     as_task,
+    as_tasks,
     finite,
     limits_of,
     settings_of,
@@ -42,6 +44,9 @@ Ids = NDArray[np.int32]
 
 #: What stands for the number of an example whose kernel values are all 0.
 RESEMBLES_NOTHING = -1
+
+#: How solves end that end a whole chain.
+EARLY_ENDS = ("time budget", "interrupted")
 
 #: How links end that the digits of a kernel matrix do not suffice for.
 NEED_EXACT_ROWS = ("stalled", "unbounded", "overflow")
@@ -118,7 +123,7 @@ def solve_chain(kernel: NDArray[np.float32], chain: Chain, *, stop: StopRule) ->
     >>> [one.solution.alpha.round(6).tolist() for one in found], [one.repeated for one in found]
     ([[0.1, -0.1], [1.0, -1.0], [1.0, -1.0]], [False, False, True])
     """
-    return [_solution(one, chain) for one in _advanced(_held(kernel, chain, stop), len(chain.links))]
+    return _solutions(_advanced(_held(kernel, chain, stop), len(chain.links)), chain)
 
 
 def walk_chain(
@@ -144,7 +149,7 @@ def walk_chain(
     while found := _advanced(held, 1):
         if not keeps:
             held.rest()
-        yield _solution(found[0], chain)
+        yield from _solutions(found, chain)
 
 
 def _held(kernel: NDArray[np.float32], chain: Chain, stop: StopRule) -> _core.Chain:
@@ -160,11 +165,7 @@ def _as_ids(ids: NDArray[Any] | None) -> Ids | None:
 
 
 def _links_and_start(chain: Chain) -> tuple[list[_core.Task], Vector | None]:
-    gradients = [chain.start_gradient, *[None] * (len(chain.links) - 1)]
-    links = [
-        as_task(link.problem, start_gradient=gradient, ridge=link.ridge)
-        for link, gradient in zip(chain.links, gradients, strict=True)
-    ]
+    links = as_tasks([link.problem for link in chain.links], [link.ridge for link in chain.links], chain.start_gradient)
     return links, None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64)
 
 
@@ -173,9 +174,12 @@ def _advanced(held: _core.Chain | _core.RowChain, links: int) -> list[_core.Solv
         return held.advance(links)
 
 
-def _solution(solved: _core.SolvedLink, chain: Chain) -> LinkSolution:
-    one = LinkSolution(as_solution(solved), solved.repeated, rounding=solved.rounding)
-    return _without_spare(one) if chain.any_sum else one
+def _solutions(solved: list[_core.SolvedLink], chain: Chain) -> list[LinkSolution]:
+    found = [
+        LinkSolution(solution, one.repeated, rounding=one.rounding)
+        for solution, one in zip(as_solutions(solved), solved, strict=True)
+    ]
+    return [_without_spare(one) for one in found] if chain.any_sum else found
 
 
 def walk_chain_on_rows(
@@ -206,7 +210,7 @@ def walk_chain_on_rows(
     settings = {**settings_of(options, n), **limits_of(stop)}
     held = _core.RowChain(rows, _as_ids(own.ids), links, start, signal=stop.signal.core, **settings)
     while found := _advanced(held, 1):
-        one = _solution(found[0], chain)
+        (one,) = _solutions(found, chain)
         finite(one.solution)
         yield one
 
@@ -295,11 +299,13 @@ class ChainKernel:
     def solve(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve a chain as :func:`solve_chain` does, all at once or one by one."""
         first = self._first_for_rows(chain)
-        if self.matrix is not None and first > 0:
-            yield from self._on_matrix(replace(chain, links=chain.links[:first]), stop)
+        if first == len(chain.links):
+            return self._on_matrix(chain, stop) if chain.links else iter(())
+        found: Iterator[LinkSolution] = iter(())
+        if first > 0:
+            found = self._on_matrix(replace(chain, links=chain.links[:first]), stop)
             chain = replace(chain, links=chain.links[first:], start=None, start_gradient=None)
-        if chain.links:
-            yield from walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options)
+        return concatenated(found, walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options))
 
     def _first_for_rows(self, chain: Chain) -> int:
         """Find the first link whose ridge is lost in the rounding of float32; those of a chain become ever smaller.
@@ -319,18 +325,22 @@ class ChainKernel:
     def _on_matrix(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve links on the matrix, and on exact rows those that its digits do not suffice for."""
         assert self.matrix is not None
-        found: Iterable[LinkSolution] = (
-            walk_chain(self.matrix, chain, stop=stop, keeps=self.keeps)
-            if self.one_by_one
-            else solve_chain(self.matrix, chain, stop=stop)
-        )
+        if self.one_by_one:
+            return self._exact(chain, walk_chain(self.matrix, chain, stop=stop, keeps=self.keeps), stop)
+        found = solve_chain(self.matrix, chain, stop=stop)
+        if any(self._is_inexact(link, one, stop) for link, one in zip(chain.links, found, strict=False)):
+            return self._exact(chain, found, stop)
+        return iter(found)
+
+    def _exact(self, chain: Chain, found: Iterable[LinkSolution], stop: StopRule) -> Iterator[LinkSolution]:
         for link, one in zip(chain.links, found, strict=False):
-            most = MOST_ROUNDING if link.problem.kink is None else MOST_ROUNDING_OF_NUMBERS
-            imprecise = one.rounding > most * stop.tolerance and not ended_early(one.solution)
-            if imprecise or one.solution.outcome.reason in NEED_EXACT_ROWS:
-                yield self._once_more(replace(chain, links=(link,)), one, stop)
-            else:
-                yield one
+            again = self._is_inexact(link, one, stop)
+            yield self._once_more(replace(chain, links=(link,)), one, stop) if again else one
+
+    def _is_inexact(self, link: Link, one: LinkSolution, stop: StopRule) -> bool:
+        reason = one.solution.outcome.reason
+        most = MOST_ROUNDING if link.problem.kink is None else MOST_ROUNDING_OF_NUMBERS
+        return (one.rounding > most * stop.tolerance and reason not in EARLY_ENDS) or reason in NEED_EXACT_ROWS
 
     def _once_more(self, chain: Chain, one: LinkSolution, stop: StopRule) -> LinkSolution:
         """Solve a link on exact rows, from where the matrix has led if that is anywhere."""
@@ -363,7 +373,7 @@ class ChainKernel:
 
 def ended_early(solution: Solution) -> bool:
     """Tell whether a solve had to end for reasons that end a whole chain."""
-    return solution.outcome.reason in ("time budget", "interrupted")
+    return solution.outcome.reason in EARLY_ENDS
 
 
 def _repeated(last: Solution) -> LinkSolution:

@@ -241,7 +241,7 @@ def solve_all(
     tasks = [as_task(sub.problem, sub.ids, sub.start, sub.start_gradient) for sub in subproblems]
     with single_threaded_blas():
         solved = _core.solve_all(rows, tasks, **settings_of(options, largest), **limits_of(stop))
-    return [finite(as_solution(one)) for one in solved]
+    return [finite(one) for one in as_solutions(solved)]
 
 
 def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
@@ -311,8 +311,23 @@ def _require_minimum_norm(problem: DualProblem, solver: str) -> None:
         )
 
 
-def as_solution(solved: _core.Solved) -> Solution:
-    """Take a solution over from the core."""
+def as_tasks(
+    problems: Sequence[DualProblem], ridges: Sequence[Vector | None], start_gradient: Vector | None
+) -> list[_core.Task]:
+    """Hand the problems of a chain to the core; the gradient is that of the first one at the start."""
+    gradients = [start_gradient, *[None] * (len(problems) - 1)]
+    return [
+        as_task(problem, start_gradient=gradient, ridge=ridge)
+        for problem, ridge, gradient in zip(problems, ridges, gradients, strict=False)
+    ]
+
+
+def as_solutions(solved: Sequence[_core.Solved]) -> list[Solution]:
+    """Take solutions over from the core."""
+    return [_as_solution(one) for one in solved]
+
+
+def _as_solution(solved: _core.Solved) -> Solution:
     end = solved.outcome
     outcome = Outcome(
         reason=end.reason,

@@ -75,15 +75,26 @@ def solve_to_the_hard_end(
         Price, in the units of the kernel, that the ladder of prices consists of multiples of.
     stop : StopRule
 
-    Yields
-    ------
-    LinkSolution
+    Returns
+    -------
+    iterator of LinkSolution
         One for each machine, fewer if time ran out.
     """
     n_soft = len(chain.links)
     if n_soft == len(bounds):
-        yield from kernel.solve(chain, stop)
-        return
+        return kernel.solve(chain, stop)
+    return _with_hard_end(kernel, chain, bounds, soft, unit, stop)
+
+
+def _with_hard_end(
+    kernel: ChainKernel,
+    chain: Chain,
+    bounds: Sequence[Vector],
+    soft: Callable[[Vector], Link],
+    unit: float,
+    stop: StopRule,
+) -> Iterator[LinkSolution]:
+    n_soft = len(chain.links)
     hard = np.isinf(bounds[-1])
     largest = float(bounds[n_soft - 1][hard].max(initial=0.0)) if n_soft else 0.0
     prices = [unit * factor for factor in HARD_MARGIN_LADDER if unit * factor > largest] or [2.0 * largest]

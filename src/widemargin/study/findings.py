@@ -232,6 +232,8 @@ class Findings:
         Findings that count, by number.
     known : dict
         Those that the journal holds.
+    taken : set of int
+        Numbers of all that were taken, even if they do not count yet.
 
     Raises
     ------
@@ -257,7 +259,7 @@ class Findings:
         self._standing, self._journal, self._stop, self._told = standing, journal, stop, told
         self._progress = SilentProgress() if progress is None else progress
         self._silent = isinstance(self._progress, SilentProgress)
-        self._taken: set[int] = set()
+        self.taken: set[int] = set()
         self._places: dict[int, int] = {}
         self._chosen: list[Finding] = []
         if journal is not None:
@@ -280,29 +282,28 @@ class Findings:
     def know(self, findings: Iterable[Finding]) -> None:
         """Begin with what needs no work: a journal holds it, or it is known to fail."""
         for one in findings:
-            if one.number not in self._taken:
-                self._taken.add(one.number)
+            if one.number not in self.taken:
+                self.taken.add(one.number)
                 self.found[one.number] = one
                 self._standing.add(one)
         self._progress.advance(len(self.found), 0.0, None, self._standing.best)
         for one in self.found.values():
             self._tell(one)
 
-    def has(self, number: int) -> bool:
-        """Tell whether a finding was taken, even if it does not count yet."""
-        return number in self._taken
-
-    def take(self, one: Finding) -> None:
-        """Take a finding; what goes wrong with it, :meth:`check` raises."""
+    def take(self, *findings: Finding) -> None:
+        """Take findings; what goes wrong with them, :meth:`check` raises."""
         with self._lock:
-            if self._closed or one.number in self._taken:
+            new = [] if self._closed else [one for one in findings if one.number not in self.taken]
+            self.taken.update(one.number for one in new)
+            if self._journal is None:
+                self._count(new)
                 return
-            self._taken.add(one.number)
-        if self._writer is not None:
-            self._writer.put(as_record(one))
-            return
-        self.keep(one)
-        self._count([one])
+        for one in new:
+            if self._writer is not None:
+                self._writer.put(as_record(one))
+            else:
+                self.keep(one)
+                self._count([one])
 
     def keep(self, one: Finding) -> None:
         """Write a finding, together with others, unless it is known."""

@@ -48,7 +48,8 @@ class Candidates:
         self, estimator: Any, parameters: Sequence[Parameters], family: type[SplitMachines], raises: bool
     ) -> None:
         self.estimator, self.parameters, self.family, self._raises = estimator, parameters, family, raises
-        self._names = frozenset(machine_of(estimator).get_params(deep=False))
+        self._given, self._prefix = machine_of(estimator), prefix_of(estimator)
+        self._names = frozenset(self._given.get_params(deep=False))
         self.steps = [self._before(one) for one in parameters]
         self.failures: dict[int, str] = {}
         self.machines = [self._machine(number, one) for number, one in enumerate(parameters)]
@@ -74,13 +75,12 @@ class Candidates:
     def _before(self, parameters: Parameters) -> tuple[Any, dict[str, Any]]:
         if not isinstance(self.estimator, Pipeline):
             return None, {}
-        last = prefix_of(self.estimator)
+        last = self._prefix
         own = {name: value for name, value in parameters.items() if not name.startswith(last)}
         return _key(own), own
 
     def _machine(self, number: int, parameters: Parameters) -> Any:
-        machine = copy.copy(machine_of(self.estimator))
-        last = prefix_of(self.estimator)
+        machine, last = copy.copy(self._given), self._prefix
         own = {name.removeprefix(last): value for name, value in parameters.items() if name.startswith(last)}
         direct = {name: value for name, value in own.items() if name in self._names}
         for name, value in direct.items():
@@ -103,7 +103,7 @@ class Candidates:
         # A chain goes along a parameter that the candidates differ in, if there is one.
         names_of_all = set[str]().union(*chainable.values())
         values = {name: {getattr(self.machines[number], name) for number in able} for name in names_of_all}
-        last = prefix_of(self.estimator)
+        last = self._prefix
         keys = {key.removeprefix(last) for one in self.parameters for key in one if key.startswith(last)}
         in_grid = {key.partition("__")[0] for key in keys}.intersection(self._names)
         lines: dict[Any, list[int]] = {}

@@ -92,6 +92,8 @@ class SearchExamples:
 
     def of_split(self, number: int) -> SplitMachines:
         """Return the machines of a split."""
+        if number in self._splits:
+            return self._splits[number]
         with self._lock:
             if number not in self._splits:
                 train, test = self.data.splits[number]
@@ -101,6 +103,8 @@ class SearchExamples:
 
     def to_score_on(self, split: int) -> tuple[Any, Any]:
         """Return the rows to score on, as the user gave them: held-out ones, and those trained on if they count."""
+        if split in self._held_out:
+            return self._held_out[split]
         with self._lock:
             if split not in self._held_out:
                 train, test = self.data.splits[split]

@@ -35,7 +35,7 @@ def report_of(search: SharedSearch, found: Found, seconds: float) -> SearchRepor
         if one.error is None and search.machines[candidate].kernel != "precomputed":
             cold += n_train * (n_train + n_test)
     unfinished = len(data.candidates) * n_splits - len(found)
-    work = replace(Work.total(one.work for one in found.values()), unfinished=unfinished, seconds=seconds)
+    work = replace(Work.total([one.work for one in found.values()]), unfinished=unfinished, seconds=seconds)
     return SearchReport(cold_kernel_evaluations=cold, **work.counts())
 
 

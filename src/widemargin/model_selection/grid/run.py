@@ -65,8 +65,8 @@ class GridUnits:
         """Return the units of the next round."""
         if self._turns is not None:
             return self._turns.next_round()
-        data, found = self._search.data, self._findings.found
-        units = [u for u in self._search.units() if any(data.number(c, u.split) not in found for c in u.candidates)]
+        n_splits, found = len(self._search.data.splits), self._findings.found
+        units = [u for u in self._search.units() if any(c * n_splits + u.split not in found for c in u.candidates)]
         if not units or self._search.stop.signal.requested:
             return []
         finished = self._findings.take if self._findings.awaited else None
@@ -78,12 +78,11 @@ class GridUnits:
         """Evaluate the units of a round."""
         assert self._workers is not None
         assert self._turns is not None
-        number = self._search.data.number
+        n_splits = len(self._search.data.splits)
         with closing(self._workers.evaluate(batch, self._turns.limit)) as results:
             for done in results:
-                for one in done.findings:
-                    findings.take(one)
-                complete = all(findings.has(number(c, done.unit.split)) for c in done.unit.candidates)
+                findings.take(*done.findings)
+                complete = findings.taken.issuperset(c * n_splits + done.unit.split for c in done.unit.candidates)
                 self._turns.done(done.unit, done.seconds, complete=complete)
                 findings.check()
                 if self._search.stop.signal.requested:

@@ -98,10 +98,6 @@ class SearchData:
         """Candidates times splits."""
         return len(self.candidates) * len(self.splits)
 
-    def number(self, candidate: int, split: int) -> int:
-        """Return the number of an evaluation, as scikit-learn counts them."""
-        return candidate * len(self.splits) + split
-
 
 def machine_of(estimator: Any) -> Any:
     """Return the machine at the end of a pipeline, or the estimator itself."""

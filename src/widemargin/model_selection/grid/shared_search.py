@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_method_params
 from widemargin import _core
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.kernels.rows import KernelParameters, take
-from widemargin.machines.chain import LinkSolution, ended_early
+from widemargin.machines.chain import EARLY_ENDS, LinkSolution
 from widemargin.machines.dual import Solution, StopRule
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.examples import SearchExamples, kept_bytes
@@ -125,7 +125,7 @@ class SharedSearch:
         add(refused)
         left = list(able.candidates)
         with closing(self._trained(able, unit.candidates, began, stop, finished is not None)) as trained:
-            while left and not stop.signal.requested:
+            while left and stop.signal.reason is None:
                 try:
                     one = next(trained, None)
                 except _core.StoppedError:
@@ -135,7 +135,7 @@ class SharedSearch:
                 except Exception:
                     add(self._failed(Unit(unit.split, tuple(left))))
                     break
-                if one is None or any(ended_early(solution) for solution in one.solutions):
+                if one is None or any(link.solution.outcome.reason in EARLY_ENDS for link in one.links):
                     break
                 add([self._scored(left.pop(0), unit.split, one)])
         return evaluations
@@ -197,7 +197,7 @@ class SharedSearch:
         """
         setting = self._setting(unit)
         found = list(self._train(unit, setting, start, joint, stop))
-        if len(found) < len(unit.candidates) or any(ended_early(link.solution) for link in found[-1]):
+        if len(found) < len(unit.candidates) or any(link.solution.outcome.reason in EARLY_ENDS for link in found[-1]):
             return None
         assert isinstance(setting.split, StartableMachines)
         last = self.machines[unit.candidates[-1]]
@@ -256,7 +256,7 @@ class SharedSearch:
             seconds=trained.overhead + sum(one.seconds for one in outcomes),
         )
         return Finding(
-            self.data.number(candidate, number),
+            candidate * len(self.data.splits) + number,
             test_scores,
             work,
             () if all(one.reason == "converged" for one in outcomes) else (ENDED_EARLY,),
@@ -294,7 +294,7 @@ class SharedSearch:
 
     def missing(self, candidate: int, split: int, error: str) -> Finding:
         """Return a finding without scores: of a fit that failed."""
-        return Finding(self.data.number(candidate, split), None, Work(failed=1), error=error)
+        return Finding(candidate * len(self.data.splits) + split, None, Work(failed=1), error=error)
 
     def _failed(self, unit: Unit) -> list[Finding]:
         """Return evaluations of candidates that the error under way has ended; raise it if failures are to."""

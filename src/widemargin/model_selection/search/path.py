@@ -238,7 +238,7 @@ def _points(search: GridSearchCV, name: str) -> Iterator[PathPoint]:
             continue
         first = candidate * search.n_splits_
         own = [search.found[number] for number in range(first, first + search.n_splits_)]
-        work = Work.total(one.work for one in own)
+        work = Work.total([one.work for one in own])
         yield PathPoint(
             float(params[name]), score, replace(work, seconds=work.seconds + sum(o.score_seconds for o in own))
         )

@@ -7,7 +7,7 @@ itself: far from the backbone, where C is large, a machine of another split is w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import Any
 
 from widemargin.model_selection.grid.candidates import Candidates
@@ -46,6 +46,7 @@ class Backbone(Walk):
         lines = [line[::-1] if way == "down" else line for line, way in zip(lines, ways, strict=True)]
         self._firsts = [line[0] for line in lines]
         self._cold = {first for first, way in zip(self._firsts, ways, strict=True) if way == "cold"}
+        self._wanted: Set[int | None] = {*self._firsts} - self._cold
         graph = GridGraph.from_candidates([parameters[first] for first in self._firsts])
         # In a pipeline, names of parameters end in those that the machine, or its kernel, knows.
         widths = next((name for name in graph.axes if name.rpartition("__")[2] in WIDTHS), "gamma")
@@ -68,9 +69,9 @@ class Backbone(Walk):
         """Go on from nowhere: what chains start from has another kernel, or is of another split."""
         return None
 
-    def wanted(self, split: int, candidate: int) -> bool:
+    def wanted(self, split: int) -> Set[int | None]:
         """Want the first machines of all chains, on the first split."""
-        return split == 0 and self._of_node[candidate].nodes[0] == candidate and candidate not in self._cold
+        return self._wanted if split == 0 else frozenset()
 
 
 class LearningBackbone(Backbone):
@@ -137,9 +138,9 @@ class PlannedWalk(Walk):
         follows = chain.start is not None and self._may_follow(chain.start, chain.nodes[0])
         return chain.start if follows else None
 
-    def wanted(self, split: int, candidate: int) -> bool:
+    def wanted(self, split: int) -> Set[int | None]:
         """Want the machines at which chains branch off."""
-        return candidate in self._wanted
+        return self._wanted
 
 
 def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:

@@ -7,7 +7,7 @@ starts from so depends on the search alone, not on who works on what, or when.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -122,15 +122,15 @@ class Walk(ABC):
         """Return the candidate that the first one of a chain follows as if it were of the same chain, if it does."""
 
     @abstractmethod
-    def wanted(self, split: int, candidate: int) -> bool:
-        """Tell whether others start from a machine."""
+    def wanted(self, split: int) -> Set[int | None]:
+        """Return the candidates that others start from on a split."""
 
     def begin(self, split: int, candidates: tuple[int, ...], train: Trains) -> Beginning:
         """Begin a chain on a split, with the machines that others start from."""
         stretches: list[Stretch] = []
-        done = 0
+        done, wanted = 0, self.wanted(split)
         for at, candidate in enumerate(candidates):
-            if self.wanted(split, candidate):
+            if candidate in wanted:
                 stretch = self._taken((split, candidate), train)
                 if stretch is None:
                     break
@@ -165,7 +165,8 @@ class Walk(ABC):
         split, candidate = place
         chain = self._of_node[candidate]
         end = chain.nodes.index(candidate)
-        begin = max((at + 1 for at in range(end) if self.wanted(split, chain.nodes[at])), default=0)
+        wanted = self.wanted(split)
+        begin = max((at + 1 for at in range(end) if chain.nodes[at] in wanted), default=0)
         if begin == 0:
             return train(split, chain.nodes[: end + 1], *self._origin(split, chain, train))
         joint = chain.nodes[begin - 1]

@@ -265,14 +265,14 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
         """Solve the chains of all two-class problems from a given start."""
         pairs, problems = self.scheme(machines[0]).problems, self._problems_of(machines, stop)
         if len(problems) < len(pairs):
-            return
+            return iter(())
         hard = any(len(own.links) < len(machines) for own in problems)
         diagonal = kernel.diagonal() if hard else None
         kernel = self._side_by_side(kernel, pairs)
 
         def chain_of(pair: PairExamples, own: PairProblems) -> Iterator[LinkSolution]:
             if stop.late:
-                return  # what others have is of no use without it
+                return iter(())  # what others have is of no use without it
             ids, signs = self._examples(pair)
             given = None if start is None else start.coefficients(self._names(pair))
             chain = Chain(
@@ -281,7 +281,7 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
                 None if given is None else given[ids],
                 any_sum=not machines[0].fit_intercept,
             )
-            yield from solve_to_the_hard_end(
+            return solve_to_the_hard_end(
                 kernel,
                 chain,
                 own.bounds,
@@ -290,7 +290,12 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
                 stop,
             )
 
-        for machine, *links in zip(machines, *map(chain_of, pairs, problems), strict=False):
+        found = map(list, zip(*map(chain_of, pairs, problems), strict=False))
+        return found if not hard else self._telling(machines, found)
+
+    def _telling(self, machines: Sequence[SVC], found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
+        """Warn of margins that the last machine was to have and has not."""
+        for machine, links in zip(machines, found, strict=False):
             if machine is machines[-1]:
                 self._warn_of_missing_margins(machine, links)
             yield links
