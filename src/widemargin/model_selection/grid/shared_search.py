@@ -163,6 +163,8 @@ class SharedSearch:
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Finding]]:
         """Tell the candidates that a split suits from those that it does not."""
         split, able, refused = self._examples.of_split(unit.split), [], []
+        if split.suits_all([self.machines[candidate] for candidate in unit.candidates]):
+            return unit, []
         for candidate in unit.candidates:
             try:
                 split.require_trainable(self.machines[candidate])

@@ -42,7 +42,7 @@ class Trainer:
         if self._failing.intersection(candidates):
             return None
         steps = 1 if self._steps is None else self._steps[candidates[-1]][start is not None]
-        outcome = Outcome("converged", 0.0, 0.0, 0.0, steps, 0, 0.0, "float32")
+        outcome = Outcome("converged", 0.0, 0.0, 0.0, "float32", iterations=steps)
         links = [[LinkSolution(Solution(np.array([float(one)]), np.zeros(1), 0.0, outcome))] for one in candidates]
         return Stretch(links, Start.of({"place": np.array([split + 1.0, candidates[-1] + 1.0])}))
 

@@ -70,6 +70,10 @@ class SplitMachines(ABC):
         """Return how many matrices of the size of the kernel a chain makes for itself, roughly."""
         return 0
 
+    def suits_all(self, machines: Sequence[Any]) -> bool:
+        """Tell whether there is nothing to check, so that :meth:`require_trainable` need not be asked."""
+        return False
+
     @abstractmethod
     def require_trainable(self, machine: Any) -> None:
         """Raise a ValueError if the split does not suit the parameters of a machine."""

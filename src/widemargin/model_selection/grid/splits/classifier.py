@@ -254,10 +254,9 @@ class ClassifierSplit(PairwiseSplit, StartableMachines):
         """Without an intercept there is one variable more, and so another matrix."""
         return int(not machine.fit_intercept)
 
-    def require_trainable(self, machine: SVC) -> None:
-        """Let the machine check its prices; those of the hinge are all accepted."""
-        if machine.loss != "hinge":
-            self._bounds(machine)
+    def suits_all(self, machines: Sequence[SVC]) -> bool:
+        """Accept all prices of the hinge."""
+        return all(machine.loss == "hinge" for machine in machines)
 
     def solve_from(
         self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
