@@ -175,7 +175,7 @@ def test_time_that_does_not_suffice_for_everything(tmp_path: Path, capsys: pytes
 def finished_candidates(journal: Path, folds: int) -> int:
     """Count the candidates that a journal holds on all folds."""
     lines = journal.read_text(encoding="utf-8").split("\n")[1:-1] if journal.exists() else []
-    counts = Counter(json.loads(line)["candidate"] for line in lines)
+    counts = Counter(json.loads(line)["evaluation"] // folds for line in lines)
     return sum(count == folds for count in counts.values())
 
 

@@ -216,7 +216,7 @@ def test_time_that_runs_out(n_jobs: int, error_score: Any) -> None:
     assert min(ranks[2:]) > max(ranks[:2])
     report = search.work_report_
     assert (report.fits, report.trained, report.skipped, report.unfinished) == (15, 6, 0, 9)
-    assert "9 left" in str(report)
+    assert "9 not finished" in str(report)
     # What is finished is what a search without a clock finds.
     alone = GridSearchCV(HARD, PRICES[0], cv=3).fit(X, y)
     np.testing.assert_array_equal(means[:2], alone.cv_results_["mean_test_score"])

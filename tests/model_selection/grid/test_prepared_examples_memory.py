@@ -92,7 +92,8 @@ def order(tmp_path: Path, memory: Any) -> list[tuple[int, int]]:
     search = GridSearchCV(pipeline(), GRID, cv=4, max_memory=memory, journal=path, refit=False).fit(X, y)
     gammas = np.asarray(search.cv_results_["param_svc__gamma"], dtype=float)
     records = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-    return [(int(np.searchsorted([0.01, 0.1, 1.0], gammas[one["candidate"]])), one["split"]) for one in records]
+    places = [divmod(one["evaluation"], 4) for one in records]
+    return [(int(np.searchsorted([0.01, 0.1, 1.0], gammas[candidate])), split) for candidate, split in places]
 
 
 def test_candidates_are_finished_on_all_splits_one_after_the_other(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def assert_same(one: GridSearchCV, other: GridSearchCV) -> None:
 
 
 def assert_each_once(path: Path, search: GridSearchCV) -> None:
-    pairs = Counter((record["candidate"], record["split"]) for record in lines(path))
+    pairs = Counter(record["evaluation"] for record in lines(path))
     assert set(pairs.values()) == {1}
     assert len(pairs) == search.work_report_.fits
 
@@ -90,7 +90,7 @@ def test_killed_in_the_middle_of_a_chain(backend: str, tmp_path: Path) -> None:
         child.wait()
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)  # its workers would wait for a while
-        known = [[one["candidate"] for one in lines(path) if one["split"] == split] for split in (0, 1)]
+        known = [[n // 2 for one in lines(path) if (n := one["evaluation"]) % 2 == split] for split in (0, 1)]
         assert sum(map(len, known)) >= enough
         assert all(own == list(range(len(own))) for own in known), "a chain goes in its order"
         assert any(0 < len(own) < len(LONG["C"]) for own in known), "no chain was under way"
@@ -180,7 +180,7 @@ def test_time_that_runs_out_keeps_what_all_pairs_of_classes_have(tmp_path: Path)
     how: dict[str, Any] = {"cv": split, "max_time": 1.0, "refit": False, "journal": tmp_path / "study.jsonl"}
     search = GridSearchCV(SVC(tol=1e-8, gamma=0.05), grid, **how).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).tolist() == [True, True, False]
-    assert [one["candidate"] for one in lines(tmp_path / "study.jsonl")] == [0, 1]
+    assert [one["evaluation"] for one in lines(tmp_path / "study.jsonl")] == [0, 1]
 
 
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])

@@ -20,11 +20,11 @@ from widemargin.plans import (
     CostMatrix,
     GridGraph,
     Plan,
-    Work,
     best_tree,
     heuristic_plan,
     minimum_arborescence,
 )
+from widemargin.runtime import Work
 
 WIDE = {"C": 2.0 ** np.arange(-2, 8, 2), "gamma": 10.0 ** np.linspace(-4, 0, 6)}
 
@@ -185,7 +185,7 @@ def test_machines_that_end_early_are_told_of() -> None:
 
 @pytest.mark.parametrize("cost", ["steps", None, 3, ["seconds"]])
 def test_what_is_no_cost_is_refused(cost: Any) -> None:
-    with pytest.raises(ValueError, match=r"cost must be 'operations', 'seconds' or a function of a widemargin.plans.W"):
+    with pytest.raises(ValueError, match=r"cost must be 'operations', 'seconds' or a function of a widemargin.runtime.W"):
         search_of(classifier()).measure_costs(*data("two"), cost=cost)
 
 

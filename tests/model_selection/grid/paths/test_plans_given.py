@@ -167,7 +167,9 @@ def steps_of(plan: Any, journal: Path) -> dict[int, int]:
     """The steps of all candidates of GRID, on all splits together."""
     searched(classifier(), "breast_cancer", plan, journal=journal, refit=False)
     records = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
-    return {c: sum(one["iterations"] for one in records if one["candidate"] == c) for c in range(12)}
+    return {
+        c: sum(one["work"].get("iterations", 0) for one in records if one["evaluation"] // 3 == c) for c in range(12)
+    }
 
 
 def test_a_chain_that_others_branch_off_takes_the_steps_of_one_that_is_left_alone(tmp_path: Path) -> None:
@@ -209,8 +211,8 @@ def test_machines_are_told_of_one_by_one_where_somebody_listens() -> None:
         expected = at_once.evaluate(unit, at_once.stop)
         assert one_by_one.evaluate(unit, one_by_one.stop, told.append) == told
         for one, other in zip(told, expected, strict=True):
-            assert (one.candidate, one.split, one.test_scores) == (other.candidate, other.split, other.test_scores)
-            assert (one.iterations, one.repeated) == (other.iterations, other.repeated)
+            assert (one.number, one.value) == (other.number, other.value)
+            assert (one.work.iterations, one.work.skipped) == (other.work.iterations, other.work.skipped)
 
 
 def test_threads_and_processes_change_no_bit() -> None:

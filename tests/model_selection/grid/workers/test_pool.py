@@ -27,11 +27,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV
-from widemargin.model_selection.grid.setup import Evaluation
 from widemargin.model_selection.grid.workers import pool, units
 from widemargin.model_selection.grid.workers.reports import Reports
 from widemargin.model_selection.grid.workers.units import MissingSearchError, Searches, portable
 from widemargin.runtime import Stop
+from widemargin.study.findings import Finding
 
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -234,12 +234,12 @@ def test_a_worker_that_is_killed(backend: str, on: Callable[[str], Any], tmp_pat
 def test_workers_tell_of_every_evaluation(
     backend: str, on: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard: list[tuple[int, int]] = []
+    heard: list[int] = []
 
     class CountingReports(Reports):
-        def __init__(self, finished: Callable[[Evaluation], None]) -> None:
-            def counts(one: Evaluation) -> None:
-                heard.append((one.candidate, one.split))
+        def __init__(self, finished: Callable[[Finding], None]) -> None:
+            def counts(one: Finding) -> None:
+                heard.append(one.number)
                 finished(one)
 
             super().__init__(counts)
@@ -248,7 +248,7 @@ def test_workers_tell_of_every_evaluation(
     monkeypatch.setattr(pool, "Reports", CountingReports)
     with on(backend):
         GridSearchCV(classifier(), GRID, cv=3, journal=tmp_path / "study.jsonl").fit(X, y)
-        assert sorted(heard) == [(candidate, split) for candidate in range(12) for split in range(3)]
+        assert sorted(heard) == list(range(36))
         GridSearchCV(classifier(), GRID, cv=3).fit(X, y)
     assert len(heard) == 36, "nobody asked"
 
