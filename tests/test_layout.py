@@ -11,9 +11,6 @@ PACKAGE = TESTS.parent / "src" / "widemargin"
 
 #: Modules without tests of their own, and why.
 WITHOUT_TESTS = {
-    "model_selection/grid/findings.py": "written and read by the journals of searches, by whose tests it is judged",
-    "model_selection/search/report.py": "handed out by model searches, by whose tests it is judged",
-    "study/finding_log.py": "written and read by the journals of searches, by whose tests it is judged",
     "model_selection/grid/workers/dask_backend.py": "needs a cluster, as the tests of the pool beside it",
     "model_selection/grid/workers/units.py": "runs on the workers of the pool, with whose tests its own are",
     "study/point_evaluation.py": "runs under model searches, by whose tests it is judged",

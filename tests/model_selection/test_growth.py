@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from widemargin.model_selection import WorkReport, growth
+from widemargin.model_selection import SearchReport, growth
 
 
 class Grid:
@@ -19,7 +19,7 @@ class Grid:
         params = [{"C": value} for value in values]
         self.cv_results_ = {"params": params, "mean_test_score": scores, "std_test_score": [0.02] * len(scores)}
         self.best_score_, self.best_params_ = max(scores), params[self.best_index_]
-        self.work_report_ = WorkReport(1, 1, 0, unfinished, steps, 0, 0, 0.0)
+        self.work_report_ = SearchReport(trained=1, unfinished=unfinished, iterations=steps)
 
 
 def never(parameters: Any) -> bool:

@@ -18,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import SVC, GridSearchCV
 from widemargin.model_selection.grid.grid_search import PlainSearchWarning
 from widemargin.model_selection.grid.report import measure_cold
-from widemargin.study.report import SearchReport
 
 N = 120  # rows of data("two")
 
@@ -84,15 +83,6 @@ def test_the_report_is_two_lines() -> None:
         in first
     )
     assert f"{report.kernel_evaluations:,} kernel values computed; {report.cold_kernel_evaluations:,} if" in second
-    cut_short = SearchReport(trained=10, unfinished=1990, iterations=5, seconds=1.0)
-    assert str(cut_short).startswith("2,000 fits: 10 trained, 1,990 not finished; 5 iterations in 1 s\n")
-
-
-def test_reports_add_up() -> None:
-    one = SearchReport(trained=2, skipped=3, unfinished=4, iterations=5, cold_kernel_evaluations=7, seconds=8.0)
-    both = SearchReport.of_all([one, SearchReport(trained=20, failed=1, cold_kernel_evaluations=70, counted=False)])
-    assert (both.trained, both.skipped, both.unfinished, both.failed, both.fits) == (22, 3, 4, 1, 30)
-    assert (both.iterations, both.cold_kernel_evaluations, both.seconds, both.counted) == (5, 77, 8.0, False)
 
 
 @pytest.mark.parametrize(("machine", "name"), [(classifier(), "three"), (regressor(epsilon=0.1), "friedman")])

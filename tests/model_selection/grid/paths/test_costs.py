@@ -185,7 +185,9 @@ def test_machines_that_end_early_are_told_of() -> None:
 
 @pytest.mark.parametrize("cost", ["steps", None, 3, ["seconds"]])
 def test_what_is_no_cost_is_refused(cost: Any) -> None:
-    with pytest.raises(ValueError, match=r"cost must be 'operations', 'seconds' or a function of a widemargin.runtime.W"):
+    with pytest.raises(
+        ValueError, match=r"cost must be 'operations', 'seconds' or a function of a widemargin.runtime.W"
+    ):
         search_of(classifier()).measure_costs(*data("two"), cost=cost)
 
 
