@@ -299,7 +299,7 @@ class Findings:
                 self._count(new)
                 return
         for one in new:
-            if self._writer is not None:
+            if self._writer is not None and one.number not in self.known:
                 self._writer.put(as_record(one))
             else:
                 self.keep(one)

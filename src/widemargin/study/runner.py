@@ -84,7 +84,9 @@ def run(
             stop.request(stop.reason or TIME_IS_UP)
             shown = str(stop.reason)
             return shown, True
-        shown = stop.signal.reason or proposer.unfinished or FINISHED
+        # Workers that are let go end with what they are at: that is no end before its time.
+        asked = None if stop.signal.reason == FINISHED else stop.signal.reason
+        shown = asked or proposer.unfinished or FINISHED
         return (proposer.reason, False) if shown == FINISHED else (shown, True)
     except KeyboardInterrupt:
         stop.request(INTERRUPTED)

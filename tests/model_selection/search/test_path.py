@@ -56,7 +56,7 @@ def test_it_is_a_grid_search_of_the_chosen_kernel(name: str, monkeypatch: pytest
     path = found.trace_["stage"] == "C"
     assert found.trace_["iterations"][path].sum() == report.iterations
     assert found.trace_["trained"][path].sum() == report.trained
-    assert "then C: 27 machines" in str(found.work_report_)
+    assert "then C: 27 fits" in str(found.work_report_)
 
 
 @pytest.mark.parametrize("kernel", [kernels.DiagonalGaussian(), kernels.GeneralGaussian(), 0.5 * kernels.Gaussian()])

@@ -15,27 +15,26 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import SVC, GridSearchCV
 from widemargin.model_selection.grid.paths.turns import Turns
 from widemargin.model_selection.grid.shared_search import Unit
+from widemargin.runtime import Stop
 
 CHAINS = ((0, 1, 2), (3, 4, 5))
 UNITS = [Unit(split, chain) for chain in CHAINS for split in range(3)]
 
 
 def turns(seconds: float | None = 60.0, workers: int = 1) -> Turns:
-    return Turns(UNITS, None if seconds is None else time.perf_counter() + seconds, workers)
+    return Turns(UNITS, Stop(max_seconds=seconds), workers)
 
 
-def limits(order: Turns, units: list[Unit]) -> list[float | None]:
-    shares = [None if limit is None else limit.share() for limit in map(order.limit, units)]
-    return [None if share is None else round(share, 1) for share in shares]
+def limits(order: Turns, units: list[Unit], left: float = 60.0) -> list[float | None]:
+    """Return what units get that begin when so many seconds are left."""
+    return [None if limit is None else round(limit.of(left), 1) for limit in map(order.limit, units)]
 
 
 def test_without_a_clock_there_is_one_round_and_no_share() -> None:
     order = turns(None)
     assert order.next_round() == UNITS
     for unit in UNITS:
-        limit = order.limit(unit)
-        assert limit is not None
-        assert limit.left() is limit.share() is None
+        assert order.limit(unit) is not None
         order.done(unit, 1.0, complete=True)
     assert order.next_round() == []
 
@@ -87,9 +86,7 @@ def test_shares_travel() -> None:
     order.next_round()
     limit = order.limit(UNITS[0])
     assert limit is not None
-    sent = pickle.loads(pickle.dumps(limit))
-    assert sent.left() == pytest.approx(60.0, abs=0.1)
-    assert sent.share() == pytest.approx(10.0, abs=0.1)
+    assert pickle.loads(pickle.dumps(limit)).of(60.0) == pytest.approx(10.0, abs=0.1)
 
 
 def test_there_is_no_round_after_the_end() -> None:
