@@ -228,8 +228,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         --------
         >>> from sklearn.datasets import load_iris
         >>> from widemargin import SVC, GridSearchCV
-        >>> from widemargin.runtime import INTERRUPTED, STOPPED, Stop
-        from widemargin.plans import minimum_arborescence
+        >>> from widemargin.plans import minimum_arborescence
         >>> X, y = load_iris(return_X_y=True)
         >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5)
         >>> tree = minimum_arborescence(search.measure_costs(X, y))

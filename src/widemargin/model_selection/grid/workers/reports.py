@@ -57,6 +57,7 @@ class Reports:
 
     Examples
     --------
+    >>> from widemargin.runtime import Work
     >>> found = []
     >>> with Reports(found.append) as reports:
     ...     worker = Reporter.to(reports.address)
