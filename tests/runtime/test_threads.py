@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
+import threading
 import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import joblib
@@ -12,6 +15,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info
 
 from widemargin.runtime import single_threaded_blas, thread_count
+from widemargin.runtime.threads import Lock
 
 
 def test_numbers_mean_what_joblib_means_by_them() -> None:
@@ -66,3 +70,39 @@ def test_overlapping_users_of_blas_restore_its_threads() -> None:
     assert set(threads()) == {1}
     second.__exit__(None, None, None)
     assert threads() == before
+
+
+class _AlarmError(Exception):
+    """What a signal raises, wherever the main thread is, as Ctrl-C does."""
+
+
+@pytest.fixture
+def alarms() -> Iterator[Callable[[float], None]]:
+    def ring(*_: object) -> None:
+        raise _AlarmError
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_VIRTUAL, seconds) and None
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+def test_no_signal_leaves_a_lock_closed(alarms: Callable[[float], None]) -> None:
+    lock, found = Lock(), []
+
+    def look() -> None:
+        found.append(lock.acquire(timeout=5))
+
+    for number in range(300):
+        try:
+            alarms(1e-4 + 1e-7 * number)
+            while True:
+                with lock:
+                    pass
+        except _AlarmError:
+            pass
+        assert not lock.held
+    other = threading.Thread(target=look)
+    other.start()
+    other.join()
+    assert found == [True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import numbers
 import os
 import threading
@@ -25,10 +26,11 @@ _core.take_blas(cython_blas.__pyx_capi__, cython_lapack.__pyx_capi__)
 _thread_pools = ThreadpoolController()
 
 
-class Lock:
+class Lock(_thread.RLock):  # type: ignore[misc]  # not final: typeshed is stricter than CPython
     """A reentrant lock that a forked process finds open, unless the thread that forked holds it.
 
-    The thread that held it is not there to release it.
+    The thread that held it is not there to release it. It is entered and left in C, where no signal handler runs in
+    between: Ctrl-C cannot leave it closed.
 
     Examples
     --------
@@ -41,30 +43,16 @@ class Lock:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._holder: int | None = None
-        self._times = 0
         _LOCKS.add(self)
 
     @property
     def held(self) -> bool:
         """Whether the calling thread holds it."""
-        return self._holder == threading.get_ident()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        self._holder = threading.get_ident()
-        self._times += 1
-
-    def __exit__(self, *failure: object) -> None:
-        self._times -= 1
-        if self._times == 0:
-            self._holder = None
-        self._lock.release()
+        return bool(self._is_owned())  # type: ignore[attr-defined]
 
     def _open(self) -> None:
         if not self.held:
-            self._lock, self._holder, self._times = threading.RLock(), None, 0
+            self._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 #: All of them, for the time after a fork.
@@ -78,19 +66,20 @@ def single_threaded_blas() -> Iterator[None]:
     The number of threads belongs to the whole process: the first of those who are within sets it, the last one restores
     it.
     """
-    me = threading.get_ident()
-    with _limit.lock:
-        _limit.users[me] = _limit.users.get(me, 0) + 1
-        _limit.adjust()
+    me, within = threading.get_ident(), False
     try:
+        with _limit.lock:
+            _limit.users[me], within = _limit.users.get(me, 0) + 1, True
+            _limit.adjust()
         yield
     finally:
-        with _limit.lock:
-            if _limit.users[me] == 1:
-                del _limit.users[me]
-            else:
-                _limit.users[me] -= 1
-            _limit.adjust()
+        if within:
+            with _limit.lock:
+                if _limit.users[me] == 1:
+                    del _limit.users[me]
+                else:
+                    _limit.users[me] -= 1
+                _limit.adjust()
 
 
 @dataclass
