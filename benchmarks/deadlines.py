@@ -161,7 +161,7 @@ def classes(number: int, most: int = 2_000) -> Data:
 
 
 class Selecting:
-    """Chooses a model by `select`, whose last fit, on all rows, comes on top."""
+    """Chooses a model by `select`, whose last fit, on all samples, comes on top."""
 
     def set_params(self, max_time: float) -> "Selecting":
         """Take the time that it has."""

@@ -154,7 +154,7 @@ class LibsvmPeer:
 
 
 def _gram_widemargin(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
-    matrix: Matrix = import_module("widemargin.kernels").kernel_matrix(
+    matrix: Matrix = import_module("widemargin.kernels.rows").kernel_matrix(
         X, kernel="rbf", gamma=gamma, dtype="float32", n_jobs=n_jobs
     )
     return matrix

@@ -69,7 +69,7 @@ def selection(search: Any) -> Selection:
     work = getattr(search, "work_report_", None)
     if work is None:
         return Selection(best, float(search.best_score_), scores)
-    return Selection(best, float(search.best_score_), scores, work.solved, work.repeated, work.unfinished)
+    return Selection(best, float(search.best_score_), scores, work.trained, work.skipped, work.unfinished)
 
 
 class PlainLoop:

@@ -120,7 +120,7 @@ def test_one_class_searches_agree(tmp_path, capsys):
         assert one["best"].keys() == {"nu", "gamma"}
         assert -0.05 < one["best_score"] <= 0
         assert len(one["scores"]) == 400
-        assert one["notes"] == []  # a search that trains every machine alone says so
+        assert one["notes"] == []  # a search that trains every model alone says so
     assert lines["widemargin"]["mean"] < 0.002
     assert lines["widemargin"]["solved"] + lines["widemargin"]["repeated"] == 400
 

@@ -192,7 +192,7 @@ def test_objects_of_any_kind():
         (SVDD(kernel=Polynomial(), degree=2), ValueError, "degree=2 is for kernels by name"),
         (SVC(kernel=Gaussian(gamma=-1.0)), ValueError, "gamma of Gaussian is -1.0; it must be positive"),
         (SVC(kernel=DiagonalGaussian([1.0, 2.0])), ValueError, "gammas holds 2 numbers where X has 4 columns"),
-        (SVC(kernel=theirs.WhiteKernel()), ValueError, "gives no similarity of two examples by themselves"),
+        (SVC(kernel=theirs.WhiteKernel()), ValueError, "does not compare two samples by themselves"),
         (SVC(kernel=Polynomial(degree=60)), ValueError, r"kernel='poly' reaches .* too large to compute with"),
         (SVC(kernel=Polynomial(degree=60) + 1.0), ValueError, r"kernel=Polynomial.* too large to compute with"),
     ],

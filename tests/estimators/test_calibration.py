@@ -365,7 +365,7 @@ def test_without_calibration_there_are_no_probabilities() -> None:
             {"calibration_method": "platt"},
             "calibration_method='platt' requires calibration='folds' or calibration='from-search'",
         ),
-        ({"calibration": "from-search"}, "calibration='from-search' takes decision values of rows held out"),
+        ({"calibration": "from-search"}, "calibration='from-search' needs the held-out decision values of a search"),
     ],
 )
 def test_what_means_nothing_is_refused(parameters: Any, message: str) -> None:

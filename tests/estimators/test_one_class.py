@@ -126,7 +126,7 @@ def test_bad_data_are_refused() -> None:
         OneClassSVM().fit(broken)
     with pytest.raises(ValueError, match="negative weight -1 at row 0"):
         OneClassSVM().fit(X, sample_weight=-np.ones(len(X)))
-    with pytest.raises(ValueError, match="zero for every row"):
+    with pytest.raises(ValueError, match="zero for every sample"):
         OneClassSVM().fit(X, sample_weight=np.zeros(len(X)))
     with pytest.raises(ValueError, match="at least two different"):
         OneClassSVM(target_rejection=0.1).fit(np.ones((9, 2)))

@@ -95,8 +95,8 @@ def test_a_search_that_runs_out_of_memory_says_so(how: Any, monkeypatch: pytest.
     with pytest.raises(NotEnoughMemoryError) as caught:
         search.fit(X, Y)
     assert str(caught.value) in [
-        f"There was not enough memory to evaluate {{'C': 1.0, 'gamma': 0.1}} on split {split} (std::bad_alloc); lower "
-        "memory (megabytes for kernels) or n_jobs, or search with fewer rows."
+        f"There was not enough memory to evaluate {{'C': 1.0, 'gamma': 0.1}} on fold {split} (std::bad_alloc); lower "
+        "max_memory (megabytes for kernels) or n_jobs, or search with fewer samples."
         for split in (0, 1)
     ]
 
@@ -104,7 +104,7 @@ def test_a_search_that_runs_out_of_memory_says_so(how: Any, monkeypatch: pytest.
 def test_a_refit_that_runs_out_of_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SVC, "_tell", fails)  # the end of a fit
     search = GridSearchCV(SVC(), {"C": [1.0, 10.0]}, cv=2)
-    with pytest.raises(NotEnoughMemoryError, match="not enough memory to train the best candidate on all rows"):
+    with pytest.raises(NotEnoughMemoryError, match="not enough memory to train the best candidate on all samples"):
         search.fit(X, Y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 

@@ -69,7 +69,7 @@ def machine_of(nearest: Solution, signs: Vector, ridge: Vector) -> Solution:
     primal value is that of w stretched until no example is short of margin 1 (infinite if that is impossible).
     """
     norm = squared_norm(nearest)
-    if not norm > 0.0:  # rounding has the last word at the origin: there is no machine to scale to
+    if not norm > 0.0:  # rounding has the last word at the origin: there is no estimator to scale to
         return Solution(
             np.zeros(len(signs)), signs.copy(), 0.0, replace(nearest.outcome, duality_gap=np.inf, objective=0.0)
         )

@@ -44,7 +44,7 @@ class Selection:
     Attributes
     ----------
     model : Pipeline
-        The scaler and the machine, fitted on all rows.
+        The scaler and the machine, fitted on all samples.
     parameters : dict
         Of the machine: C, gamma, and epsilon for regression.
     score, standard_error : float
@@ -162,7 +162,7 @@ def select(
     try:
         searches, edges_left = grown(searched, saturated, axes)
     except TimeoutError:
-        raise TimeoutError(f"max_time={max_time!r} ended before any candidate was finished; allow more.") from None
+        raise TimeoutError(f"max_time={max_time!r} is too short: no candidate was finished; allow more.") from None
     search = best_of(searches)
     score, parameters = float(search.best_score_), dict(search.best_params_)
     return Selection(

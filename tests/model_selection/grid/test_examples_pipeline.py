@@ -49,7 +49,7 @@ def search_both(both: tuple[Pipeline, Pipeline], grid: Any, X: Any, y: Any, **ho
 @pytest.mark.parametrize("name", ["two", "three", "iris"])
 def test_a_scaler_is_fitted_for_each_split(name: str) -> None:
     X, y = data(name)
-    # A column that means something else in each part gives away who fitted the scaler on all rows.
+    # A column that means something else in each part gives away who fitted the scaler on all samples.
     X = X * np.array([1e3, 1.0, 1e-3, 10.0, 1.0, 1.0])[: X.shape[1]] + np.arange(len(y))[:, None] / 50.0
     ours, theirs = search_both(pipelines(StandardScaler()), GRID, X, y, cv=ShuffleSplit(3, random_state=1))
     check_best(ours, theirs)

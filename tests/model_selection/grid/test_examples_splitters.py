@@ -129,7 +129,7 @@ def test_an_empty_part_is_refused(part: str, empty: Any, error_score: Any) -> No
     rows = np.arange(120)
     bad = (empty, rows) if part == "training" else (rows, empty)
     splits = [(rows[::2], rows[1::2]), bad]
-    expected = f"cv yields an empty {part} part of split 1; a split needs rows to train on and rows to judge by"
+    expected = f"cv yields an empty {part} part of fold 1; a fold needs samples to train on and samples to test on"
     for search in (
         GridSearchCV(classifier(), SMALL_GRID, cv=splits, error_score=error_score),
         GridSearchCV(OneClassSVM(), {"nu": [0.1, 0.2]}, cv=splits, error_score=error_score),
@@ -142,5 +142,5 @@ def test_an_empty_part_is_refused(part: str, empty: Any, error_score: Any) -> No
 @pytest.mark.parametrize("rows", [[120], [-121], [0.0, 1.0], [True, False]], ids=["beyond", "before", "floats", "mask"])
 def test_rows_that_there_are_none_of_are_refused(rows: Any) -> None:
     X, y = data("two")
-    with pytest.raises(ValueError, match=r"cv yields a test part of split 0 that cannot be used \("):
+    with pytest.raises(ValueError, match=r"cv yields a test part of fold 0 that cannot be used \("):
         GridSearchCV(classifier(), SMALL_GRID, cv=[(np.arange(120), rows)]).fit(X[:120], y[:120])

@@ -40,7 +40,7 @@ def same_scores(one: Any, other: Any) -> None:
 @pytest.mark.parametrize(
     ("machine", "grid", "reason"),
     [
-        (svm.SVC(), SMALL_GRID, "SVC is no machine"),
+        (svm.SVC(), SMALL_GRID, "SVC is no estimator"),
         (LogisticRegression(), {"C": [0.1, 1.0]}, "LogisticRegression"),
         (NuSVC(solver="block"), {"nu": [0.2, 0.4]}, "solver"),
         (SVC(solver="smo"), SMALL_GRID, "solver"),
@@ -81,7 +81,7 @@ def test_a_fallback_accepts_nothing_that_it_would_ignore(given: dict[str, Any]) 
 
 
 def test_no_splits() -> None:
-    with pytest.raises(ValueError, match=r"cv=\[\] yields no splits"):
+    with pytest.raises(ValueError, match=r"cv=\[\] yields no folds"):
         GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=[]).fit(*data("two"))
 
 

@@ -175,7 +175,7 @@ def test_steps_that_learn_from_labels() -> None:
     X, y = two_classes()
     pipeline = make_pipeline(SelectKBest(k=2), SVC())
     search(pipeline).fit(X, y)
-    with pytest.raises(ValueError, match="Steps before the machine learn from y"):
+    with pytest.raises(ValueError, match="Steps before the model learn from y"):
         search(pipeline, objective="span", strategy="rprop").fit(X, y)
     with pytest.raises(ValueError, match="NaN"):
         search(pipeline, objective="span", strategy="rprop").fit(np.full_like(X, np.nan), y)
@@ -183,5 +183,5 @@ def test_steps_that_learn_from_labels() -> None:
 
 def test_fit_parameters_of_nobody() -> None:
     X, y = two_classes()
-    with pytest.raises(ValueError, match="no fit parameters but weights; got colour"):
+    with pytest.raises(ValueError, match="no fit parameters except weights; got colour"):
         search().fit(X, y, colour=np.ones(len(y)))

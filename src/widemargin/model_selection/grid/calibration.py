@@ -71,7 +71,7 @@ def require_shared(reason: str, estimator: Any, param_grid: Any) -> None:
     """Refuse to train machines alone if decision values of the search are needed."""
     if FROM_SEARCH in calibrations(estimator, param_grid):
         raise ValueError(
-            f"{reason}, so this search would train every machine alone, where calibration={FROM_SEARCH!r} has no "
+            f"{reason}, so this search would train every model alone, where calibration={FROM_SEARCH!r} has no "
             "decision values to take; pass calibration='folds'."
         )
 

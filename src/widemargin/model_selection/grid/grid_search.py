@@ -160,7 +160,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Search, then train the best candidate on all rows.
+        """Search, then train the best candidate on all samples.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self._check_options()
         reason = self._why_plain(params)
         if reason is not None:
-            raise ValueError(f"{reason}, and what machines cost when they start from others cannot be measured then.")
+            raise ValueError(f"{reason}, so the cost of starting from other models cannot be measured.")
         X, y = indexable(X, y)
         data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
@@ -267,11 +267,11 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         given += ["max_memory"] * (self.max_memory != "auto") + ["plan"] * (self.plan not in ("heuristic", "cold"))
         if given:
             raise ValueError(
-                f"{reason}, so this search would train every machine alone, where {', '.join(given)} cannot be kept "
-                "to; leave that out, or search machines that share work."
+                f"{reason}, so this search would train every model alone, where {', '.join(given)} cannot be kept "
+                "to; leave that out, or search estimators that share work."
             )
         warnings.warn(
-            f"{reason}, so this search trains every machine alone, as scikit-learn's does.",
+            f"{reason}, so this search trains every model alone, as scikit-learn's does.",
             PlainSearchWarning,
             stacklevel=3,
         )
@@ -330,7 +330,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self._checked_cv_orig = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(self._checked_cv_orig.split(X, y, **routed.splitter.split))
         if not splits:
-            raise ValueError(f"cv={self.cv!r} yields no splits; one at least is needed.")
+            raise ValueError(f"cv={self.cv!r} yields no folds; at least one is needed.")
         return search_data(self, X, y, splits, scorers, routed), routed.estimator.fit, refit_metric
 
     def _evaluate(
@@ -345,8 +345,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             if ended == INTERRUPTED:
                 raise KeyboardInterrupt
             if ended == STOPPED:
-                raise RuntimeError("A callback ended the search before any candidate was finished on all splits.")
-            raise TimeoutError(f"max_time={self.max_time!r} ended before any candidate was finished; allow more.")
+                raise RuntimeError("A callback ended the search before any candidate was finished on all folds.")
+            raise TimeoutError(f"max_time={self.max_time!r} is too short: no candidate was finished; allow more.")
         return found, missing, ended
 
     def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
@@ -387,7 +387,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
         began = time.time()
         advice = "what was found is in cv_results_; search with refit=False, or lower cache_size"
-        with without_gamma_warnings(), told_if_memory_runs_out("to train the best candidate on all rows", advice):
+        with without_gamma_warnings(), told_if_memory_runs_out("to train the best candidate on all samples", advice):
             self.best_estimator_.fit(X, y, **fit_params)
         self.refit_time_ = time.time() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):

@@ -222,7 +222,7 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) ->
     machine = machine_of(estimator)
     family = family_of(machine)
     if family is None:
-        return f"{type(machine).__name__} is no machine whose candidates can share work"
+        return f"{type(machine).__name__} is no estimator whose candidates can share work"
     if isinstance(estimator, Pipeline) and estimator.memory is not None:
         return "The pipeline caches its steps in `memory`"
     settings = [machine.get_params(deep=False)]
@@ -314,13 +314,11 @@ def checked_splits(splits: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Rows
             try:
                 chosen = rows[np.asarray(given, dtype=None if len(given) else np.intp)]
             except IndexError as problem:
-                raise ValueError(
-                    f"cv yields a {part} part of split {number} that cannot be used ({problem})."
-                ) from None
+                raise ValueError(f"cv yields a {part} part of fold {number} that cannot be used ({problem}).") from None
             if not len(chosen):
                 raise ValueError(
-                    f"cv yields an empty {part} part of split {number}; a split needs rows to train on and rows to "
-                    "judge by."
+                    f"cv yields an empty {part} part of fold {number}; a fold needs samples to train on and samples "
+                    "to test on."
                 )
             parts.append(chosen)
         found.append((parts[0], parts[1]))

@@ -100,8 +100,8 @@ class SharedSearch:
         it, all of them before the first is scored, which is faster where machines take less than a millisecond.
         """
         with told_if_memory_runs_out(
-            f"to evaluate {self.data.candidates[unit.candidates[0]]} on split {unit.split}",
-            "lower max_memory (megabytes for kernels) or n_jobs, or search with fewer rows",
+            f"to evaluate {self.data.candidates[unit.candidates[0]]} on fold {unit.split}",
+            "lower max_memory (megabytes for kernels) or n_jobs, or search with fewer samples",
         ):
             return self._evaluate(unit, stop, finished)
 

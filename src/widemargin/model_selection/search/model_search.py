@@ -76,7 +76,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     scoring : str or callable, default=None
         What is best along the path of C, and what :meth:`score` returns; None is the machine's own score.
     refit : bool, default=True
-        Whether the machine is trained on all rows in the end.
+        Whether the machine is trained on all samples in the end.
     max_time : float, default=None
         Seconds after which the search ends with the best of what it has found. Three quarters of it are for the kernel
         where C is chosen afterwards.
@@ -99,7 +99,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     Attributes
     ----------
     best_estimator_ : estimator
-        The machine with the parameters that were chosen, trained on all rows.
+        The machine with the parameters that were chosen, trained on all samples.
     best_params_ : dict
         ``{"C": ..., "gamma": ...}`` for kernels by name, ``{"C": ..., "kernel": ...}`` for kernel objects; without C if
         that was not searched.
@@ -182,7 +182,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Search, then train the machine that was chosen on all rows.
+        """Search, then train the machine that was chosen on all samples.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         began = time.perf_counter()
         study, fit_params = self._study(X, y, params, began)
         machine_of(self.estimator)._warn_of_unused_gamma()
-        with told_if_memory_runs_out("to search", "lower n_jobs, or search with fewer rows"):
+        with told_if_memory_runs_out("to search", "lower n_jobs, or search with fewer samples"):
             remarks = self._search_and_refit(study, fit_params)
         for remark in remarks:
             warnings.warn(remark, stacklevel=2)
@@ -217,7 +217,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         routed = self._get_routed_params_for_fit(params)
         given = fit_parameters(self.estimator, routed.estimator.fit)
         if given.others:
-            raise ValueError(f"ModelSearch knows no fit parameters but weights; got {', '.join(given.others)}.")
+            raise ValueError(f"ModelSearch takes no fit parameters except weights; got {', '.join(given.others)}.")
         subject = subject_of(self.estimator, X, y, given, objective)
         require_suitable(objective, subject)
         C = float(subject.machine.C)

@@ -84,7 +84,7 @@ no folds; pass calibration='folds'.
     if isinstance(objective, CrossValidation):
         return FixedSplits(None, objective.splits(task))
     raise ValueError(
-        "calibration='from-search' takes decision values of rows that folds hold out, and "
+        "calibration='from-search' needs decision values of held-out samples, and "
         f"objective={objective.name!r} has no folds; pass calibration='folds'."
     )
 

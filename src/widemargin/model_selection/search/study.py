@@ -231,7 +231,7 @@ class ModelStudy:
         if search.n_told:
             raise RuntimeError(
                 f"objective={self.objective.name!r} has no finite value at any of the {search.trace.n_evaluations} "
-                "points that were looked at; scale X, or begin elsewhere."
+                "points that were evaluated; scale X, or start elsewhere."
             )
         if not ended.cut_short:
             raise ValueError(

@@ -97,7 +97,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
     machine = clone(machine_of(estimator))
     X, targets, weights = machine._check_training_data(X, y, given.weights)
     if count(X) < 2:
-        raise ValueError("X holds n_samples=1 row; parameters can be chosen for two or more only.")
+        raise ValueError("X has n_samples=1; at least two samples are needed.")
     is_classifier = isinstance(machine, SVC)
     n_classes = len(machine.classes_) if is_classifier else 0
     kernel = kernel_of(machine)
@@ -139,8 +139,8 @@ def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objectiv
     except Exception as error:
         steps.fit_transform(X, y, **own)  # what has nothing to do with y is told as it is
         raise ValueError(
-            f"Steps before the machine learn from y, and would have seen the labels of rows that objective="
-            f"{objective.name!r} may hold out; transform X before the search, or choose an objective without machines."
+            f"Steps before the model learn from y, and would have seen the labels of samples that objective="
+            f"{objective.name!r} may hold out; transform X before the search, or choose another objective."
         ) from error
 
 

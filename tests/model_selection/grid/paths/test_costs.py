@@ -178,7 +178,7 @@ def test_an_interruption_is_told_of() -> None:
 
 
 def test_machines_that_end_early_are_told_of() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"of 46 machines ended before the tolerance was met") as told:
+    with pytest.warns(ConvergenceWarning, match=r"of 46 fits ended before the tolerance was met") as told:
         search_of(classifier(max_iter=3)).measure_costs(*data("two"))
     assert told[-1].filename == __file__
 
@@ -192,7 +192,7 @@ def test_what_is_no_cost_is_refused(cost: Any) -> None:
 
 
 def test_machines_that_take_no_starts_have_no_costs() -> None:
-    with pytest.raises(ValueError, match=r"measure_costs needs machines that start from each other.*NuSVC"):
+    with pytest.raises(ValueError, match=r"measure_costs needs models that start from each other.*NuSVC"):
         search_of(NuSVC(), {"nu": [0.2, 0.4]}).measure_costs(*data("two"))
     with pytest.raises(ValueError, match=r"solver.*cannot be measured"):
         search_of(SVC(solver="smo")).measure_costs(*data("two"))

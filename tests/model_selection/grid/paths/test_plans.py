@@ -83,8 +83,6 @@ def test_machines_that_take_no_starts_have_nothing_to_learn(machine: Any) -> Non
     X, y = data("two")
     grid = {"nu": [0.2, 0.4], "gamma": [0.1, 1.0]}
     name = type(machine).__name__
-    with pytest.raises(
-        ValueError, match=rf"plan='learn' needs machines .*\(SVC, SVR, OneClassSVM or SVDD\).*of {name}"
-    ):
+    with pytest.raises(ValueError, match=rf"plan='learn' needs models .*\(SVC, SVR, OneClassSVM or SVDD\).*of {name}"):
         GridSearchCV(machine, grid, cv=3, plan="learn").fit(X, y)
     check_cells(*(GridSearchCV(machine, grid, cv=3, plan=plan).fit(X, y) for plan in ("heuristic", "cold")))

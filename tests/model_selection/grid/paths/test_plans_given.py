@@ -276,11 +276,11 @@ def test_machines_that_take_no_starts_take_no_plan(machine: Any) -> None:
     X, y = data("two")
     grid = {"nu": [0.2, 0.4], "gamma": [0.1, 1.0]}
     search = GridSearchCV(machine, grid, plan=heuristic_plan(graph_of(grid), along="nu"))
-    with pytest.raises(ValueError, match=f"A plan needs machines that start from each other.*{type(machine).__name__}"):
+    with pytest.raises(ValueError, match=f"A plan needs models that start from each other.*{type(machine).__name__}"):
         search.fit(X, y)
 
 
 @pytest.mark.parametrize("machine", [svm.SVC(), SVC(solver="smo")], ids=str)
 def test_searches_that_share_nothing_take_no_plan(machine: Any) -> None:
-    with pytest.raises(ValueError, match="train every machine alone, where plan cannot be kept to"):
+    with pytest.raises(ValueError, match="train every model alone, where plan cannot be kept to"):
         searched(machine, "two", heuristic_plan(graph_of(GRID)))

@@ -120,7 +120,7 @@ def test_an_infeasible_nu_is_raised_if_asked_to() -> None:
 def test_classes_whose_hulls_meet_are_told_of() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 1)), np.arange(60) % 2
-    with pytest.warns(ConvergenceWarning, match="leaves classes 0 and 1 no margin"):
+    with pytest.warns(ConvergenceWarning, match="is too small for classes 0 and 1"):
         GridSearchCV(NuSVC(kernel="linear"), {"nu": [0.01]}, cv=2, refit=False).fit(X, y)
 
 

@@ -65,7 +65,7 @@ def measure_search(data: SearchData, cost: Any, stop: Stop, progress: Progress) 
         progress.finish(reason)
     if measurement.ended_early:
         warnings.warn(
-            f"{measurement.ended_early} of {measurement.machines} machines ended before the tolerance was met "
+            f"{measurement.ended_early} of {measurement.machines} fits ended before the tolerance was met "
             "(iteration budget), and their costs with them; raise max_iter, or widen tol.",
             ConvergenceWarning,
             stacklevel=3,

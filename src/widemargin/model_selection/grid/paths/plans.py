@@ -243,14 +243,14 @@ def require_starts(what: str, machine: Any) -> None:
     >>> require_starts("plan='learn'", NuSVC())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: plan='learn' needs machines that start from each other across kernels (SVC, SVR, OneClassSVM or SVDD)...
+    ValueError: plan='learn' needs models that start from each other across kernels (SVC, SVR, OneClassSVM or SVDD)...
     """
     family = family_of(machine)
     if family is None or not issubclass(family, StartableMachines):
         *others, last = (kind.__name__ for kind, own in FAMILIES.items() if issubclass(own, StartableMachines))
         raise ValueError(
-            f"{what} needs machines that start from each other across kernels ({', '.join(others)} or {last}); chains "
-            f"of {type(machine).__name__} all start from nothing, which plan='heuristic' and plan='cold' accept."
+            f"{what} needs models that start from each other across kernels ({', '.join(others)} or {last}); chains "
+            f"of {type(machine).__name__} all start from zero, which plan='heuristic' and plan='cold' accept."
         )
 
 

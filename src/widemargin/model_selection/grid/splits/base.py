@@ -164,8 +164,8 @@ class KnownValues:
             if known is X:
                 return self._values(rows)
         raise ValueError(
-            "A scorer asked a machine of the search about other rows than those of its split; pass a scorer that "
-            "predicts the rows it is given."
+            "A scorer asked a model of the search about other samples than those of its fold; pass a scorer that "
+            "predicts the samples it is given."
         )
 
 

@@ -92,7 +92,7 @@ class PairwiseSplit(SplitMachines):
         self.labels[train] = labels
         if len(np.unique(self.labels[self.weights > 0])) < 2:
             raise ValueError(
-                "The training part of a split must hold two classes at least; all its rows with positive weights are "
+                "The training part of a fold must hold at least two classes; all its samples with positive weights are "
                 "of the same class."
             )
         self.pairs = pairs_of_classes(self.labels, len(self.classes), self.weights)

@@ -75,7 +75,7 @@ class NoveltySplit(StartableMachines):
             yield [self._rejecting(machine, scores, self.weights[rows], found)]
 
     def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
-        """Return the coefficients of the machine that was trained on all rows of the split."""
+        """Return the coefficients of the machine that was trained on all samples of the split."""
         (solution,) = solutions
         return Start.of({FUNCTION: solution.alpha})
 
