@@ -199,7 +199,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if self.n_jobs is not None:
             thread_count(self.n_jobs)
         solver = as_solver(self.solver)
-        solver.options()  # checks its parameters
+        if solver is self.solver:
+            solver.options()  # checks its parameters; a name stands for the defaults
         if solver.needs:
             require_able(self.solver, self._missing())
 
