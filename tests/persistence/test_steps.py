@@ -103,7 +103,7 @@ MACHINE, SCALER = ("steps", 1), ("steps", 0)
         (("version",), 2, "it is in version 2 of the format, and this widemargin ("),
         (("version",), "1", "version of model.json is '1', expected a whole number of at least 1."),
         (("version",), True, "version of model.json is True, expected"),
-        (("steps",), [], "steps of model.json is [], expected at least a machine."),
+        (("steps",), [], "steps of model.json is [], expected at least an estimator."),
         (("steps",), {}, "steps of model.json is {}, expected a list."),
         (("library_version",), None, "library_version of model.json is None, expected a text."),
         (("feature_names",), ["a"], "feature_names holds 1 names for 4 features."),

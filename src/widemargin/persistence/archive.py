@@ -200,7 +200,7 @@ class Fields:
 
 
 def write_archive(file: IO[bytes], document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write the document and the arrays, in the byte order of small machines; the same content gives the same bytes."""
+    """Write the document and the arrays, in little-endian byte order; the same content gives the same bytes."""
     with ZipFile(file, "w", ZIP_STORED) as archive:
         archive.writestr(_member_info(DOCUMENT), json.dumps(document, indent=1, allow_nan=False))
         for name, array in arrays.items():

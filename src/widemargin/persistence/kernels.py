@@ -85,14 +85,14 @@ def restore_kernel(description: Fields, depth: int = 0) -> Any:
         raise ModelFileError(f"{name} does not have the parameters {', '.join(parameters)}.") from None
 
 
-def restore_parameters(machine: Any, kernel: Fields, n_features: int) -> KernelParameters:
-    """Restore the kernel that a machine with a kernel object was fitted with, and try it on a row."""
+def restore_parameters(estimator: Any, kernel: Fields, n_features: int) -> KernelParameters:
+    """Restore the kernel that an estimator with a kernel object was fitted with, and try it on a row."""
     fitted = restore_kernel(kernel.fields("object"))
     try:
         own: Kernel = as_kernel(fitted)
-        if type(own) is not type(as_kernel(machine.kernel)):
+        if type(own) is not type(as_kernel(estimator.kernel)):
             raise ValueError("it is of another type than the kernel of the estimator")
-        repr(machine.kernel)  # nothing else looks at its numbers before a fit
+        repr(estimator.kernel)  # nothing else looks at its numbers before a fit
         with np.errstate(all="ignore"):
             value = np.asarray(own(np.zeros((1, n_features))))
         if value.shape != (1, 1) or not np.isfinite(value).all():

@@ -1,4 +1,4 @@
-"""Model files: trained machines on the disk, in a form that other programs can read and no program has to trust.
+"""Model files: trained estimators on the disk, in a form that other programs can read and no program has to trust.
 
 A model file is a zip archive whose members are stored without compression: ``model.json`` says what the model is, and
 files in NumPy's ``.npy`` format, a folder a step, hold its arrays. Nothing in it is ever run or imported.
@@ -29,12 +29,12 @@ from widemargin.persistence.archive import (
 )
 from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.steps import (
-    MACHINES,
+    ESTIMATORS,
     SCALERS,
     Arrays,
-    describe_machine,
+    describe_estimator,
     describe_scaler,
-    restore_machine,
+    restore_estimator,
     restore_scaler,
 )
 
@@ -165,7 +165,7 @@ def load_model(path: str | PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        The fitted machine, or the pipeline that it belongs to.
+        The fitted estimator, or the pipeline that it belongs to.
 
     Raises
     ------
@@ -209,22 +209,22 @@ def _restore(archive: ModelArchive) -> SavedModel:
 
 
 def _estimators(model: Any) -> list[tuple[str | None, Any]]:
-    """Names and estimators of a model; a machine alone has no name."""
-    accepted = f"{', '.join(MACHINES)}, alone or behind {' or '.join(SCALERS)} in a Pipeline"
+    """Names and estimators of a model; an estimator alone has no name."""
+    accepted = f"{', '.join(ESTIMATORS)}, alone or behind {' or '.join(SCALERS)} in a Pipeline"
     if type(model) is not Pipeline:
-        if type(model) is MACHINES.get(type(model).__name__):
+        if type(model) is ESTIMATORS.get(type(model).__name__):
             return [(None, model)]
         if hasattr(model, "best_estimator_"):
             raise ModelFileError(f"{type(model).__name__} is a search; save its best_estimator_.")
         raise ModelFileError(
             f"{type(model).__module__}.{type(model).__name__} cannot be kept in a model file; accepted are {accepted}."
         )
-    *scalers, (last, machine) = model.steps
+    *scalers, (last, estimator) = model.steps
     for name, step in scalers:
         if type(step) is not SCALERS.get(type(step).__name__):
             raise ModelFileError(f"step {name!r} of the Pipeline is {step!r}; accepted are {accepted}.")
-    if type(machine) is not MACHINES.get(type(machine).__name__):
-        raise ModelFileError(f"the last step, {last!r}, of the Pipeline is {machine!r}; accepted are {accepted}.")
+    if type(estimator) is not ESTIMATORS.get(type(estimator).__name__):
+        raise ModelFileError(f"the last step, {last!r}, of the Pipeline is {estimator!r}; accepted are {accepted}.")
     return list(model.steps)
 
 
@@ -232,7 +232,7 @@ def _describe_steps(model: Any) -> tuple[list[dict[str, Any]], Arrays]:
     steps: list[dict[str, Any]] = []
     arrays: Arrays = {}
     for number, (name, estimator) in enumerate(_estimators(model)):
-        describe = describe_machine if type(estimator).__name__ in MACHINES else describe_scaler
+        describe = describe_estimator if type(estimator).__name__ in ESTIMATORS else describe_scaler
         description, found = describe(estimator, f"{number}/")
         steps.append({"name": name, "named": hasattr(estimator, "feature_names_in_"), **description})
         arrays |= found
@@ -251,12 +251,12 @@ def _own_names(estimators: Sequence[tuple[str | None, Any]]) -> list[str] | None
 def _restore_model(archive: ModelArchive, document: Fields, names: list[str] | None) -> Any:
     found = [Fields(step, f"step {number}") for number, step in enumerate(document.entries("steps"))]
     if not found:
-        document.refuse("steps", "at least a machine")
+        document.refuse("steps", "at least an estimator")
     steps: list[tuple[str | None, Any]] = []
     for number, step in enumerate(found):
         last = number == len(found) - 1
-        step.choice("class", tuple(MACHINES if last else SCALERS))
-        estimator = (restore_machine if last else restore_scaler)(archive, step, f"{number}/")
+        step.choice("class", tuple(ESTIMATORS if last else SCALERS))
+        estimator = (restore_estimator if last else restore_scaler)(archive, step, f"{number}/")
         if step.flag("named"):
             if names is None or len(names) != estimator.n_features_in_:
                 step.refuse("named", "false, for lack of names")

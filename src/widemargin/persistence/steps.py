@@ -1,4 +1,4 @@
-"""What a model file keeps of each part of a model: machines, and the scalers in front of them."""
+"""What a model file keeps of each part of a model: estimators, and the scalers in front of them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from widemargin.solvers.choice import SOLVERS
 
 Arrays = dict[str, NDArray[Any]]
 
-MACHINES: dict[str, type[KernelModel]] = {cls.__name__: cls for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD)}
+ESTIMATORS: dict[str, type[KernelModel]] = {cls.__name__: cls for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD)}
 
 SCALERS: dict[str, Any] = {cls.__name__: cls for cls in (StandardScaler, MinMaxScaler)}
 
-#: Fitted numbers of a machine beside those that all have; None is allowed for those that end in "?".
+#: Fitted numbers of an estimator beside those that all have; None is allowed for those that end in "?".
 _NUMBERS: dict[str, tuple[str, ...]] = {
     "NuSVR": ("epsilon_",),
     "OneClassSVM": ("offset_",),
@@ -55,41 +55,41 @@ _LABEL_TYPES += ("float16", "float32", "float64", "str", "object")
 _MOST_THREADS = 1024
 
 
-def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
-    """Take a fitted machine apart into what JSON holds and arrays, whose names begin with `prefix`."""
-    name = type(machine).__name__
-    of_object = is_kernel_object(machine.kernel)
-    if callable(machine.kernel) and not of_object:
+def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
+    """Take a fitted estimator apart into what JSON holds and arrays, whose names begin with `prefix`."""
+    name = type(estimator).__name__
+    of_object = is_kernel_object(estimator.kernel)
+    if callable(estimator.kernel) and not of_object:
         raise ModelFileError(
-            f"kernel={machine.kernel!r} is a callable, which a model file cannot keep; it keeps models whose kernel "
+            f"kernel={estimator.kernel!r} is a callable, which a model file cannot keep; it keeps models whose kernel "
             "has a name, such as 'rbf', is 'precomputed', or is a kernel object."
         )
-    check_is_fitted(machine)
-    kernel = machine._kernel_parameters
-    if (kernel.source is None) if of_object else machine.kernel != kernel.kernel or kernel.source is not None:
+    check_is_fitted(estimator)
+    kernel = estimator._kernel_parameters
+    if (kernel.source is None) if of_object else estimator.kernel != kernel.kernel or kernel.source is not None:
         raise ModelFileError(
-            f"kernel={machine.kernel!r} was set after the fit, which was with {kernel.kernel!r}; fit again first."
+            f"kernel={estimator.kernel!r} was set after the fit, which was with {kernel.kernel!r}; fit again first."
         )
-    if isinstance(machine, KernelClassifier) and machine._scheme().name != machine._fitted_scheme:
+    if isinstance(estimator, KernelClassifier) and estimator._scheme().name != estimator._fitted_scheme:
         raise ModelFileError(
-            f"multi_class={machine.multi_class!r} was set after the fit, which was with {machine._fitted_scheme!r}; "
-            "fit again first."
+            f"multi_class={estimator.multi_class!r} was set after the fit, which was with {estimator._fitted_scheme!r}"
+            "; fit again first."
         )
-    vectors = machine.support_vectors_
+    vectors = estimator.support_vectors_
     arrays = {
-        "support": machine.support_,
-        "n_support": machine.n_support_,
-        "dual_coef": as_dense(machine.dual_coef_),
-        "intercept": machine.intercept_,
+        "support": estimator.support_,
+        "n_support": estimator.n_support_,
+        "dual_coef": as_dense(estimator.dual_coef_),
+        "intercept": estimator.intercept_,
     }
     description: dict[str, Any] = {
-        **_describe(machine),
-        "n_vectors": len(machine.support_),
+        **_describe(estimator),
+        "n_vectors": len(estimator.support_),
         "vectors": type(vectors).__name__ if sp.issparse(vectors) else "dense",
-        "shape_fit": list(machine.shape_fit_),
+        "shape_fit": list(estimator.shape_fit_),
         "kernel": {"gamma": float(kernel.gamma), "coef0": float(kernel.coef0), "degree": int(kernel.degree)},
-        "predict_in_double": bool(machine._predict_in_double),
-        "report": [to_json(asdict(entry), "fit_report_") for entry in machine.fit_report_],
+        "predict_in_double": bool(estimator._predict_in_double),
+        "report": [to_json(asdict(entry), "fit_report_") for entry in estimator.fit_report_],
     }
     if of_object:
         description["kernel"]["object"] = describe_kernel(kernel.source)
@@ -98,54 +98,54 @@ def describe_machine(machine: Any, prefix: str) -> tuple[dict[str, Any], Arrays]
         arrays |= {f"vectors_{part}": getattr(vectors, part) for part in ("data", "indices", "indptr")}
     else:
         arrays["vectors"] = vectors
-    if isinstance(machine, KernelClassifier):
-        description["classes"] = _describe_labels(machine.classes_)
-        arrays["class_weight"] = machine.class_weight_
-        description["calibrated"] = hasattr(machine, "sigmoids_")
+    if isinstance(estimator, KernelClassifier):
+        description["classes"] = _describe_labels(estimator.classes_)
+        arrays["class_weight"] = estimator.class_weight_
+        description["calibrated"] = hasattr(estimator, "sigmoids_")
         if description["calibrated"]:
-            arrays["sigmoids"] = machine.sigmoids_
+            arrays["sigmoids"] = estimator.sigmoids_
     for number in _NUMBERS.get(name, ()):
         attribute = number.rstrip("?")
-        description[attribute.strip("_")] = to_json(getattr(machine, attribute), attribute)
+        description[attribute.strip("_")] = to_json(getattr(estimator, attribute), attribute)
     return description, {prefix + key: np.asarray(array) for key, array in arrays.items()}
 
 
-def restore_machine(archive: ModelArchive, step: Fields, prefix: str) -> KernelModel:
-    """Put a machine together again."""
+def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> KernelModel:
+    """Put an estimator together again."""
     name = step.text("class")
-    machine: Any = MACHINES[name](**_parameters(step, MACHINES[name]))
-    _check_parameters(machine, step)
+    estimator: Any = ESTIMATORS[name](**_parameters(step, ESTIMATORS[name]))
+    _check_parameters(estimator, step)
     d, m = step.whole("n_features", least=1), step.whole("n_vectors")
-    if isinstance(machine, KernelClassifier):
-        machine.classes_ = _restore_labels(step.fields("classes"))
-        machine.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(machine.classes_),))
-    layout = machine._scheme().layout if isinstance(machine, KernelClassifier) else SINGLE
+    if isinstance(estimator, KernelClassifier):
+        estimator.classes_ = _restore_labels(step.fields("classes"))
+        estimator.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(estimator.classes_),))
+    layout = estimator._scheme().layout if isinstance(estimator, KernelClassifier) else SINGLE
     groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
-    machine.n_features_in_ = d
-    machine.shape_fit_ = _restore_shape(step, d)
-    machine.support_ = archive.array(f"{prefix}support", ("<i4",), (m,))
-    machine.n_support_ = archive.array(f"{prefix}n_support", ("<i4",), (groups,))
-    machine.intercept_ = archive.array(f"{prefix}intercept", _DOUBLE, (functions,))
-    machine.dual_coef_ = archive.array(f"{prefix}dual_coef", _DOUBLE, (rows, m))
-    _check_support(machine, step, m)
-    machine._kernel_parameters = _restore_kernel(machine, step.fields("kernel"))
-    machine.support_vectors_ = _restore_vectors(archive, step, prefix, machine.kernel == "precomputed")
-    if isinstance(machine, SVDD):
-        machine.center_coef_ = machine.dual_coef_[0].copy()
-    if sp.issparse(machine.support_vectors_):
-        machine.dual_coef_ = sp.csr_matrix(machine.dual_coef_)
-    machine._predict_in_double = step.flag("predict_in_double")
-    machine._takes_objects = False
-    if isinstance(machine, KernelClassifier):
-        machine._fitted_scheme = machine._scheme().name
-    if isinstance(machine, SVC) and step.flag("calibrated"):
-        machine.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", _DOUBLE, (functions, 2)), step)
-    _restore_report(machine, step, functions)
+    estimator.n_features_in_ = d
+    estimator.shape_fit_ = _restore_shape(step, d)
+    estimator.support_ = archive.array(f"{prefix}support", ("<i4",), (m,))
+    estimator.n_support_ = archive.array(f"{prefix}n_support", ("<i4",), (groups,))
+    estimator.intercept_ = archive.array(f"{prefix}intercept", _DOUBLE, (functions,))
+    estimator.dual_coef_ = archive.array(f"{prefix}dual_coef", _DOUBLE, (rows, m))
+    _check_support(estimator, step, m)
+    estimator._kernel_parameters = _restore_kernel(estimator, step.fields("kernel"))
+    estimator.support_vectors_ = _restore_vectors(archive, step, prefix, estimator.kernel == "precomputed")
+    if isinstance(estimator, SVDD):
+        estimator.center_coef_ = estimator.dual_coef_[0].copy()
+    if sp.issparse(estimator.support_vectors_):
+        estimator.dual_coef_ = sp.csr_matrix(estimator.dual_coef_)
+    estimator._predict_in_double = step.flag("predict_in_double")
+    estimator._takes_objects = False
+    if isinstance(estimator, KernelClassifier):
+        estimator._fitted_scheme = estimator._scheme().name
+    if isinstance(estimator, SVC) and step.flag("calibrated"):
+        estimator.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", _DOUBLE, (functions, 2)), step)
+    _restore_report(estimator, step, functions)
     for number in _NUMBERS.get(name, ()):
         attribute, key = number.rstrip("?"), number.strip("_?")
         absent = number.endswith("?") and not step.has(key)
-        setattr(machine, attribute, None if absent else step.number(key))
-    restored: KernelModel = machine
+        setattr(estimator, attribute, None if absent else step.number(key))
+    restored: KernelModel = estimator
     return restored
 
 
@@ -240,23 +240,23 @@ def _parameters(step: Fields, cls: Any) -> dict[str, Any]:
     return parameters
 
 
-def _check_parameters(machine: Any, step: Fields) -> None:
-    weights = getattr(machine, "class_weight", None)
+def _check_parameters(estimator: Any, step: Fields) -> None:
+    weights = getattr(estimator, "class_weight", None)
     if isinstance(weights, dict):
         Fields({str(label): weight for label, weight in weights.items()}, "class_weight").numbers(least=0)
     elif not isinstance(weights, str | None):
         raise ModelFileError(f"class_weight is {weights!r}, expected weights of labels.")
-    seed = getattr(machine, "random_state", None)
+    seed = getattr(estimator, "random_state", None)
     if not isinstance(seed, int | None):
         raise ModelFileError(f"random_state is {seed!r}, expected a whole number.")
     try:
-        machine._check_parameters()
+        estimator._check_parameters()
     except (ValueError, TypeError, OverflowError) as problem:
         raise ModelFileError(
             f"{step.text('class')} refuses its parameters ({shortened(str(problem)).rstrip('.')})."
         ) from None
-    if machine.n_jobs is not None and abs(machine.n_jobs) > _MOST_THREADS:
-        raise ModelFileError(f"n_jobs is {machine.n_jobs}, expected at most {_MOST_THREADS}.")
+    if estimator.n_jobs is not None and abs(estimator.n_jobs) > _MOST_THREADS:
+        raise ModelFileError(f"n_jobs is {estimator.n_jobs}, expected at most {_MOST_THREADS}.")
 
 
 def _check_scaler_parameters(scaler: Any, step: Fields) -> None:
@@ -309,19 +309,19 @@ def _restore_shape(step: Fields, n_features: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _check_support(machine: Any, step: Fields, n_vectors: int) -> None:
-    rows = machine.n_features_in_ if machine.kernel == "precomputed" else machine.shape_fit_[0]
-    if n_vectors and (machine.support_.min() < 0 or machine.support_.max() >= rows):
+def _check_support(estimator: Any, step: Fields, n_vectors: int) -> None:
+    rows = estimator.n_features_in_ if estimator.kernel == "precomputed" else estimator.shape_fit_[0]
+    if n_vectors and (estimator.support_.min() < 0 or estimator.support_.max() >= rows):
         raise ModelFileError(f"array support of {step.where} holds a row outside of the {rows} of the training data.")
-    if (machine.n_support_ < 0).any() or int(machine.n_support_.sum(dtype=np.int64)) != n_vectors:
+    if (estimator.n_support_ < 0).any() or int(estimator.n_support_.sum(dtype=np.int64)) != n_vectors:
         raise ModelFileError(f"array n_support of {step.where} does not sum to the {n_vectors} support vectors.")
 
 
-def _restore_kernel(machine: Any, kernel: Fields) -> KernelParameters:
-    if is_kernel_object(machine.kernel):
-        return restore_parameters(machine, kernel, machine.n_features_in_)
+def _restore_kernel(estimator: Any, kernel: Fields) -> KernelParameters:
+    if is_kernel_object(estimator.kernel):
+        return restore_parameters(estimator, kernel, estimator.n_features_in_)
     degree = kernel.whole("degree", most=LARGEST_DEGREE)
-    return KernelParameters(machine.kernel, kernel.number("gamma", least=0), kernel.number("coef0"), degree)
+    return KernelParameters(estimator.kernel, kernel.number("gamma", least=0), kernel.number("coef0"), degree)
 
 
 def _restore_vectors(archive: ModelArchive, step: Fields, prefix: str, precomputed: bool) -> Any:
@@ -348,17 +348,17 @@ def _restore_sigmoids(sigmoids: NDArray[np.float64], step: Fields) -> NDArray[np
     return sigmoids
 
 
-def _restore_report(machine: Any, step: Fields, functions: int) -> None:
+def _restore_report(estimator: Any, step: Fields, functions: int) -> None:
     """Restore what the fit said of itself, and what follows from it."""
     found = [Fields(entry, f"report of {step.where}") for entry in step.entries("report")]
     entries = [_restore_entry(entry) for entry in found]
-    pairs = isinstance(machine, KernelClassifier)
+    pairs = isinstance(estimator, KernelClassifier)
     if not entries or (pairs and len(entries) > functions):  # fewer for classes without examples
         step.refuse("report", "an entry for each problem that was solved")
-    machine.fit_report_ = FitReport(entries)
-    machine.fit_status_ = int(not machine.fit_report_.converged)
+    estimator.fit_report_ = FitReport(entries)
+    estimator.fit_status_ = int(not estimator.fit_report_.converged)
     iterations = [entry.iterations for entry in entries]
-    machine.n_iter_ = np.array(iterations, dtype=np.int64) if pairs else iterations[0]
+    estimator.n_iter_ = np.array(iterations, dtype=np.int64) if pairs else iterations[0]
 
 
 def _restore_entry(entry: Fields) -> ProblemReport:
