@@ -78,8 +78,8 @@ def splits_of(objective: Objective, task: Task) -> FixedSplits:
     >>> splits_of(SpanBound(), Task(np.zeros((4, 1)), np.array([0, 1, 0, 1]), 2, np.ones(4)))
     Traceback (most recent call last):
     ...
-    ValueError: calibration='from-search' needs decision values of held-out samples, and objective='span' has no folds; \
-pass calibration='folds'.
+    ValueError: calibration='from-search' needs decision values of held-out samples, and objective='span' has no \
+folds; pass calibration='folds'.
     """
     if isinstance(objective, CrossValidation):
         return FixedSplits(None, objective.splits(task))
