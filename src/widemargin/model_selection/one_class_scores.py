@@ -74,8 +74,12 @@ class RejectionScore(OneClassScore):
         sample_weight : array-like of shape (n_samples,), optional
             Shares are shares of these weights.
         """
-        rejected = float(np.average(estimator.predict(X) == -1, weights=sample_weight))
-        return -abs(rejected - self.target_of(machine_behind(estimator)))
+        rejected = estimator.predict(X) == -1
+        if sample_weight is None:
+            share = int(np.count_nonzero(rejected)) / len(rejected)
+        else:
+            share = float(np.average(rejected, weights=sample_weight))
+        return -abs(share - self.target_of(machine_behind(estimator)))
 
     def target_of(self, machine: Any) -> float:
         """Return the share that a machine is to reject."""
