@@ -12,79 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC
-from widemargin.persistence.model_file import ModelFileError, open_model, save_model
-
-X, CLASSES = load_iris(return_X_y=True)
-
-
-X, CLASSES = X[::3], CLASSES[::3]
-
-
-FRESH = np.random.default_rng(0).uniform(0.0, 8.0, size=(5, 4))
-
-
-Members = dict[str, bytes]
-
-
-def archive_of(members: Members, compression: int = zipfile.ZIP_STORED) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", compression) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return content.getvalue()
+from .damaged import archive_of, opened, outcome, require_sentence
 
 
 def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
     content = io.BytesIO()
     np.save(content, array, allow_pickle=allow_pickle)
     return content.getvalue()
-
-
-@pytest.fixture(scope="module", params=["dense", "sparse"])
-def intact(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("models") / "model.wm"
-    rows = X if request.param == "dense" else sp.csr_matrix(X)
-    model = make_pipeline(StandardScaler(with_mean=request.param == "dense"), SVC()).fit(rows, CLASSES)
-    save_model(model, path, feature_names=["a", "b", "c=x", "c=y"], encoded={"c": ["x", "y"]}, selection={"score": 1})
-    return path.read_bytes()
-
-
-def opened(content: bytes) -> Members:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def outcome(path: Path, content: bytes) -> Any:
-    """Load; return the predictions, None if the model refuses the rows, or the sentence that refuses the file."""
-    path.write_bytes(content)
-    try:
-        found = open_model(path)
-    except ModelFileError as problem:
-        return str(problem)
-    rows = np.resize(FRESH, (5, found.n_features))
-    sparse = sp.issparse((found.model[-1] if isinstance(found.model, Pipeline) else found.model).support_vectors_)
-    try:
-        with np.errstate(all="ignore"):
-            return found.model.predict(sp.csr_matrix(rows) if sparse else rows)
-    except ValueError as problem:
-        # A scaler may be so far off that rows become infinite, which machines say, and do not take.
-        if "only finite numbers are accepted" not in str(problem):
-            raise
-        return None
-
-
-def require_sentence(result: Any, path: Path) -> None:
-    assert isinstance(result, str), result
-    assert result.startswith(f"{path} cannot be used as a model: ")
-    assert "\n" not in result
 
 
 @pytest.mark.parametrize(
