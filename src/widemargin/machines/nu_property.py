@@ -52,8 +52,8 @@ def border(slopes: Vector, sizes: Vector, bounds: Vector, total: float, *, conve
     2.505
     """
     # Arrays here are short and the calls many, one for each model of a search: no masks where -inf and inf do.
-    highest = float(np.where(sizes < (1.0 - AT_BOUND) * bounds, slopes, -np.inf).max(initial=-np.inf))
-    lowest = float(np.where(sizes > AT_BOUND * bounds, slopes, np.inf).min(initial=np.inf))
+    highest = float(np.maximum.reduce(np.where(sizes < (1.0 - AT_BOUND) * bounds, slopes, -np.inf), initial=-np.inf))
+    lowest = float(np.minimum.reduce(np.where(sizes > AT_BOUND * bounds, slopes, np.inf), initial=np.inf))
     if highest < lowest:
         between = highest if math.isinf(lowest) else lowest if math.isinf(highest) else 0.5 * (highest + lowest)
         return 0.0 if math.isinf(between) else between
@@ -89,7 +89,7 @@ def with_borders(problem: DualProblem, solution: Solution, rounding: float = 0.0
         first, second = first + rounding, second - rounding
         tilt = gradient - np.where(mine, first, second)
     # [Glasmachers2008, eq. 4.1] as a minimum over the prices: sum_n max { t_n z : L_n <= z <= U_n } - t'a
-    gap = float(np.sum((np.where(tilt > 0.0, problem.upper, problem.lower) - alpha) * tilt))
+    gap = float(np.add.reduce((np.where(tilt > 0.0, problem.upper, problem.lower) - alpha) * tilt))
     outcome = solution.outcome
     if outcome.known:
         outcome = replace(outcome, duality_gap=max(0.0, gap))
