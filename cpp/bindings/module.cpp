@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -22,6 +23,7 @@
 #include "bindings/trace.hpp"
 #include "core/geometric/maxminover.hpp"
 #include "core/linear_algebra/blas.hpp"
+#include "core/nu_border.hpp"
 #include "core/rows/kernel_matrix.hpp"
 #include "core/rows/row_sums.hpp"
 #include "core/solve.hpp"
@@ -243,11 +245,25 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
   return values;
 }
 
+void require_equal_lengths(const Vector<double>& first, std::initializer_list<const Vector<double>*> others) {
+  for (const Vector<double>* other : others)
+    if (other->shape(0) != first.shape(0)) throw std::invalid_argument("the vectors differ in length");
+}
+
+std::pair<double, double> slopes_of_sum(Vector<double> slopes, Vector<double> sizes, Vector<double> bounds) {
+  require_equal_lengths(slopes, {&sizes, &bounds});
+  return slopes_inside(view(slopes), view(sizes), view(bounds));
+}
+
+double gap_of_prices(Vector<double> tilt, Vector<double> alpha, Vector<double> lower, Vector<double> upper) {
+  require_equal_lengths(tilt, {&alpha, &lower, &upper});
+  return gap_above_prices(view(tilt), view(alpha), view(lower), view(upper));
+}
+
 nb::ndarray<nb::numpy, double> projected(Vector<double> alpha, Vector<double> lower, Vector<double> upper,
                                          double total) {
   std::vector<double> point(alpha.data(), alpha.data() + alpha.shape(0));
-  if (lower.shape(0) != point.size() || upper.shape(0) != point.size())
-    throw std::invalid_argument("alpha, lower and upper differ in length");
+  require_equal_lengths(alpha, {&lower, &upper});
   if (!project(point, view(lower), view(upper), total))
     throw std::invalid_argument("total=" + std::to_string(total) + " lies outside what the sums of the bounds admit");
   return numpy_array(std::move(point));
@@ -444,6 +460,8 @@ NB_MODULE(_core, m) {
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a,
         "double_precision"_a, "n_threads"_a);
+  m.def("slopes_inside", &slopes_of_sum, "slopes"_a, "sizes"_a, "bounds"_a);
+  m.def("gap_above_prices", &gap_of_prices, "tilt"_a, "alpha"_a, "lower"_a, "upper"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
   m.def("release_memory", [] {
     KeepingPlace::clear_all();

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from widemargin import _core
 from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import DualProblem, SolverOptions, StopRule, solve
 from widemargin.machines.nu_property import border, with_borders
@@ -32,6 +33,22 @@ def test_what_was_cut_short_leaves_no_more_outside() -> None:
     sizes = np.array([0.0, 0.0, 0.5, 1.0])
     assert border(slopes, sizes, bounds, 1.5, converged=False) == 3.0
     assert border(slopes, sizes, bounds, 1.5) == 4.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_core_reads_slopes_and_gaps_as_numpy_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    slopes, bounds = rng.normal(size=n), rng.uniform(size=n) * (rng.uniform(size=n) < 0.8)
+    sizes = bounds * rng.choice([0.0, 1e-13, 0.4, 1.0 - 1e-13, 1.0], size=n)
+    below, above = sizes < (1.0 - 1e-12) * bounds, sizes > 1e-12 * bounds
+    expected = slopes[below].max(initial=-np.inf), slopes[above].min(initial=np.inf)
+    assert _core.slopes_inside(slopes, sizes, bounds) == expected
+    lower, upper = -rng.uniform(size=n), bounds
+    gap = np.sum(np.where(slopes > 0.0, upper, lower) * slopes) - slopes @ sizes
+    assert _core.gap_above_prices(slopes, sizes, lower, upper) == pytest.approx(gap, abs=1e-12)
+    with pytest.raises(ValueError, match="differ in length"):
+        _core.slopes_inside(slopes, sizes, bounds[1:])
 
 
 @pytest.mark.parametrize("two_sums", [False, True])

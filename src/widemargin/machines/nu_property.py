@@ -22,11 +22,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from widemargin import _core
 from widemargin.machines.dual import DualProblem, Solution, Vector
 from widemargin.machines.one_class import rejecting_threshold
-
-#: Variables this close to a bound, as a share of it, are there but for rounding: a sum such as 0.8 n is not exact.
-AT_BOUND = 1e-12
 
 
 def border(slopes: Vector, sizes: Vector, bounds: Vector, total: float, *, converged: bool = True) -> float:
@@ -51,9 +49,7 @@ def border(slopes: Vector, sizes: Vector, bounds: Vector, total: float, *, conve
     >>> border(slopes, np.array([1.0, 0.0, 0.0, 0.0]), bounds, 1.0)
     2.505
     """
-    # Arrays here are short and the calls many, one for each model of a search: no masks where -inf and inf do.
-    highest = float(np.maximum.reduce(np.where(sizes < (1.0 - AT_BOUND) * bounds, slopes, -np.inf), initial=-np.inf))
-    lowest = float(np.minimum.reduce(np.where(sizes > AT_BOUND * bounds, slopes, np.inf), initial=np.inf))
+    highest, lowest = _core.slopes_inside(slopes, sizes, bounds)
     if highest < lowest:
         between = highest if math.isinf(lowest) else lowest if math.isinf(highest) else 0.5 * (highest + lowest)
         return 0.0 if math.isinf(between) else between
@@ -88,9 +84,8 @@ def with_borders(problem: DualProblem, solution: Solution, rounding: float = 0.0
         )
         first, second = first + rounding, second - rounding
         tilt = gradient - np.where(mine, first, second)
-    # [Glasmachers2008, eq. 4.1] as a minimum over the prices: sum_n max { t_n z : L_n <= z <= U_n } - t'a
-    gap = float(np.add.reduce((np.where(tilt > 0.0, problem.upper, problem.lower) - alpha) * tilt))
     outcome = solution.outcome
     if outcome.known:
+        gap = _core.gap_above_prices(tilt, alpha, problem.lower, problem.upper)
         outcome = replace(outcome, duality_gap=max(0.0, gap))
     return Solution(alpha, gradient, first, outcome, second)
