@@ -184,8 +184,12 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         }
 
     def _check_parameters(self) -> None:
-        """Refuse values of the parameters that mean nothing."""
+        """Refuse values of the parameters that mean nothing, by themselves or together."""
         check_parameters(self, self._accepts)
+        self._check_combination()
+
+    def _check_combination(self) -> None:
+        """Refuse a kernel, a solver or a number of threads that does not go with the other parameters."""
         if isinstance(self.kernel, str) or not callable(self.kernel):
             require_choice("kernel", self.kernel, KERNELS)
         elif is_kernel_object(self.kernel):

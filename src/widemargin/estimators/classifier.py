@@ -137,8 +137,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
         """Warn if a pair of classes has no margin of the kind that was asked for."""
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         if isinstance(self.class_weight, str):
             require_choice("class_weight", self.class_weight, ("balanced",))
 

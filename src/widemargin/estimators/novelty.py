@@ -124,8 +124,8 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelModel._accepts, "nu": require_fraction}
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         if self.target_rejection is not None:
             require_fraction("target_rejection", self.target_rejection, below_one=True)
             self._require_default_nu("target_rejection", self.target_rejection)

@@ -241,8 +241,8 @@ class OneClassSVM(NoveltyModel):
         """
         return self._function_values(X).ravel()
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         if self.loss == "squared_hinge":
             self._require_default_nu("loss", self.loss)
         elif self.C != 1.0:

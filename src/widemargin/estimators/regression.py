@@ -407,8 +407,8 @@ class NuSVR(KernelRegressor):
         self.epsilon_ = machine.epsilon
         return machine
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         if np.isinf(self.C):
             raise ValueError("C must be finite for NuSVR, where it is the price of the tube's width too; got inf.")
 

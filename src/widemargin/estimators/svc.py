@@ -375,8 +375,8 @@ class SVC(KernelClassifier):
         """
         return np.asarray(np.log(self.predict_proba(X)))
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         self._rule()
         if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
             raise ValueError(

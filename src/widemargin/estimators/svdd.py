@@ -265,8 +265,8 @@ class SVDD(NoveltyModel):
         """
         return sides(self.decision_function(X, diagonal))
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         if self.C is not None:
             require_number("C", self.C, above=0, infinite=True)
             self._require_default_nu("C", self.C)

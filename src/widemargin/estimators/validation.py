@@ -31,10 +31,17 @@ INDEFINITENESS = 1e-4
 Accepts = Callable[[str, Any], None]
 
 
-def check_parameters(model: Any, accepted: Mapping[str, Accepts]) -> None:
-    """Refuse parameters of a model that mean nothing, one by one, by a table of what is accepted."""
-    for name, accepts in accepted.items():
-        accepts(name, getattr(model, name))
+def check_parameters(model: Any, accepts: Mapping[str, Accepts], accepted: dict[str, Any] | None = None) -> None:
+    """Refuse parameters of a model that mean nothing, one by one, by a table of what each accepts.
+
+    `accepted` holds values of models before this one, which are not checked again; those of this one are added.
+    """
+    known = {} if accepted is None else accepted
+    for name, check in accepts.items():
+        value = getattr(model, name)
+        if name not in known or known[name] is not value:
+            check(name, value)
+            known[name] = value
 
 
 def require_number(

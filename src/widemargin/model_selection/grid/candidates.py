@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from widemargin.estimators.validation import check_parameters
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.model_selection.grid.setup import Parameters, machine_of, prefix_of
@@ -52,6 +53,7 @@ class Candidates:
         self._names = frozenset(self._given.get_params(deep=False))
         self.steps = [self._before(one) for one in parameters]
         self.failures: dict[int, str] = {}
+        self._accepted: dict[str, Any] = {}
         self.machines = [self._machine(number, one) for number, one in enumerate(parameters)]
         self._along: dict[int, str] = {}
         self._value_along: dict[int, float] = {}
@@ -90,7 +92,8 @@ class Candidates:
                 machine.kernel = clone(machine.kernel)  # other candidates hold the same one
             machine.set_params(**{name: own[name] for name in own.keys() - direct.keys()})
         try:
-            machine._check_parameters()
+            check_parameters(machine, machine._accepts, self._accepted)
+            machine._check_combination()
         except (TypeError, ValueError):
             if self._raises:
                 raise
