@@ -13,7 +13,7 @@ from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem
 from widemargin.testing import kernel_matrix
-from widemargin.testing.estimators import resolve_gamma
+from widemargin.testing.oracles import resolve_gamma
 
 #: The right of a fit to take this many steps keeps every case short.
 MOST_STEPS = 50_000

@@ -1,103 +1,83 @@
 """Types of the compiled core."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
+Double = NDArray[np.float64]
+Single = NDArray[np.float32]
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+UInt8 = NDArray[np.uint8]
+
 class Examples:
-    @property
-    def size(self) -> int: ...
+    size: Final[int]
 
 class RowSource:
-    @property
-    def size(self) -> int: ...
-    @property
-    def of_examples(self) -> bool: ...
-    @property
-    def fits_float32(self) -> bool: ...
-    def diagonal(self) -> NDArray[np.float64]: ...
+    size: Final[int]
+    of_examples: Final[bool]
+    fits_float32: Final[bool]
+    def diagonal(self) -> Double: ...
 
 class Outcome:
-    @property
-    def reason(self) -> str: ...
-    @property
-    def kkt_violation(self) -> float: ...
-    @property
-    def duality_gap(self) -> float: ...
-    @property
-    def objective(self) -> float: ...
-    @property
-    def intercept(self) -> float: ...
-    @property
-    def second_intercept(self) -> float: ...
-    @property
-    def iterations(self) -> int: ...
-    @property
-    def kernel_evaluations(self) -> int: ...
-    @property
-    def kernel_operations(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def precision(self) -> str: ...
+    reason: Final[str]
+    kkt_violation: Final[float]
+    duality_gap: Final[float]
+    objective: Final[float]
+    intercept: Final[float]
+    second_intercept: Final[float]
+    iterations: Final[int]
+    kernel_evaluations: Final[int]
+    kernel_operations: Final[int]
+    seconds: Final[float]
+    precision: Final[str]
 
 class Task:
     def __init__(
         self,
-        ids: NDArray[np.int32],
-        linear: NDArray[np.float64],
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
-        alpha: NDArray[np.float64] | None = None,
-        gradient: NDArray[np.float64] | None = None,
+        ids: Int32,
+        linear: Double,
+        lower: Double,
+        upper: Double,
+        alpha: Double | None = None,
+        gradient: Double | None = None,
         total: tuple[float, float] = (0.0, 0.0),
-        group: NDArray[np.uint8] | None = None,
-        kink: NDArray[np.float64] | None = None,
-        ridge: NDArray[np.float64] | None = None,
+        group: UInt8 | None = None,
+        kink: Double | None = None,
+        ridge: Double | None = None,
     ) -> None: ...
 
 class Solved:
-    @property
-    def alpha(self) -> NDArray[np.float64]: ...
-    @property
-    def gradient(self) -> NDArray[np.float64]: ...
-    @property
-    def outcome(self) -> Outcome: ...
+    alpha: Final[Double]
+    gradient: Final[Double]
+    outcome: Final[Outcome]
 
-def dense_examples(X: NDArray[Any]) -> Examples: ...
-def csr_examples(values: NDArray[Any], indices: NDArray[Any], begins: NDArray[Any], columns: int) -> Examples: ...
+def dense_examples(X: Array) -> Examples: ...
+def csr_examples(values: Array, indices: Array, begins: Array, columns: int) -> Examples: ...
 def kernel_source(examples: Examples, kernel: str, gamma: float, coef0: float, degree: int) -> RowSource: ...
-def gram_source(gram: NDArray[Any]) -> RowSource: ...
-def matrix_backed_source(source: RowSource, matrix: NDArray[np.float32]) -> RowSource: ...
-def class_shared_source(source: RowSource, labels: NDArray[np.int32], bytes: int) -> RowSource: ...
+def gram_source(gram: Array) -> RowSource: ...
+def matrix_backed_source(source: RowSource, matrix: Single) -> RowSource: ...
+def class_shared_source(source: RowSource, labels: Int32, bytes: int) -> RowSource: ...
 def derived_source(
-    source: RowSource,
-    base: NDArray[np.int32],
-    scale: NDArray[np.float64] | None = None,
-    ridge: NDArray[np.float64] | None = None,
+    source: RowSource, base: Int32, scale: Double | None = None, ridge: Double | None = None
 ) -> RowSource: ...
 def kernel_among(
-    source: RowSource,
-    ids: NDArray[np.int32],
-    n_threads: int,
-    max_seconds: float = 1e10,
-    signal: StopSignal | None = None,
-) -> NDArray[np.float32]: ...
+    source: RowSource, ids: Int32, n_threads: int, max_seconds: float = 1e10, signal: StopSignal | None = None
+) -> Single: ...
 def combined_rows(
     source: RowSource,
-    rows: NDArray[np.int32],
-    coefficients: NDArray[np.float64],
-    columns: NDArray[np.int32],
+    rows: Int32,
+    coefficients: Double,
+    columns: Int32,
     n_threads: int,
     max_seconds: float = 1e10,
     signal: StopSignal | None = None,
-) -> NDArray[np.float64]: ...
+) -> Double: ...
 def callable_source(
-    evaluate: Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]],
-    size: int,
-    diagonal: NDArray[np.float64] | None = None,
+    evaluate: Callable[[Int32, Int32], Double], size: int, diagonal: Double | None = None
 ) -> RowSource: ...
 def solve_all(
     source: RowSource,
@@ -116,26 +96,16 @@ def solve_all(
 ) -> list[Solved]: ...
 
 class Trace:
-    @property
-    def i(self) -> NDArray[np.int32]: ...
-    @property
-    def j(self) -> NDArray[np.int32]: ...
-    @property
-    def size(self) -> NDArray[np.float64]: ...
-    @property
-    def slope(self) -> NDArray[np.float64]: ...
-    @property
-    def curvature(self) -> NDArray[np.float64]: ...
-    @property
-    def kind(self) -> NDArray[np.uint8]: ...
-    @property
-    def active(self) -> NDArray[np.int64]: ...
-    @property
-    def alpha(self) -> NDArray[np.float64]: ...
-    @property
-    def gradient(self) -> NDArray[np.float64]: ...
-    @property
-    def converged(self) -> bool: ...
+    i: Final[Int32]
+    j: Final[Int32]
+    size: Final[Double]
+    slope: Final[Double]
+    curvature: Final[Double]
+    kind: Final[UInt8]
+    active: Final[Int64]
+    alpha: Final[Double]
+    gradient: Final[Double]
+    converged: Final[bool]
 
 def trace_smo(
     source: RowSource,
@@ -159,73 +129,57 @@ class StopSignal:
     def requested(self) -> bool: ...
 
 class SolvedLink(Solved):
-    @property
-    def repeated(self) -> bool: ...
-    @property
-    def rounding(self) -> float: ...
+    repeated: Final[bool]
+    rounding: Final[float]
 
 class ExactMachine:
     def __init__(
         self,
-        kernel: NDArray[np.float64],
-        row_of: NDArray[np.int64],
-        column_of: NDArray[np.int64],
-        signs: NDArray[np.float64],
-        bounds: NDArray[np.float64],
-        ridge: NDArray[np.float64] | None,
+        kernel: Double,
+        row_of: Int64,
+        column_of: Int64,
+        signs: Double,
+        bounds: Double,
+        ridge: Double | None,
         bordered: bool,
-        known: NDArray[np.int64],
-        alpha: NDArray[np.float64],
-        values: NDArray[np.float64],
+        known: Int64,
+        alpha: Double,
+        values: Double,
         intercept: float,
         well_conditioned: float,
         dependent: float,
         corrections: int,
     ) -> None: ...
-    @property
-    def found(self) -> bool: ...
-    @property
-    def alpha(self) -> NDArray[np.float64]: ...
-    @property
-    def values(self) -> NDArray[np.float64]: ...
-    @property
-    def free(self) -> NDArray[np.int64]: ...
-    @property
-    def dependent(self) -> int: ...
-    @property
-    def bounded(self) -> NDArray[np.int64]: ...
-    @property
-    def intercept(self) -> float: ...
-    @property
-    def moved(self) -> float: ...
-    def adjoint(
-        self, of_values: NDArray[np.float64], of_coefficients: NDArray[np.float64] | None = None
-    ) -> tuple[NDArray[np.float64], float]: ...
+    found: Final[bool]
+    alpha: Final[Double]
+    values: Final[Double]
+    free: Final[Int64]
+    dependent: Final[int]
+    bounded: Final[Int64]
+    intercept: Final[float]
+    moved: Final[float]
+    def adjoint(self, of_values: Double, of_coefficients: Double | None = None) -> tuple[Double, float]: ...
 
-def likeliest_slope(margins: NDArray[np.float64], weights: NDArray[np.float64], largest: float) -> float: ...
+def likeliest_slope(margins: Double, weights: Double, largest: float) -> float: ...
 
 class LeftOut:
-    @property
-    def values(self) -> NDArray[np.float64]: ...
-    @property
-    def found(self) -> NDArray[np.uint8]: ...
-    @property
-    def intercepts(self) -> NDArray[np.float64]: ...
-    @property
-    def alphas(self) -> NDArray[np.float64]: ...
+    values: Final[Double]
+    found: Final[UInt8]
+    intercepts: Final[Double]
+    alphas: Final[Double]
 
 def leave_one_out(
-    kernel: NDArray[np.float64],
-    signs: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    ridge: NDArray[np.float64],
-    alpha: NDArray[np.float64],
-    residual: NDArray[np.float64],
+    kernel: Double,
+    signs: Double,
+    bounds: Double,
+    ridge: Double,
+    alpha: Double,
+    residual: Double,
     intercept: float,
     bordered: bool,
-    free: NDArray[np.int32],
-    inverse: NDArray[np.float64],
-    examples: NDArray[np.int32],
+    free: Int32,
+    inverse: Double,
+    examples: Int32,
     keep: bool,
     n_threads: int,
     max_seconds: float = 1e10,
@@ -235,10 +189,10 @@ def leave_one_out(
 class Chain:
     def __init__(
         self,
-        kernel: NDArray[np.float32],
-        ids: NDArray[np.int32] | None,
+        kernel: Single,
+        ids: Int32 | None,
         links: list[Task],
-        start: NDArray[np.float64] | None,
+        start: Double | None,
         tolerance: float,
         max_iterations: int,
         max_seconds: float,
@@ -252,9 +206,9 @@ class RowChain:
     def __init__(
         self,
         source: RowSource,
-        ids: NDArray[np.int32] | None,
+        ids: Int32 | None,
         links: list[Task],
-        start: NDArray[np.float64] | None,
+        start: Double | None,
         solver: str,
         selection: str,
         planning_ahead: int,
@@ -270,14 +224,14 @@ class RowChain:
     ) -> None: ...
     def advance(self, links: int) -> list[SolvedLink]: ...
 
-def same_solution(before: Task, link: Task, alpha: NDArray[np.float64]) -> bool: ...
+def same_solution(before: Task, link: Task, alpha: Double) -> bool: ...
 def apply_kernel(
-    base: NDArray[np.float32],
+    base: Single,
     kernel: str,
     gamma: float,
     coef0: float,
     degree: int,
-    out: NDArray[np.float32],
+    out: Single,
     n_threads: int,
     max_seconds: float = 1e10,
     signal: StopSignal | None = None,
@@ -285,37 +239,26 @@ def apply_kernel(
 
 class KernelStore:
     def __init__(self, source: RowSource, bytes: int) -> None: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def held(self) -> int: ...
-    @property
-    def evaluations(self) -> int: ...
-    def row(self, i: int) -> NDArray[np.float64]: ...
+    size: Final[int]
+    held: Final[int]
+    evaluations: Final[int]
+    def row(self, i: int) -> Double: ...
     def transform(self, source: RowSource, power: float, n_threads: int) -> None: ...
 
 class MaxMinOverResult:
-    @property
-    def alpha(self) -> NDArray[np.float64]: ...
-    @property
-    def s(self) -> NDArray[np.float64]: ...
-    @property
-    def gaps(self) -> NDArray[np.float64]: ...
-    @property
-    def rho(self) -> float: ...
-    @property
-    def gap(self) -> float: ...
-    @property
-    def known(self) -> bool: ...
-    @property
-    def iterations(self) -> int: ...
-    @property
-    def reason(self) -> str: ...
+    alpha: Final[Double]
+    s: Final[Double]
+    gaps: Final[Double]
+    rho: Final[float]
+    gap: Final[float]
+    known: Final[bool]
+    iterations: Final[int]
+    reason: Final[str]
 
 def max_min_over(
     store: KernelStore,
-    ridge: NDArray[np.float64],
-    alpha: NDArray[np.float64],
+    ridge: Double,
+    alpha: Double,
     gap: float,
     recompute_every: int,
     max_iterations: int,
@@ -324,38 +267,32 @@ def max_min_over(
     n_threads: int,
     signal: StopSignal | None = None,
 ) -> MaxMinOverResult: ...
-def empty_matrix_float32(n: int, m: int) -> NDArray[np.float32]: ...
+def empty_matrix_float32(n: int, m: int) -> Single: ...
 def kernel_matrix_float32(
     rows: RowSource,
     columns: Examples | None,
     n_threads: int,
     max_seconds: float = 1e10,
     signal: StopSignal | None = None,
-) -> NDArray[np.float32]: ...
+) -> Single: ...
 def kernel_matrix_float64(
     rows: RowSource,
     columns: Examples | None,
     n_threads: int,
     max_seconds: float = 1e10,
     signal: StopSignal | None = None,
-) -> NDArray[np.float64]: ...
+) -> Double: ...
 def decision_values(
     support: RowSource,
     examples: Examples,
-    dual_coef: NDArray[np.float64],
+    dual_coef: Double,
     n_support: Sequence[int],
     double_precision: bool,
     n_threads: int,
-) -> NDArray[np.float64]: ...
-def slopes_inside(
-    slopes: NDArray[np.float64], sizes: NDArray[np.float64], bounds: NDArray[np.float64]
-) -> tuple[float, float]: ...
-def gap_above_prices(
-    tilt: NDArray[np.float64], alpha: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> float: ...
-def project(
-    alpha: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], total: float
-) -> NDArray[np.float64]: ...
+) -> Double: ...
+def slopes_inside(slopes: Double, sizes: Double, bounds: Double) -> tuple[float, float]: ...
+def gap_above_prices(tilt: Double, alpha: Double, lower: Double, upper: Double) -> float: ...
+def project(alpha: Double, lower: Double, upper: Double, total: float) -> Double: ...
 def release_memory() -> None: ...
 def refuse_memory(after: int) -> None: ...
 def take_blas(blas: dict[str, Any], lapack: dict[str, Any]) -> None: ...

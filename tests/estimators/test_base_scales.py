@@ -11,10 +11,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
+from oracles.estimators import pair_solutions
 from widemargin import SVC, SVR, GridSearchCV, ModelSearch, NuSVC
 from widemargin.kernels import Polynomial
 from widemargin.kernels.rows import kernel_matrix
-from widemargin.testing.estimators import pair_solutions
 
 TOLERANCE = 1e-3
 

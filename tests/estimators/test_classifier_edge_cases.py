@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from oracles.estimators import pair_solutions
 from oracles.multi_class import predict_one_versus_one
 from widemargin import SVC
 from widemargin.testing import many_class_points
-from widemargin.testing.estimators import pair_solutions, resolve_gamma
+from widemargin.testing.oracles import resolve_gamma
 
 
 def _certified(model: SVC, X: Any, y: Any, weights: Any = None) -> None:

@@ -17,9 +17,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
+from oracles.estimators import gram_of
 from widemargin import SVC, NuSVC
 from widemargin.testing import many_class_points
-from widemargin.testing.estimators import gram_of
 from widemargin.testing.oracles import as_matrix
 
 

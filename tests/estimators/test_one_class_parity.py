@@ -13,9 +13,9 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
+from oracles.estimators import gram_of
 from widemargin import OneClassSVM
 from widemargin.testing import kernel_matrix
-from widemargin.testing.estimators import gram_of
 from widemargin.testing.oracles import as_matrix
 
 

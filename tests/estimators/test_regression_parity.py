@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
+from oracles.estimators import gram_of
 from widemargin import SVR, NuSVR
-from widemargin.testing.estimators import gram_of
 
 
 def _standardised(X: Any, y: Any) -> tuple[Any, Any]:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from oracles.estimators import pair_solutions
 from widemargin import SVC
 from widemargin.testing import chess_board_case, many_class_points
-from widemargin.testing.estimators import pair_solutions
 
 LONG = {"C": 1e9, "gamma": 0.5, "tol": 1e-10, "max_iter": -1}
 

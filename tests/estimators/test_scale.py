@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import SVC
 from widemargin.estimators.scale import resolve_kernel
 from widemargin.testing import many_class_points
-from widemargin.testing.estimators import resolve_gamma
+from widemargin.testing.oracles import resolve_gamma
 
 
 def _gamma(X: Any, weights: Any = None) -> float:

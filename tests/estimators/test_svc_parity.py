@@ -14,9 +14,9 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
+from oracles.estimators import gram_of, pair_solutions
 from widemargin import SVC
 from widemargin.testing import check_feasible
-from widemargin.testing.estimators import gram_of, pair_solutions
 from widemargin.testing.oracles import as_matrix
 
 

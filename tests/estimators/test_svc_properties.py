@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from oracles.estimators import pair_solutions
 from widemargin import SVC
 from widemargin.testing import many_class_points
-from widemargin.testing.estimators import pair_solutions
 
 TIGHT = 1e-7
 

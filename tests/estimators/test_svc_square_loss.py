@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from oracles.estimators import gram_of
 from widemargin import SVC
 from widemargin.solvers import MDM
 from widemargin.testing import Case, many_class_points, solve_exactly
-from widemargin.testing.estimators import gram_of
 
 SQUARED: dict[str, Any] = {"loss": "squared_hinge"}
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from oracles.estimators import pair_solutions
 from widemargin import SVC
 from widemargin.testing import many_class_points
-from widemargin.testing.estimators import pair_solutions
 
 
 def _objectives(model: SVC, X: Any, y: Any, weights: Any = None) -> list[float]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process import kernels as theirs
 
+from oracles.kernels import naive_values
 from widemargin.kernels import (
     Constant,
     DiagonalGaussian,
@@ -20,7 +21,6 @@ from widemargin.kernels import (
     normalized,
 )
 from widemargin.kernels.scikit_learn import as_kernel
-from widemargin.testing import naive_values
 from widemargin.testing.kernels import KERNEL_OBJECT_CLAUSES, takes_sparse_examples
 
 KERNELS = [

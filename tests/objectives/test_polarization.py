@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles.objectives import polarization
+from oracles.objectives import points_with_a_closest_pair, polarization
 from widemargin.kernels import Gaussian
 from widemargin.objectives import Polarization, Task
 from widemargin.testing import (
     ObjectiveContract,
     adaptable_kernels,
-    points_with_a_closest_pair,
     small_regression_task,
     small_tasks,
 )

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from machine_contracts import MACHINE, tasks
 
-from oracles.objectives import naive_radius_margin
+from oracles.objectives import naive_radius_margin, points_with_a_closest_pair
 from widemargin.datasets import chess_board
 from widemargin.kernels import Gaussian
 from widemargin.objectives import (
     RadiusMargin,
     Task,
 )
-from widemargin.testing import ObjectiveContract, points_with_a_closest_pair, small_regression_task
+from widemargin.testing import ObjectiveContract, small_regression_task
 
 
 def test_keeps_the_contract():

@@ -195,3 +195,38 @@ def naive_held_out(task: Task, kernel: Kernel, C: float, splits: list[tuple[Rows
             }[loss]
             weight += float(weights.sum())
     return total if loss == "likelihood" else total / weight
+
+
+def points_with_a_closest_pair(
+    n: int, d: int, *, seed: int, closer: float = 0.8
+) -> tuple[Matrix, tuple[int, int], float]:
+    """Points of which one pair is closer than all the others, for what happens in the limit of narrow kernels.
+
+    Parameters
+    ----------
+    n, d : int
+        Points (at least 3) and features.
+    seed : int
+    closer : float, default=0.8
+        Largest squared distance of the closest pair, relative to that of the second closest.
+
+    Returns
+    -------
+    points : ndarray of shape (n, d)
+    pair : the closest two, the smaller number first
+    squared : their squared distance
+
+    Examples
+    --------
+    >>> X, (p, q), squared = points_with_a_closest_pair(5, 2, seed=1)
+    >>> bool(np.isclose(np.square(X[p] - X[q]).sum(), squared))
+    True
+    """
+    generator = np.random.default_rng(seed)
+    first, second = np.triu_indices(n, 1)
+    while True:
+        X = generator.normal(size=(n, d))
+        squared = np.square(X[first] - X[second]).sum(axis=1)
+        closest, next_one = np.argsort(squared)[:2]
+        if squared[closest] <= closer * squared[next_one]:
+            return X, (int(first[closest]), int(second[closest])), float(squared[closest])

@@ -1,18 +1,27 @@
-"""Small tasks, and points with a closest pair."""
+"""Small tasks are the same on every call, and of the kinds that objectives are for."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from widemargin.testing import points_with_a_closest_pair
+from widemargin.testing import adaptable_kernels, small_regression_task, small_tasks
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_one_pair_is_the_closest(seed):
-    X, (p, q), squared = points_with_a_closest_pair(8, 3, seed=seed)
-    distances = np.square(X[:, np.newaxis] - X).sum(axis=2)[np.triu_indices(8, 1)]
-    assert squared == pytest.approx(distances.min())
-    assert squared == pytest.approx(np.square(X[p] - X[q]).sum())
-    assert np.sort(distances)[1] * 0.8 >= squared
-    assert p < q
+def test_tasks_repeat_themselves():
+    for first, second in zip(small_tasks(seed=3), small_tasks(seed=3), strict=True):
+        assert np.array_equal(first.X, second.X)
+        assert np.array_equal(first.y, second.y)
+        assert np.array_equal(first.weights, second.weights)
+    assert not np.array_equal(small_tasks(seed=3)[0].X, small_tasks(seed=4)[0].X)
+
+
+def test_tasks_are_of_every_kind():
+    tasks = [*small_tasks(n=12, d=2), small_regression_task(n=12, d=2)]
+    assert [task.n_classes for task in tasks] == [2, 2, 3, 0]
+    assert [len(set(task.weights)) > 1 for task in tasks] == [False, True, False, True]
+    assert all(task.X.shape == (12, 2) for task in tasks)
+
+
+def test_every_kernel_has_something_to_adapt():
+    X = small_tasks()[0].X
+    assert all(kernel.fitted(X).n_dims > 0 for kernel in adaptable_kernels())

@@ -6,7 +6,6 @@
 :func:`solver_contract`                     a solver of dual problems: certificates, starts, budgets
 :class:`ObjectiveContract`                  an objective: its gradient by differences, threads, weights, stopping
 :class:`StrategyContract`                   a search strategy: replay, bounds, budgets, common sources of chance
-:func:`estimators.pair_solutions`           a fitted classifier: the dual solution and the certificate of every pair
 ==========================================  ============================================================================
 
 Beside them is what they need: certificates (`checks`), exact solutions and kernels in NumPy (`oracles`), cases to solve
@@ -26,7 +25,7 @@ from widemargin.testing.checks import (
     objective,
 )
 from widemargin.testing.contracts import kernel_contract, solver_contract
-from widemargin.testing.kernels import kernel_object_contract, naive_values
+from widemargin.testing.kernels import kernel_object_contract
 from widemargin.testing.objectives import ObjectiveContract
 from widemargin.testing.oracles import (
     kernel_matrix,
@@ -47,7 +46,6 @@ from widemargin.testing.problems import (
 from widemargin.testing.strategies import StrategyContract
 from widemargin.testing.tasks import (
     adaptable_kernels,
-    points_with_a_closest_pair,
     small_regression_task,
     small_tasks,
 )
@@ -73,9 +71,7 @@ __all__ = [
     "kkt_violation",
     "many_class_points",
     "mirror",
-    "naive_values",
     "objective",
-    "points_with_a_closest_pair",
     "project",
     "regression_case",
     "small_cases",

@@ -65,6 +65,29 @@ def kernel_matrix(
     raise ValueError(f"kernel must be one of 'linear', 'poly', 'rbf', 'sigmoid', got {kernel!r}.")
 
 
+def resolve_gamma(gamma: float | str, X: object, sample_weight: ArrayLike | None = None) -> float:
+    """Return the number behind gamma="scale" (1 / (columns times variance)) or gamma="auto" (1 / columns).
+
+    Examples
+    --------
+    >>> resolve_gamma("scale", [[0.0], [2.0]])
+    1.0
+    >>> resolve_gamma("scale", [[0.0], [2.0], [7.0]], [1.0, 1.0, 0.0])
+    1.0
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    points = as_matrix(X)
+    if gamma == "auto":
+        return 1.0 / float(points.shape[1])
+    weights = np.ones(len(points)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    shares = np.repeat(weights[:, None] / (weights.sum() * points.shape[1]), points.shape[1], axis=1)
+    points = points - points.ravel()[:1]  # equal numbers have variance 0, whatever their mean is rounded to
+    mean = float((shares * points).sum())
+    variance = float((shares * (points - mean) ** 2).sum())
+    return 1.0 / (float(points.shape[1]) * variance) if variance > 0.0 else 1.0
+
+
 def project(alpha: ArrayLike, lower: ArrayLike, upper: ArrayLike, total: float = 0.0) -> Vector:
     """Return the nearest point of {a : sum(a) = total, L <= a <= U}, by bisection.
 

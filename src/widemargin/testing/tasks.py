@@ -10,7 +10,6 @@ from sklearn.gaussian_process.kernels import RationalQuadratic
 from widemargin.kernels import DiagonalGaussian, Gaussian, GeneralGaussian, Kernel, Mahalanobis, Polynomial, normalized
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.objectives import Task
-from widemargin.testing.protocols import Matrix
 
 
 def small_tasks(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> list[Task]:
@@ -77,38 +76,3 @@ def adaptable_kernels() -> list[Kernel]:
         Gaussian() * DiagonalGaussian(),
         as_kernel(RationalQuadratic()),
     ]
-
-
-def points_with_a_closest_pair(
-    n: int, d: int, *, seed: int, closer: float = 0.8
-) -> tuple[Matrix, tuple[int, int], float]:
-    """Points of which one pair is closer than all the others, for what happens in the limit of narrow kernels.
-
-    Parameters
-    ----------
-    n, d : int
-        Points (at least 3) and features.
-    seed : int
-    closer : float, default=0.8
-        Largest squared distance of the closest pair, relative to that of the second closest.
-
-    Returns
-    -------
-    points : ndarray of shape (n, d)
-    pair : the closest two, the smaller number first
-    squared : their squared distance
-
-    Examples
-    --------
-    >>> X, (p, q), squared = points_with_a_closest_pair(5, 2, seed=1)
-    >>> bool(np.isclose(np.square(X[p] - X[q]).sum(), squared))
-    True
-    """
-    generator = np.random.default_rng(seed)
-    first, second = np.triu_indices(n, 1)
-    while True:
-        X = generator.normal(size=(n, d))
-        squared = np.square(X[first] - X[second]).sum(axis=1)
-        closest, next_one = np.argsort(squared)[:2]
-        if squared[closest] <= closer * squared[next_one]:
-            return X, (int(first[closest]), int(second[closest])), float(squared[closest])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from widemargin.testing.checks import Certificate, certificate
-from widemargin.testing.oracles import as_matrix, kernel_matrix
+from widemargin.testing.oracles import as_matrix, kernel_matrix, resolve_gamma
 from widemargin.testing.problems import Case
 from widemargin.testing.protocols import Matrix, Vector
 
@@ -29,9 +29,9 @@ class PairSolution:
     classes : (int, int)
         Positions of the two classes in `classes_`.
     rows : ndarray of int
-        The training rows that take part.
+        The training samples of the two classes.
     case : Case
-        The dual problem over these rows, in float64.
+        Their dual problem, in float64.
     alpha : ndarray
         The fitted signed dual variables.
     intercept : float
@@ -48,31 +48,8 @@ class PairSolution:
     certificate: Certificate
 
 
-def resolve_gamma(gamma: float | str, X: object, sample_weight: ArrayLike | None = None) -> float:
-    """Return the number behind gamma="scale" (1 / (columns times variance)) or gamma="auto" (1 / columns).
-
-    Examples
-    --------
-    >>> resolve_gamma("scale", [[0.0], [2.0]])
-    1.0
-    >>> resolve_gamma("scale", [[0.0], [2.0], [7.0]], [1.0, 1.0, 0.0])
-    1.0
-    """
-    if not isinstance(gamma, str):
-        return float(gamma)
-    points = as_matrix(X)
-    if gamma == "auto":
-        return 1.0 / float(points.shape[1])
-    weights = np.ones(len(points)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    shares = np.repeat(weights[:, None] / (weights.sum() * points.shape[1]), points.shape[1], axis=1)
-    points = points - points.ravel()[:1]  # equal numbers have variance 0, whatever their mean is rounded to
-    mean = float((shares * points).sum())
-    variance = float((shares * (points - mean) ** 2).sum())
-    return 1.0 / (float(points.shape[1]) * variance) if variance > 0.0 else 1.0
-
-
 def gram_of(model: Any, X: object, sample_weight: ArrayLike | None = None) -> Matrix:
-    """Return the float64 kernel matrix of the training rows under the model's parameters."""
+    """Return the float64 kernel matrix of the training samples under the model's parameters."""
     if model.kernel == "precomputed":
         return as_matrix(X)
     if callable(model.kernel):

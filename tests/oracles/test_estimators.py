@@ -8,9 +8,10 @@ from scipy.sparse import csr_array
 from sklearn import svm
 from sklearn.metrics.pairwise import rbf_kernel
 
+from oracles.estimators import gram_of, pair_solutions
 from widemargin import SVC
 from widemargin.testing import many_class_points
-from widemargin.testing.estimators import gram_of, pair_solutions, resolve_gamma
+from widemargin.testing.oracles import resolve_gamma
 
 WEIGHTS = np.random.default_rng(0).uniform(0.2, 2.0, size=60)
 
