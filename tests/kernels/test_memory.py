@@ -90,7 +90,7 @@ def fails(*_: Any, **__: Any) -> Any:
     "how", [{}, {"error_score": "raise"}, {"n_jobs": 2}, {"error_score": 0.0, "n_jobs": 2}], ids=repr
 )
 def test_a_search_that_runs_out_of_memory_says_so(how: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SharedKernel, "counted_matrix", fails)
+    monkeypatch.setattr(SharedKernel, "matrix", fails)
     search = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.1]}, cv=2, **how)
     with pytest.raises(NotEnoughMemoryError) as caught:
         search.fit(X, Y)

@@ -239,12 +239,18 @@ def test_threads_that_ask_for_one_matrix_share_it() -> None:
     assert len(set(found)) == 1
 
 
+def counted(shared: SharedKernel, parameters: KernelParameters) -> int:
+    """Ask for a matrix; return how many values were computed that nobody has counted."""
+    shared.matrix(parameters)
+    return shared.claimed(parameters)
+
+
 @pytest.mark.parametrize("family", ["rbf", "poly"])
 def test_values_are_counted_when_they_are_computed(family: str) -> None:
     n = 70
     shared = SharedKernel(data("dense", n), family)
     wide, narrow, narrower = (KernelParameters(family, gamma) for gamma in (0.1, 1.0, 2.0))
-    counts = [shared.counted_matrix(p)[1] for p in (wide, wide, narrow, wide, narrower, wide, narrow)]
+    counts = [counted(shared, p) for p in (wide, wide, narrow, wide, narrower, wide, narrow)]
     # The last one had to make room.
     assert counts == [n * n, 0, n * n, 0, n * n, 0, n * n]
 
@@ -254,14 +260,14 @@ def test_values_of_a_kernel_without_parameters_are_counted_once(kernel: Any) -> 
     n = 70
     X = np.eye(n) if kernel == "precomputed" else data("dense", n)
     shared = SharedKernel(X, kernel)
-    counts = [shared.counted_matrix(KernelParameters(kernel))[1] for _ in range(3)]
+    counts = [counted(shared, KernelParameters(kernel)) for _ in range(3)]
     assert counts == [0 if kernel == "precomputed" else n * n, 0, 0]
 
 
 def test_threads_count_a_matrix_once() -> None:
     shared = SharedKernel(data("dense", n=150))
     with ThreadPoolExecutor(8) as threads:
-        counts = list(threads.map(lambda _: shared.counted_matrix(KernelParameters("rbf", 0.5))[1], range(32)))
+        counts = list(threads.map(lambda _: counted(shared, KernelParameters("rbf", 0.5)), range(32)))
     assert sorted(counts) == [0] * 31 + [150 * 150]
 
 
@@ -305,19 +311,19 @@ def test_a_kernel_whose_time_is_up():
     with pytest.raises(TimeoutError, match="stopped"):
         SharedKernel(data("dense"), stop=over)
     soon = SharedKernel(data("dense"), stop=Stop(max_seconds=60.0))
-    soon._stop = over
     with pytest.raises(TimeoutError, match="stopped"):
-        soon.matrix(KernelParameters("rbf", 1.0))
+        soon.matrix(KernelParameters("rbf", 1.0), over)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_a_kernel_that_nobody_wants_any_more(n_threads):
     signal = StopRequest()
-    shared = SharedKernel(data("dense"), n_threads=n_threads, stop=Stop(signal=signal))
-    kept = shared.matrix(KernelParameters("rbf", 1.0))
+    stop = Stop(signal=signal)
+    shared = SharedKernel(data("dense"), n_threads=n_threads, stop=stop)
+    kept = shared.matrix(KernelParameters("rbf", 1.0), stop)
     signal.request()
     with pytest.raises(_core.StoppedError):
-        shared.matrix(KernelParameters("rbf", 2.0))
-    np.testing.assert_array_equal(shared.matrix(KernelParameters("rbf", 1.0)), kept)
+        shared.matrix(KernelParameters("rbf", 2.0), stop)
+    np.testing.assert_array_equal(shared.matrix(KernelParameters("rbf", 1.0), stop), kept)
     with pytest.raises(_core.StoppedError):
         SharedKernel(data("dense"), n_threads=n_threads, stop=Stop(signal=signal))

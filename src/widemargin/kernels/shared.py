@@ -35,7 +35,9 @@ class SharedKernel:
     n_threads : int, default=1
         For the computation of what is shared, n^2 d / 2 multiplications, and of the matrices.
     stop : Stop, optional
-        When to give up: both then end with a TimeoutError.
+        When to give up on what is shared, with a TimeoutError.
+    kept : int, default=2
+        Kernel matrices to hold.
 
     Examples
     --------
@@ -55,23 +57,27 @@ class SharedKernel:
         map: LinearMap | None = None,
         n_threads: int = 1,
         stop: Stop | None = None,
+        kept: int = KEPT,
     ) -> None:
         self.kernel, self.map = kernel, map
-        self._stop = stop or Stop()
-        self._n_threads = n_threads
+        stop = stop or Stop()
+        self._n_threads, self._most = n_threads, kept
         self._lock = Lock()
         self._kept: OrderedDict[KernelParameters, Matrix] = OrderedDict()
-        # Kernel values among what is shared, until somebody asks for them.
-        self._unclaimed = count(X) ** 2 if callable(kernel) or kernel == "linear" else 0
+        self._has_parameters = not (callable(kernel) or kernel in ("linear", "precomputed"))
+        # Kernel values that were computed and that nobody has counted yet.
+        self._unclaimed: dict[KernelParameters | None, int] = {}
+        if callable(kernel) or kernel == "linear":
+            self._unclaimed[None] = count(X) ** 2
         if callable(kernel):
-            self.base: Matrix = callable_matrix(kernel, X, dtype=np.float32, poll=self._stop.check)
+            self.base: Matrix = callable_matrix(kernel, X, dtype=np.float32, poll=stop.check)
         elif kernel == "precomputed":
             self.base = np.ascontiguousarray(X, dtype=np.float32)
         else:
             function = "squared-distance" if kernel == "rbf" else "linear"
             with single_threaded_blas():
                 source = _core.kernel_source(examples(X if map is None else map(X)), function, 1.0, 0.0, 1)
-                self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads, **self._stop.limits()))
+                self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads, **stop.limits()))
             if kernel == "rbf":
                 np.fill_diagonal(self.base, 0.0)
 
@@ -87,34 +93,20 @@ class SharedKernel:
         matrices = 1 if callable(kernel) or kernel in ("linear", "precomputed") else 1 + KEPT
         return matrices * 4 * count(X) ** 2
 
-    def matrix(self, parameters: KernelParameters) -> Matrix:
+    def matrix(self, parameters: KernelParameters, stop: Stop | None = None) -> Matrix:
         """Return the (n, n) kernel matrix of some parameters; not to be written to.
 
-        The last few are kept, so that all who work with the same parameters at the same time share one.
-        """
-        return self.counted_matrix(parameters)[0]
-
-    def counted_matrix(self, parameters: KernelParameters) -> tuple[Matrix, int]:
-        """Return the matrix, and how many kernel values were computed for this call: n^2, or none if it was there.
-
-        Every entry of a matrix counts, though it is symmetric. Squared distances and dot products, which kernel values
-        are made from, do not count.
-
-        Examples
-        --------
-        >>> shared = SharedKernel(np.array([[0.0], [2.0]]))
-        >>> [shared.counted_matrix(KernelParameters("rbf", gamma))[1] for gamma in (0.5, 0.5, 2.0)]
-        [4, 0, 4]
+        The last few are kept, so that all who work with the same parameters at the same time share one. `stop` says
+        when to give up, with a TimeoutError.
         """
         if parameters.kernel != self.kernel or parameters.map != self.map:
             raise ValueError(f"this shared kernel holds kernel={self.kernel!r}; got {parameters!r}.")
+        if not self._has_parameters:
+            return self.base
         with self._lock:
-            if callable(self.kernel) or self.kernel in ("linear", "precomputed"):
-                computed, self._unclaimed = self._unclaimed, 0
-                return self.base, computed
             if parameters in self._kept:
                 self._kept.move_to_end(parameters)
-                return self._kept[parameters], 0
+                return self._kept[parameters]
             made = self._room()
             _core.apply_kernel(
                 self.base,
@@ -124,13 +116,30 @@ class SharedKernel:
                 int(parameters.degree),
                 made,
                 self._n_threads,
-                **self._stop.limits(),
+                **(stop or Stop()).limits(),
             )
             self._kept[parameters] = made
-            return made, made.size
+            self._unclaimed[parameters] = self._unclaimed.get(parameters, 0) + made.size
+            return made
+
+    def claimed(self, parameters: KernelParameters) -> int:
+        """Return how many values were computed for a matrix that nobody has counted yet; from now on they are.
+
+        Every entry of a matrix counts, though it is symmetric. Squared distances and dot products, which kernel values
+        are made from, do not count.
+
+        Examples
+        --------
+        >>> shared, p = SharedKernel(np.array([[0.0], [2.0]])), KernelParameters("rbf", 0.5)
+        >>> _ = shared.matrix(p)
+        >>> shared.claimed(p), shared.claimed(p)
+        (4, 0)
+        """
+        with self._lock:
+            return self._unclaimed.pop(parameters if self._has_parameters else None, 0)
 
     def _room(self) -> Matrix:
         """Return memory for another matrix: that of the oldest one, which the core hands on if nobody holds it."""
-        while len(self._kept) >= KEPT:
+        while len(self._kept) >= self._most:
             self._kept.popitem(last=False)
         return np.asarray(_core.empty_matrix_float32(*self.base.shape))

@@ -25,8 +25,10 @@ from searches import TOLERANCE, classifier, data, regressor
 from widemargin import SVC, SVDD, GridSearchCV, NuSVC, NuSVR, OneClassSVM
 from widemargin.machines import chain
 from widemargin.model_selection.grid import examples
+from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers import pool
 from widemargin.model_selection.grid.workers.reports import Address
+from widemargin.runtime import Stop
 from widemargin.study import Journal, JournalError, journal
 
 # Workers cannot import this file.
@@ -377,3 +379,14 @@ def test_others_may_continue(tmp_path: Path) -> None:
     assert_each_once(path, resumed)
     with Journal(path, json.loads(content[0])["identity"]) as again:
         assert len(again.records) == 18
+
+
+def test_kernel_values_of_a_chain_that_was_cut_short_are_counted_by_who_comes_next() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), np.arange(50) % 2
+    search = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.1]}, cv=2)
+    shared = SharedSearch(search._search_data(X, y, {})[0])
+    unit, other = shared.units()
+    assert shared.evaluate(unit, Stop(max_seconds=-1.0)) == []
+    counts = [one.work.kernel_evaluations for own in (unit, other) for one in shared.evaluate(own, Stop())]
+    assert counts == [len(y) ** 2, 0, 0, 0]

@@ -61,8 +61,6 @@ class SearchExamples:
     ----------
     data : SearchData
     candidates : Candidates
-    stop : Stop
-        When to give up on what is computed for all units.
 
     Attributes
     ----------
@@ -70,9 +68,8 @@ class SearchExamples:
         Whether the examples of all splits are kept at the same time, those of a pipeline in particular, which differ.
     """
 
-    def __init__(self, data: SearchData, candidates: Candidates, stop: Stop) -> None:
+    def __init__(self, data: SearchData, candidates: Candidates) -> None:
         self.data = data
-        self._stop = stop
         self._family = candidates.family
         self._pipeline = isinstance(data.estimator, Pipeline)
         first = [line[0] for line in candidates.lines]
@@ -120,11 +117,12 @@ class SearchExamples:
         return _safe_indexing(self.data.rows, rows)
 
     def prepared(
-        self, machine: Any, steps: tuple[Any, Parameters], number: int
+        self, machine: Any, steps: tuple[Any, Parameters], number: int, stop: Stop
     ) -> tuple[PreparedExamples, KernelParameters]:
         """Return the examples as a machine sees them, with what its kernels share, and its kernel on a split.
 
-        `steps` are the parameters of what comes before the machine, after a key for them.
+        `steps` are the parameters of what comes before the machine, after a key for them; `stop` says when to give up
+        on what is computed for all units.
         """
         with self._lock:
             X, fitted = self._rows(machine, steps, number)
@@ -134,7 +132,7 @@ class SearchExamples:
             if name not in self._shared:
                 _make_room(self._shared, self._kept)
                 self._shared[name] = PreparedExamples(
-                    X, machine, kernel, self.data.weights, self._allowed, self.data.share.threads, self._stop, fitted
+                    X, machine, kernel, self.data.weights, self._allowed, self.data.share.threads, stop, fitted
                 )
             self._shared.move_to_end(name)
             return self._shared[name], kernel

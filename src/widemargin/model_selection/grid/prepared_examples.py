@@ -58,7 +58,7 @@ class PreparedExamples:
     n_threads : int
         To compute them with.
     stop : Stop
-        When to give up on that.
+        When to give up on what they share.
     pipeline : Pipeline, optional
         The fitted steps that the examples have gone through.
     """
@@ -98,15 +98,19 @@ class PreparedExamples:
             return machine
         return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], machine)])
 
-    def chain_kernel(self, kernel: KernelParameters) -> tuple[ChainKernel, int]:
-        """Return a kernel to solve chains on, and how many of its values had to be computed for that."""
-        matrix, computed = (None, 0) if self.shared is None else self.shared.counted_matrix(kernel)
+    def chain_kernel(self, kernel: KernelParameters, stop: Stop) -> ChainKernel:
+        """Return a kernel to solve chains on."""
+        matrix = None if self.shared is None else self.shared.matrix(kernel, stop)
         options = SolverOptions(cache_bytes=self._cache)
         known, rows = self._last
         if rows is None or known != kernel:
             rows = kernel.rows_of(self._source)
             self._last = kernel, rows
-        return ChainKernel(rows, matrix, options), computed
+        return ChainKernel(rows, matrix, options)
+
+    def claimed(self, kernel: KernelParameters) -> int:
+        """Return how many values of a kernel's matrix were computed that no evaluation has counted yet."""
+        return 0 if self.shared is None else self.shared.claimed(kernel)
 
 
 def kernel_of(machine: Any, X: Any, split: SplitMachines) -> KernelParameters:

@@ -69,15 +69,14 @@ class SharedSearch:
         family = family_of(machine_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
-        self._examples = SearchExamples(data, self.candidates, self.stop)
+        self._examples = SearchExamples(data, self.candidates)
         self.machines, self.failures = self.candidates.machines, self.candidates.failures
         self._walk = walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
 
     def renew(self) -> None:
-        """Let go of what was computed, and forget that somebody asked to stop."""
+        """Forget that somebody asked to stop."""
         self.stop = Stop()
-        self._examples = SearchExamples(self.data, self.candidates, self.stop)
 
     def split(self, number: int) -> SplitMachines:
         """Return the machines of a split."""
@@ -208,11 +207,11 @@ class SharedSearch:
     def make_kernel(self, unit: Unit) -> None:
         """Compute the kernel of a unit, so that what is trained on it next does not pay for it."""
         _, prepared, kernel = self._setting(unit)
-        prepared.chain_kernel(kernel)
+        prepared.chain_kernel(kernel, self.stop)
 
     def _setting(self, unit: Unit) -> Setting:
         first = unit.candidates[0]
-        found = self._examples.prepared(self.machines[first], self.candidates.steps[first], unit.split)
+        found = self._examples.prepared(self.machines[first], self.candidates.steps[first], unit.split, self.stop)
         return Setting(self._examples.of_split(unit.split), *found)
 
     def _train(
@@ -229,7 +228,7 @@ class SharedSearch:
         known = () if joint is None else (joint,)
         machines = [self.machines[c] for c in (*known, *unit.candidates)]
         limit = machines[0]._stop_rule(len(split.weights), 0.0)
-        matrix, computed = prepared.chain_kernel(kernel)
+        matrix = prepared.chain_kernel(kernel, self.stop)
         if one_by_one:
             matrix = replace(matrix, one_by_one=True, kept_bytes=kept_bytes(self.data.share))
         rule = StopRule(
@@ -240,12 +239,11 @@ class SharedSearch:
         else:
             assert isinstance(split, StartableMachines)
             found = split.solve_from(machines, prepared.X, matrix, rule, start)
-        # The first pays for the kernel values that had to be computed for all.
-        found = _charged(found, Work(kernel_evaluations=computed))
         return _without_first(found) if known else found
 
     def _scored(self, candidate: int, number: int, trained: Trained) -> Finding:
         test_scores, train_scores, seconds = self._scores(self.machines[candidate], number, trained)
+        _, prepared, kernel = trained.setting
         outcomes, skipped = (
             [link.solution.outcome for link in trained.links],
             all(link.repeated for link in trained.links),
@@ -254,7 +252,8 @@ class SharedSearch:
             trained=int(not skipped),
             skipped=int(skipped),
             iterations=sum(one.iterations for one in outcomes),
-            kernel_evaluations=sum(one.kernel_evaluations for one in outcomes),
+            # The first that is finished counts the kernel values that were computed for all.
+            kernel_evaluations=sum(one.kernel_evaluations for one in outcomes) + prepared.claimed(kernel),
             seconds=trained.overhead + sum(one.seconds for one in outcomes),
         )
         return Finding(
@@ -311,15 +310,11 @@ class SharedSearch:
         return [self.missing(c, split, error) for c, error in self.failures.items() for split in splits]
 
 
-def _charged(found: Iterator[list[LinkSolution]], *parts: Work) -> Iterator[list[LinkSolution]]:
-    """Add to what the first solution took."""
+def _without_first(found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
+    """Leave out a model that was known before; what it took all the same is the next one's."""
+    known = next(found, ())
     for link, *others in found:
-        outcome = link.solution.outcome.with_work([link.solution.outcome, *parts])
+        outcome = link.solution.outcome.with_work([link.solution.outcome, *(one.solution.outcome for one in known)])
         yield [replace(link, solution=replace(link.solution, outcome=outcome)), *others]
         break
     yield from found
-
-
-def _without_first(found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
-    """Leave out a machine that was known before; what it took all the same is the next one's."""
-    yield from _charged(found, *[link.solution.outcome for link in next(found, ())])
