@@ -58,18 +58,37 @@ def test_daemonic_workers_use_threads_without_a_warning() -> None:
         assert pool.map(_in_a_worker, [3]) == [3]
 
 
-def test_overlapping_users_of_blas_restore_its_threads() -> None:
-    def threads() -> list[int]:
-        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+def threads_of_blas() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
-    before = threads()
+
+def test_overlapping_users_of_blas_restore_its_threads() -> None:
+    before = threads_of_blas()
     first, second = single_threaded_blas(), single_threaded_blas()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert set(threads()) == {1}
+    assert set(threads_of_blas()) == {1}
     second.__exit__(None, None, None)
-    assert threads() == before
+    assert threads_of_blas() == before
+
+
+def test_the_last_user_of_blas_restores_its_threads_from_any_thread() -> None:
+    before, within, leave = threads_of_blas(), threading.Event(), threading.Event()
+
+    def other_user() -> None:
+        with single_threaded_blas():
+            within.set()
+            leave.wait()
+
+    other = threading.Thread(target=other_user)
+    with single_threaded_blas():
+        other.start()
+        within.wait()
+    assert set(threads_of_blas()) == {1}
+    leave.set()
+    other.join()
+    assert threads_of_blas() == before
 
 
 class _AlarmError(Exception):
@@ -106,3 +125,16 @@ def test_no_signal_leaves_a_lock_closed(alarms: Callable[[float], None]) -> None
     other.start()
     other.join()
     assert found == [True]
+
+
+def test_no_signal_leaves_blas_with_one_thread(alarms: Callable[[float], None]) -> None:
+    before = threads_of_blas()
+    for number in range(100):
+        try:
+            alarms(1e-4 + 1e-7 * number)
+            while True:
+                with single_threaded_blas():
+                    pass
+        except _AlarmError:
+            pass
+        assert threads_of_blas() == before

@@ -12,14 +12,7 @@ import numpy as np
 from widemargin.estimators.novelty import BORDER, NoveltyModel, Rows, rounding
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
-from widemargin.estimators.validation import (
-    LARGEST_SUM,
-    Accepts,
-    priced,
-    require_choice,
-    require_number,
-    require_prices,
-)
+from widemargin.estimators.validation import LARGEST_SUM, Accepts, priced, require_choice, require_number
 from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource, count, derived_rows, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
 from widemargin.machines.max_min_over import CountingState, count_to_gap
@@ -258,7 +251,7 @@ class OneClassSVM(NoveltyModel):
     def _require_feasible(self, weights: Vector, total: float) -> None:
         """Check that what the coefficients sum to, or prices of slack, can be computed with."""
         if self.loss == "squared_hinge":
-            require_prices(self._prices(weights), "loss='squared_hinge'")
+            self._prices(weights)
             return
         name, share = ("nu", self.nu) if self.target_rejection is None else ("target_rejection", self.target_rejection)
         product = share * total
@@ -271,7 +264,7 @@ class OneClassSVM(NoveltyModel):
 
     def _prices(self, weights: Vector) -> Vector:
         """Return the prices of squared slack, the largest number for those beyond it."""
-        return np.minimum(priced(weights, self.C), np.finfo(np.float64).max)
+        return np.minimum(priced(weights, self.C, "loss='squared_hinge'"), np.finfo(np.float64).max)
 
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
         n, rows = len(weights), self._row_source(X, kernel)

@@ -23,7 +23,6 @@ from widemargin.estimators.validation import (
     require_flag,
     require_fraction,
     require_number,
-    require_prices,
 )
 from widemargin.kernels.rows import KernelCallable, RowSource, count
 from widemargin.machines.dual import Vector
@@ -128,13 +127,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
 
     def _bounds(self, weights: Vector) -> Vector:
         """Largest coefficient of every sample."""
-        bounds = priced(weights, self.C)
-        require_prices(bounds, self._squared_loss())
-        return bounds
-
-    def _squared_loss(self) -> str | None:
-        """Name the parameter that asks for a squared loss, if one does."""
-        return None
+        squared = getattr(self, "loss", LOSSES[0]) == LOSSES[1]
+        return priced(weights, self.C, f"loss='{LOSSES[1]}'" if squared else None)
 
     def _start(self, bounds: Vector) -> Vector | None:
         """Where to start: the last solution, scaled to the new bounds, if it has as many rows."""
@@ -289,9 +283,6 @@ class SVR(KernelRegressor):
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
-
-    def _squared_loss(self) -> str | None:
-        return f"loss='{self.loss}'" if self.loss == LOSSES[1] else None
 
     def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
         return solve_tube(rows, y, bounds, epsilon=float(self.epsilon), loss=self.loss, **how)

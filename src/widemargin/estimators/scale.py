@@ -1,4 +1,4 @@
-"""Width and magnitude: what the numbers in the examples mean for the kernel."""
+"""Width and magnitude: what the numbers in the samples mean for the kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import KernelParameters, RowSource
 from widemargin.kernels.scikit_learn import as_kernel
-from widemargin.kernels.spread import column_moments, gamma_of_variance, pooled_variance, sparse_variance
+from widemargin.kernels.spread import column_moments, scale_gamma
 
 Vector = NDArray[np.float64]
 
@@ -67,8 +67,7 @@ def resolve_kernel(
         if moments is not None and tell:
             warn_if_one_column_dominates(moments[1], names)
         if gamma == "scale":
-            variance = sparse_variance(X, weights) if moments is None else pooled_variance(*moments)
-            number = gamma_of_variance(variance, X.shape[1])
+            number = scale_gamma(X, weights, moments)
         else:
             number = 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
     return KernelParameters(kernel, number, float(coef0), int(degree))
@@ -80,7 +79,7 @@ class UnusedGammaWarning(UserWarning):
 
 @contextmanager
 def without_gamma_warnings() -> Iterator[None]:
-    """Leave out, within, what was said before for all machines of a search."""
+    """Leave out, within, what was said before for all models of a search."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnusedGammaWarning)
         yield
@@ -98,7 +97,7 @@ def leaves_gamma_unused(kernel: Any, gamma: Any) -> bool:
 
 
 def require_magnitude(X: Any) -> None:
-    """Refuse examples whose squared distances overflow."""
+    """Refuse samples whose squared distances overflow."""
     values = X.data if sp.issparse(X) else X
     if not values.size:
         return
@@ -112,7 +111,7 @@ def require_magnitude(X: Any) -> None:
 
 def require_moderate_diagonal(rows: RowSource, kernel: KernelParameters) -> None:
     """Refuse kernels without an upper bound where they leave the range of the arithmetic."""
-    if kernel.kernel not in ("linear", "poly") and (kernel.of_examples or kernel.source is None):
+    if kernel.kernel in ("rbf", "sigmoid", "precomputed") or (callable(kernel.kernel) and kernel.source is None):
         return
     diagonal = np.abs(rows.diagonal())
     largest = float(diagonal.max())

@@ -23,14 +23,7 @@ from widemargin.estimators.multi_class import DECISIONS, SCHEMES, OneVersusOne, 
 from widemargin.estimators.out_of_fold import OutOfFold, function_name
 from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.report import warn_of_missing_margins
-from widemargin.estimators.validation import (
-    Accepts,
-    priced,
-    require_choice,
-    require_flag,
-    require_number,
-    require_prices,
-)
+from widemargin.estimators.validation import Accepts, priced, require_choice, require_flag, require_number
 from widemargin.kernels.rows import KernelCallable, RowSource
 from widemargin.machines.classifier import (
     PairExamples,
@@ -426,9 +419,7 @@ class SVC(KernelClassifier):
         return rule
 
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
-        bounds = priced(weights, self.C)
-        require_prices(bounds, "loss='squared_hinge'" if self.loss == "squared_hinge" else None)
-        return bounds
+        return priced(weights, self.C, "loss='squared_hinge'" if self.loss == "squared_hinge" else None)
 
     def _solve(
         self,

@@ -58,8 +58,12 @@ def require_number(
     """Refuse anything but a real (or whole) number within its bounds, or one of the other values."""
     if others and isinstance(value, (str, numbers.Number, NoneType)) and value in others:
         return
-    number = _as_float64(value) if _is_number(value, integer) else None
-    if number is not None:
+    given = repr(value)
+    if isinstance(value, numbers.Integral if integer else numbers.Real) and not isinstance(value, (bool, np.bool_)):
+        try:
+            number = float(value)
+        except OverflowError:  # whole numbers have no end
+            number, given = math.nan, "one that float64 cannot hold"
         finite = math.isfinite(number) or (infinite and math.isinf(number))
         low = (above is None or number > above) and (at_least is None or number >= at_least)
         if finite and low and (at_most is None or number <= at_most):
@@ -67,25 +71,8 @@ def require_number(
     kind = "a whole number" if integer else "a number"
     named = (("above", above), ("of at least", at_least), ("at most", at_most))
     limits = " and ".join(f"{which} {limit:.10g}" for which, limit in named if limit is not None)
-    beyond = _is_number(value, integer) and number is None
-    given = "one that float64 cannot hold" if beyond else repr(value)
     instead = "".join(f"{other!r} or " for other in others)
     raise ValueError(f"{name} must be {instead}{kind}{' ' if limits else ''}{limits}; got {given}.")
-
-
-def _as_float64(number: Any) -> float | None:
-    try:
-        return float(number)
-    except OverflowError:  # whole numbers have no end
-        return None
-
-
-def _is_number(value: Any, integer: bool) -> bool:
-    if type(value) is int or (type(value) is float and not integer):  # what numbers mostly are
-        return True
-    if isinstance(value, (bool, np.bool_)):
-        return False
-    return isinstance(value, numbers.Integral if integer else numbers.Real)
 
 
 def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
@@ -101,7 +88,7 @@ def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
 
 def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse anything but one of the listed values; texts out of NumPy's arrays are texts."""
-    if isinstance(value, str):
+    if isinstance(value, (str, NoneType)):
         known = value in choices
     else:
         known = any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices)
@@ -198,22 +185,14 @@ def is_numeric(X: Any) -> bool:
     return array.ndim == 2 and array.dtype.kind in "biufc"
 
 
-def priced(weights: NDArray[np.float64], C: float) -> NDArray[np.float64]:
-    """Multiply the weights by C; an infinite one leaves a weight of 0 what it is."""
-    if np.isinf(C):
-        return np.where(weights > 0, np.inf, 0.0)
+def priced(weights: NDArray[np.float64], C: float, squared: str | None = None) -> NDArray[np.float64]:
+    """Multiply the weights by C; an infinite one leaves a weight of 0 what it is.
+
+    Products that are too small to compute with, all of them, are refused; larger ones if the loss is `squared`, by the
+    parameter of this name.
+    """
     with np.errstate(over="ignore"):
-        return float(C) * weights
-
-
-def total_weight(weights: NDArray[np.float64]) -> float:
-    """Return the sum of the weights; infinity if that is beyond float64."""
-    with np.errstate(over="ignore"):
-        return float(weights.sum())
-
-
-def require_prices(prices: NDArray[np.float64], squared: str | None) -> None:
-    """Refuse products of C and weights that are too small to compute with, all of them, where slack is `squared`."""
+        prices = np.where(weights > 0, np.inf, 0.0) if np.isinf(C) else float(C) * weights
     largest = float(prices.max(initial=0.0))
     if largest == 0.0:
         raise ValueError("C times sample_weight is 0 in float64 for every row; raise C, or the weights.")
@@ -222,6 +201,13 @@ def require_prices(prices: NDArray[np.float64], squared: str | None) -> None:
             f"C times the weights reaches {largest:.3g} at most, too small for {squared}; it must be above "
             f"{0.5 / LARGEST_RIDGE:g}."
         )
+    return prices
+
+
+def total_weight(weights: NDArray[np.float64]) -> float:
+    """Return the sum of the weights; infinity if that is beyond float64."""
+    with np.errstate(over="ignore"):
+        return float(weights.sum())
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

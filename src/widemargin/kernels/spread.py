@@ -1,8 +1,7 @@
-"""How far examples spread: variances and covariances of their features, rows counted by their weights."""
+"""How far samples spread: variances and covariances of their features, samples counted by their weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,12 +36,6 @@ def moderate(weights: Vector) -> Vector:
     return np.where(weights > 0, np.maximum(np.ldexp(weights, -np.frexp(largest)[1]), smallest), 0.0)
 
 
-def _chunks(X: NDArray[Any], weights: Vector) -> Iterator[tuple[NDArray[Any], Vector]]:
-    rows = max(1, 2**18 // max(1, X.shape[1]))
-    for begin in range(0, len(X), rows):
-        yield X[begin : begin + rows], weights[begin : begin + rows]
-
-
 def _relative(weights: Vector) -> Vector:
     """Return weights in units of the largest: products with squares of entries overflow no sooner than the squares.
 
@@ -52,10 +45,10 @@ def _relative(weights: Vector) -> Vector:
 
 
 def column_moments(X: NDArray[Any], weights: Vector) -> tuple[Vector, Vector]:
-    """Mean and variance of every column, rows counted by their weights.
+    """Mean and variance of every feature, samples counted by their weights.
 
-    Two passes over differences to the first row and to the mean: nothing cancels, and a constant column has variance 0
-    exactly.
+    Two passes over differences to the first sample and to the mean: nothing cancels, and a constant feature has
+    variance 0 exactly.
 
     Examples
     --------
@@ -66,24 +59,14 @@ def column_moments(X: NDArray[Any], weights: Vector) -> tuple[Vector, Vector]:
     weights = _relative(weights)
     total, first = weights.sum(), X[0].astype(np.float64)
     means, variances = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    step = max(1, 2**18 // max(1, X.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        for chunk, share in _chunks(X, weights):
-            means += share @ (chunk - first)
+        for at in range(0, len(X), step):
+            means += weights[at : at + step] @ (X[at : at + step] - first)
         means = first + means / total
-        for chunk, share in _chunks(X, weights):
-            variances += share @ np.square(chunk - means)
+        for at in range(0, len(X), step):
+            variances += weights[at : at + step] @ np.square(X[at : at + step] - means)
     return means, variances / total
-
-
-def pooled_variance(means: Vector, variances: Vector) -> float:
-    """Variance of all entries: mean of the variances of the columns and variance of their means.
-
-    Examples
-    --------
-    >>> pooled_variance(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
-    2.0
-    """
-    return float(variances.mean() + np.var(means - means[0]))
 
 
 def sparse_variance(X: Any, weights: Vector) -> float:
@@ -109,8 +92,10 @@ def sparse_variance(X: Any, weights: Vector) -> float:
         return float((share @ np.square(values - mean) + unstored * np.square(mean)) / total)
 
 
-def scale_gamma(X: Any, weights: Vector | None = None) -> float:
+def scale_gamma(X: Any, weights: Vector | None = None, moments: tuple[Vector, Vector] | None = None) -> float:
     """Return 1 / (number of features * variance of all entries), what ``gamma="scale"`` means; 1 if nothing varies.
+
+    `moments` are those of :func:`column_moments`, if they are known.
 
     Examples
     --------
@@ -118,21 +103,14 @@ def scale_gamma(X: Any, weights: Vector | None = None) -> float:
     1.0
     """
     share = np.ones(X.shape[0]) if weights is None else weights
-    variance = sparse_variance(X, share) if sp.issparse(X) else pooled_variance(*column_moments(np.asarray(X), share))
-    return gamma_of_variance(variance, X.shape[1])
-
-
-def gamma_of_variance(variance: float, columns: int) -> float:
-    """Return the gamma that ``gamma="scale"`` takes for a variance of all entries.
-
-    Examples
-    --------
-    >>> gamma_of_variance(0.5, 4), gamma_of_variance(0.0, 4)
-    (0.5, 1.0)
-    """
+    if sp.issparse(X):
+        variance = sparse_variance(X, share)
+    else:
+        means, variances = moments or column_moments(np.asarray(X), share)
+        variance = float(variances.mean() + np.var(means - means[0]))
     if variance == 0.0:
         return 1.0
-    width = columns * variance
+    width = float(X.shape[1] * variance)
     if not np.finfo(np.float64).tiny < width < 1e307:
         raise ValueError(
             f"gamma='scale' needs the variance of X, which is {variance:.3g}, too {'small' if width < 1 else 'large'} "
@@ -164,7 +142,7 @@ def column_variances(X: Any, weights: Vector | None = None) -> Vector:
 
 
 def covariance(X: Any, weights: Vector | None = None) -> Matrix:
-    """Covariance of the columns, divided by the number of rows; sparse examples become dense.
+    """Covariance of the columns, divided by the number of rows; sparse samples become dense.
 
     Examples
     --------

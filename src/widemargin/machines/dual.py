@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -234,14 +235,17 @@ def solve_all(
     subproblems: Sequence[Subproblem], rows: RowSource, *, stop: StopRule, options: SolverOptions
 ) -> list[Solution]:
     """Solve several problems over one row source; many are spread over the threads, few use all threads each."""
-    if options.is_geometric:
-        for sub in subproblems:
+    largest, tasks = 0, []
+    for sub in subproblems:
+        if options.solver in GEOMETRIC_SOLVERS:
             _require_minimum_norm(sub.problem, options.solver)
-    largest = max((len(sub.ids) for sub in subproblems), default=0)
-    tasks = [as_task(sub.problem, sub.ids, sub.start, sub.start_gradient) for sub in subproblems]
+        largest = max(largest, len(sub.ids))
+        tasks.append(as_task(sub.problem, sub.ids, sub.start, sub.start_gradient))
     with single_threaded_blas():
-        solved = _core.solve_all(rows, tasks, **settings_of(options, largest), **limits_of(stop))
-    return [finite(one) for one in as_solutions(solved)]
+        solutions = as_solutions(_core.solve_all(rows, tasks, **settings_of(options, largest), **limits_of(stop)))
+    for one in solutions:
+        finite(one)
+    return solutions
 
 
 def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
@@ -260,13 +264,15 @@ def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
 
 def limits_of(stop: StopRule) -> dict[str, Any]:
     """Say when a solve may end, in the words of the core."""
-    left = stop.seconds_left()
-    seconds = NO_SECONDS if left is None else left
+    seconds, grace = NO_SECONDS, stop.grace_seconds
+    if stop.deadline is not None:
+        seconds = stop.deadline - time.perf_counter()
+        grace = grace_of(seconds) if grace is None else grace
     return {
         "tolerance": stop.tolerance,
         "max_iterations": 2**62 if stop.max_iterations is None else stop.max_iterations,
         "max_seconds": seconds,
-        "grace_seconds": grace_of(seconds) if stop.grace_seconds is None else stop.grace_seconds,
+        "grace_seconds": NO_SECONDS if grace is None else grace,
     }
 
 
@@ -324,39 +330,32 @@ def as_tasks(
 
 def as_solutions(solved: Sequence[_core.Solved]) -> list[Solution]:
     """Take solutions over from the core."""
-    return [_as_solution(one) for one in solved]
+    found = []
+    for one in solved:
+        end = one.outcome
+        outcome = Outcome(
+            reason=end.reason,
+            kkt_violation=end.kkt_violation,
+            duality_gap=end.duality_gap,
+            objective=end.objective,
+            iterations=end.iterations,
+            kernel_evaluations=end.kernel_evaluations,
+            seconds=end.seconds,
+            precision=end.precision,
+            kernel_operations=end.kernel_operations,
+        )
+        alpha, gradient = np.asarray(one.alpha), np.asarray(one.gradient)
+        found.append(Solution(alpha, gradient, end.intercept, outcome, end.second_intercept))
+    return found
 
 
-def _as_solution(solved: _core.Solved) -> Solution:
-    end = solved.outcome
-    outcome = Outcome(
-        reason=end.reason,
-        kkt_violation=end.kkt_violation,
-        duality_gap=end.duality_gap,
-        objective=end.objective,
-        iterations=end.iterations,
-        kernel_evaluations=end.kernel_evaluations,
-        seconds=end.seconds,
-        precision=end.precision,
-        kernel_operations=end.kernel_operations,
-    )
-    return Solution(np.asarray(solved.alpha), np.asarray(solved.gradient), end.intercept, outcome, end.second_intercept)
-
-
-def finite(solution: Solution) -> Solution:
-    """Return a solution unless its numbers went beyond what a float64 holds.
-
-    Raises
-    ------
-    ValueError
-        If they did.
-    """
+def finite(solution: Solution) -> None:
+    """Refuse a solution whose numbers went beyond what a float64 holds."""
     if solution.outcome.reason == "overflow":
         raise ValueError(
             "Kernel values or coefficients became too large to compute with; scale X (for example with "
             "StandardScaler) or the kernel matrix, or lower C or the sample weights."
         )
-    return solution
 
 
 def solve(

@@ -8,6 +8,9 @@ import numpy as np
 
 from widemargin import _core
 
+#: A cache of so many bytes is taken without asking how much memory there is.
+LITTLE = 2**22
+
 
 def free_memory() -> int:
     """Bytes of memory that can be taken without swapping."""
@@ -26,7 +29,7 @@ def cache_bytes(cache_size: float | str, rows: int, dtype: str) -> int:
     if cache_size != "auto":
         return int(float(cache_size) * 2**20)
     whole = rows * (rows + 16) * np.dtype(dtype).itemsize
-    return min(whole, free_memory() // 4)
+    return whole if whole <= LITTLE else min(whole, free_memory() // 4)
 
 
 def release_memory() -> None:

@@ -29,6 +29,7 @@ StoppedError = _core.StoppedError
 NO_SECONDS = 1e10
 
 
+@dataclass(slots=True, eq=False)
 class StopRequest:
     """The wish that work ends as soon as it can; threads and compiled code look at it now and then.
 
@@ -41,11 +42,8 @@ class StopRequest:
     (True, 'interrupted')
     """
 
-    __slots__ = ("core", "reason")
-
-    def __init__(self) -> None:
-        self.core = _core.StopSignal()
-        self.reason: str | None = None
+    core: _core.StopSignal = field(default_factory=_core.StopSignal)
+    reason: str | None = None
 
     @property
     def requested(self) -> bool:

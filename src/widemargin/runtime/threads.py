@@ -8,9 +8,9 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from operator import attrgetter
 
 import joblib
 import scipy.linalg.cython_blas as cython_blas
@@ -23,7 +23,7 @@ from widemargin import _core
 _core.take_blas(cython_blas.__pyx_capi__, cython_lapack.__pyx_capi__)
 
 # Found here, where few libraries are loaded yet and BLAS is: the first fit would have to look at ten times as many.
-_thread_pools = ThreadpoolController()
+_blas = ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 class Lock(_thread.RLock):  # type: ignore[misc]  # not final: typeshed is stricter than CPython
@@ -66,38 +66,47 @@ def single_threaded_blas() -> Iterator[None]:
     The number of threads belongs to the whole process: the first of those who are within sets it, the last one restores
     it.
     """
-    me, within = threading.get_ident(), False
+    user = object()
     try:
-        with _limit.lock:
-            _limit.users[me], within = _limit.users.get(me, 0) + 1, True
-            _limit.adjust()
+        _limit.change(user, threading.get_ident())
         yield
     finally:
-        if within:
-            with _limit.lock:
-                if _limit.users[me] == 1:
-                    del _limit.users[me]
-                else:
-                    _limit.users[me] -= 1
-                _limit.adjust()
+        try:
+            _limit.change(user)
+        except BaseException:  # Ctrl-C came in between: every step can be done twice
+            _limit.change(user)
+            raise
 
 
 @dataclass
 class _Limit:
-    """Who is within, by threads and how often, and what restores the threads of BLAS when nobody is."""
+    """Who is within and in which thread, and how many threads each BLAS had before, while somebody is."""
 
     lock: Lock = field(default_factory=Lock)
-    users: dict[int, int] = field(default_factory=dict)
-    limiter: AbstractContextManager[Any] | None = None
+    users: dict[object, int] = field(default_factory=dict)
+    before: list[int] | None = None
 
-    def adjust(self) -> None:
-        """Set the threads of BLAS, or restore them."""
-        if self.users and self.limiter is None:
-            self.limiter = _thread_pools.limit(limits=1, user_api="blas")
-            self.limiter.__enter__()
-        elif not self.users and self.limiter is not None:
-            limiter, self.limiter = self.limiter, None
-            limiter.__exit__(None, None, None)
+    def change(self, user: object, thread: int | None = None) -> None:
+        """Let somebody in by a thread, or out; set the threads of BLAS, or restore them."""
+        with self.lock:
+            if thread is None:
+                self.users.pop(user, None)
+            else:
+                self.users[user] = thread
+            if self.users and self.before is None:
+                self.before = list(map(attrgetter("num_threads"), _blas))
+                self._set([1] * len(_blas))
+            elif not self.users and self.before is not None:
+                self._set(self.before)
+                self.before = None
+
+    @staticmethod
+    def _set(numbers: list[int]) -> None:
+        for library, number in zip(_blas, numbers, strict=True):
+            library.set_num_threads(number)
+            # From threadpoolctl 3.7 on nobody else may set it after whoever did first, and that need not be the last.
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread()
 
 
 _limit = _Limit()
@@ -107,9 +116,9 @@ def _after_fork() -> None:
     """Forget the threads that a forked process does not have."""
     for lock in list(_LOCKS):
         lock._open()
-    for thread in set(_limit.users) - {threading.get_ident()}:
-        del _limit.users[thread]
-    _limit.adjust()
+    me = threading.get_ident()
+    _limit.users = {user: thread for user, thread in _limit.users.items() if thread == me}
+    _limit.change(None)
 
 
 if hasattr(os, "register_at_fork"):
