@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from widemargin import SVC, SVR, datasets
 from widemargin.model_selection import SearchReport, growth
+from widemargin.runtime import Stop
 
 
 class Grid:
@@ -22,7 +25,7 @@ class Grid:
         self.work_report_ = SearchReport(trained=1, unfinished=unfinished, iterations=steps)
 
 
-def never(parameters: Any) -> bool:
+def never(search: Any) -> bool:
     """No C is saturated."""
     return False
 
@@ -84,9 +87,9 @@ def test_a_grid_does_not_grow_beyond_a_c_that_is_saturated() -> None:
         grids.append(grid["C"].tolist())
         return Grid(grid["C"], rising, 10)
 
-    def saturated(parameters: Any) -> bool:
-        asked.append(parameters["C"])
-        return bool(parameters["C"] >= 8.0)
+    def saturated(search: Any) -> bool:
+        asked.append(search.best_params_["C"])
+        return bool(search.best_params_["C"] >= 8.0)
 
     _, left = growth.grown(search, saturated, {"C": np.array([2.0, 4.0])})
     assert (grids, asked, left) == ([[2.0, 4.0], [8.0]], [4.0, 8.0], {})
@@ -99,9 +102,29 @@ def test_nothing_lies_beyond_a_perfect_score() -> None:
 
 
 def test_time_that_is_up_while_saturation_is_looked_at_keeps_what_was_found() -> None:
-    def saturated(parameters: Any) -> bool:
+    def saturated(search: Any) -> bool:
         raise TimeoutError
 
     axes = {"C": np.array([1.0, 2.0])}
     found, left = growth.grown(lambda grid, number: Grid(grid["C"], rising, 10), saturated, axes)
     assert (len(found), left) == (1, {"C": "largest"})
+
+
+@pytest.mark.parametrize("C", [0.5, 2.0])
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_matrix])
+def test_c_is_saturated_if_no_coefficient_meets_it(C: float, regression: bool, as_rows: Any) -> None:
+    X, y = datasets.twonorm(150, random_state=0)
+    model: Any = SVR(epsilon=0.0, gamma=1e6) if regression else SVC(gamma=1e6)
+    targets = np.where(np.equal(y, y[0]), 1.0, -1.0)
+    step = growth.GrowthStep(model, {"C": [C]}, cv=3, refit=False).fit(as_rows(X), targets)
+    assert step.is_saturated(Stop()) == (C == 2.0)  # coefficients are about 1
+    with pytest.raises(TimeoutError):
+        step.is_saturated(Stop(max_seconds=-1.0))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_c_is_not_saturated_where_models_did_not_converge() -> None:
+    X, y = datasets.twonorm(150, random_state=0)
+    step = growth.GrowthStep(SVC(gamma=1e6, max_iter=1), {"C": [2.0]}, cv=3, refit=False).fit(X, y)
+    assert not step.is_saturated(Stop())

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import Pipeline
 
-from widemargin import SVC, SVR, datasets, select
+from widemargin import SVC, datasets, select
 from widemargin.model_selection import growth, selection
+from widemargin.model_selection.grid import examples
 
 X, Y = datasets.twonorm(150, random_state=0)
 
@@ -54,9 +53,9 @@ def test_score_and_standard_error_are_those_of_the_chosen_machine() -> None:
 
 
 def test_lists_and_data_frames() -> None:
-    expected = select(X, Y, n_splits=3)
+    expected = select(X, Y, cv=3)
     for rows, labels in ((X.tolist(), Y.tolist()), (pd.DataFrame(X).add_prefix("x"), pd.Series(Y))):
-        chosen = select(rows, labels, n_splits=3)
+        chosen = select(rows, labels, cv=3)
         assert (chosen.parameters, chosen.score) == (expected.parameters, expected.score)
         np.testing.assert_array_equal(chosen.model.predict(rows), expected.model.predict(X))
 
@@ -65,7 +64,7 @@ def test_the_grid_grows_beyond_its_edges(monkeypatch: pytest.MonkeyPatch) -> Non
     rows, labels = datasets.chess_board(200, size=2, random_state=0)
     monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
     progress = Rounds()
-    chosen = select(rows, labels, n_splits=3, progress=progress)
+    chosen = select(rows, labels, cv=3, progress=progress)
     assert chosen.parameters["C"] > 0.04
     assert len(chosen.reports) == len(progress.machines) > 1
     assert chosen.candidates == sum(progress.machines) / 3
@@ -91,34 +90,54 @@ def test_saturation_is_that_of_the_machines_on_the_splits(monkeypatch: pytest.Mo
     assert 1024.0 < np.abs(machine.dual_coef_).max() < 4096.0
     assert len(chosen.reports) == 1
     assert chosen.edges == {}
-    monkeypatch.setattr(selection, "_is_unbounded", lambda *_: False)
+    monkeypatch.setattr(growth.GrowthStep, "is_saturated", lambda *_: False)
     needless = select(rows, labels)
     assert len(needless.reports) == 2
     assert (needless.parameters, needless.score) == (chosen.parameters, chosen.score)
 
 
-@pytest.mark.parametrize("C", [0.5, 2.0])
-@pytest.mark.parametrize("regression", [False, True])
-@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_matrix])
-def test_a_machine_is_unbounded_if_no_coefficient_meets_c(C: float, regression: bool, as_rows: Any) -> None:
-    machine: Any = SVR(C=C, epsilon=0.0, gamma=1e6) if regression else SVC(C=C, gamma=1e6)
-    model = Pipeline([("machine", machine)])
-    targets = np.where(np.equal(Y, Y[0]), 1.0, -1.0)
-    assert selection._is_unbounded(model, as_rows(X), targets) == (C == 2.0)  # coefficients are about 1
-    model.set_params(machine__max_iter=1)
-    assert not selection._is_unbounded(model, as_rows(X), targets)
+def test_a_step_along_c_computes_no_kernel_again() -> None:
+    rows, labels = datasets.chess_board(500, random_state=0)
+    chosen = select(rows, labels)
+    assert [one.kernel_evaluations for one in chosen.reports] == [8 * 5 * 500**2, 0]
+
+
+def test_a_step_along_gamma_computes_its_own_kernel_only() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3))
+    chosen = select(rows, rows @ [50.0, 100.0, 150.0], regression=True)
+    assert [one.kernel_evaluations for one in chosen.reports] == [8 * 5 * 60**2, 5 * 60**2]
+
+
+def test_kernels_that_take_too_much_room_are_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, labels = datasets.chess_board(500, random_state=0)
+    expected = select(rows, labels)
+    monkeypatch.setattr(examples, "ROOM_FOR_KERNELS", 2**20)
+    chosen = select(rows, labels)
+    # The second step counts the matrix on which the largest C was seen to be met.
+    assert [one.kernel_evaluations for one in chosen.reports] == [40 * 500**2, 41 * 500**2]
+    assert (chosen.parameters, chosen.score, chosen.ties) == (expected.parameters, expected.score, expected.ties)
+
+
+def test_folds_of_a_splitter() -> None:
+    folds = StratifiedKFold(4, shuffle=True, random_state=7)
+    expected, chosen = (select(X, Y, cv=cv) for cv in (folds, list(folds.split(X, Y))))
+    assert chosen.work.fits == 4 * chosen.candidates
+    assert (chosen.parameters, chosen.score) == (expected.parameters, expected.score)
+    with pytest.raises(ValueError, match="n_splits=1"):
+        select(X, Y, cv=1)
 
 
 def test_edges_that_remain_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, labels = datasets.chess_board(200, size=2, random_state=0)
     monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
     monkeypatch.setattr(growth, "MOST_ROUNDS", 0)
-    assert select(rows, labels, n_splits=3).edges["C"] == "largest"
+    assert select(rows, labels, cv=3).edges["C"] == "largest"
 
 
 def test_a_journal_for_each_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
-    how: dict[str, Any] = {"n_splits": 3, "journal": str(tmp_path / "study.jsonl")}
+    how: dict[str, Any] = {"cv": 3, "journal": str(tmp_path / "study.jsonl")}
     first, again = select(X, Y, **how), select(X, Y, **how)
     assert (first.parameters, first.score) == (again.parameters, again.score)
     names = ["study.jsonl", *(f"study.{number}.jsonl" for number in range(2, len(first.reports) + 1))]

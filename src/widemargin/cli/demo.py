@@ -100,7 +100,7 @@ def breast_cancer_problem(seed: int) -> Problem:
 
 def choose(problem: Problem, n_jobs: int, progress: str | None) -> Chosen:
     """Choose a model, and count its errors on the test samples."""
-    selection = select(problem.X, problem.y, n_splits=FOLDS, n_jobs=n_jobs, progress=progress)
+    selection = select(problem.X, problem.y, cv=FOLDS, n_jobs=n_jobs, progress=progress)
     wrong = selection.model.predict(problem.X_test) != problem.y_test
     return Chosen(problem, selection, float(np.mean(wrong)))
 

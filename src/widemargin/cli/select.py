@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             table.X,
             table.y,
             regression=regression,
-            n_splits=arguments.cv,
+            cv=arguments.cv,
             max_time=arguments.max_time,
             journal=arguments.journal,
             n_jobs=arguments.n_jobs,

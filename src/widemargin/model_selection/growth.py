@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,13 @@ from numpy.typing import NDArray
 
 from widemargin.model_selection.grid.grid_search import GridSearchCV
 from widemargin.model_selection.grid.report import ROUNDING, edges, smoothness
+from widemargin.model_selection.grid.results import Mask
+from widemargin.model_selection.grid.setup import SearchData, Unit
+from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.plans.ranges import beyond
+from widemargin.runtime import Stop, single_threaded_blas
+from widemargin.study import EvaluationTasks, JournalPart, Records
+from widemargin.study.findings import Found
 
 #: Times that a grid grows beyond an edge.
 MOST_ROUNDS = 4
@@ -19,13 +26,58 @@ MOST_ROUNDS = 4
 PERFECT = 1.0
 
 
+class GrowthStep(GridSearchCV):
+    """A grid search that may be followed by another, over the same folds: that one begins with the kernels of this one.
+
+    Its `journal` may be a part of another search's.
+    """
+
+    before: GrowthStep | None = None
+    search: SharedSearch
+    found: Found
+
+    def _shared_search(self, data: SearchData, stop: Stop) -> SharedSearch:
+        self.search = SharedSearch(data, stop, None if self.before is None else self.before.search.examples)
+        if self.before is None:
+            self.search.examples.keep_kernels(len(self.search.candidates.lines))
+        return self.search
+
+    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
+        return nullcontext(self.journal) if isinstance(self.journal, JournalPart) else super()._opened_journal(search)
+
+    def _evaluate(
+        self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
+    ) -> tuple[Found, Mask, str]:
+        self.found, missing, ended = super()._evaluate(search, tasks, weights, began)
+        return self.found, missing, ended
+
+    def is_saturated(self, stop: Stop) -> bool:
+        """Train the best candidate on every fold; tell whether no coefficient meets its bound C.
+
+        Models of every larger C are the same then. Raises TimeoutError if there is no time to find out.
+        """
+        self.search.renew(stop)
+        with single_threaded_blas():
+            return all(self._is_unbounded(Unit(fold, (self.best_index_,)), stop) for fold in range(self.n_splits_))
+
+    def _is_unbounded(self, unit: Unit, stop: Stop) -> bool:
+        stretch = self.search.stretch(unit, None, None, stop)
+        if stretch is None:
+            raise TimeoutError
+        solutions = [link.solution for link in stretch.links[-1]]
+        if any(one.outcome.reason != "converged" for one in solutions):
+            return False
+        C = self.search.machines[self.best_index_].C
+        return all(float(np.max(np.abs(one.alpha), initial=0.0)) < C for one in solutions)
+
+
 def grown(
-    search: Callable[[Mapping[str, Any], int], GridSearchCV],
-    saturated: Callable[[Mapping[str, Any]], bool],
+    search: Callable[[Mapping[str, Any], int], GrowthStep],
+    saturated: Callable[[GrowthStep], bool],
     axes: dict[str, NDArray[np.float64]],
     *,
     perfect: float = PERFECT,
-) -> tuple[list[GridSearchCV], dict[str, str]]:
+) -> tuple[list[GrowthStep], dict[str, str]]:
     """Search a grid, then a step beyond its edges for as long as the best candidate is on one and that pays.
 
     A step does not pay if the score gains no more than its standard error, or if the step is harder than all before it
@@ -34,9 +86,9 @@ def grown(
 
     Parameters
     ----------
-    search : callable (grid, number) -> GridSearchCV
-    saturated : callable (parameters) -> bool
-        Tells whether every larger C gives the same machines.
+    search : callable (grid, number) -> GrowthStep
+    saturated : callable (GrowthStep) -> bool
+        Tells whether every larger C than that of its best candidate gives the same models.
     axes : dict
         Values of each parameter. They grow along.
     perfect : float
@@ -44,11 +96,11 @@ def grown(
 
     Returns
     -------
-    searches : list of GridSearchCV
+    searches : list of GrowthStep
     edges : dict
         Those of the best candidate beyond which something better may lie.
     """
-    searches: list[GridSearchCV] = []
+    searches: list[GrowthStep] = []
     grid, reached, axis = dict(axes), dict[str, str](), None
     for number in range(MOST_ROUNDS + 1):
         try:
@@ -57,7 +109,7 @@ def grown(
             if searches[-1].work_report_.unfinished:
                 break
             for name, edge in list(reached.items()):
-                if edge == "largest" and _is_price(name) and saturated(best_of(searches).best_params_):
+                if edge == "largest" and _is_price(name) and saturated(best_of(searches)):
                     del reached[name]
         except (TimeoutError, KeyboardInterrupt):
             if not searches:
@@ -79,32 +131,32 @@ def _is_price(name: str) -> bool:
     return name.rpartition("__")[2] == "C"
 
 
-def _gained(searches: list[GridSearchCV]) -> bool:
+def _gained(searches: list[GrowthStep]) -> bool:
     """Tell whether the last search is better than those before, by more than the standard error of their score."""
     *before, last = searches
     best = best_of(before)
     return float(last.best_score_) - float(best.best_score_) > standard_error(best)
 
 
-def _was_cheap(searches: list[GridSearchCV]) -> bool:
+def _was_cheap(searches: list[GrowthStep]) -> bool:
     """Tell whether the last search, unless it is the first, took no more steps than those before together."""
     *before, last = (one.work_report_.iterations for one in searches)
     return not before or last <= sum(before)
 
 
-def standard_error(search: GridSearchCV) -> float:
+def standard_error(search: GrowthStep) -> float:
     """Return the standard error of the best score; 0 for a single split, which does not tell."""
     # scikit-learn divides by the number of splits, not by one less.
     deviation = float(search.cv_results_["std_test_score"][search.best_index_])
     return deviation / float(np.sqrt(max(1, search.n_splits_ - 1)))
 
 
-def best_of(searches: list[GridSearchCV]) -> GridSearchCV:
+def best_of(searches: list[GrowthStep]) -> GrowthStep:
     """Return the search that holds the best candidate of all, the smoothest of equals."""
     return min(searches, key=lambda one: (-round(float(one.best_score_), 12), *smoothness(one.best_params_)))
 
 
-def _edges(searches: list[GridSearchCV], perfect: float) -> dict[str, str]:
+def _edges(searches: list[GrowthStep], perfect: float) -> dict[str, str]:
     """Name the parameters of the best candidate that are at an edge of all that have a score; none if it is perfect."""
     best = best_of(searches)
     if best.best_score_ >= perfect - ROUNDING:

@@ -1,9 +1,8 @@
-"""A machine chosen from the data alone: standardised features, a grid that follows the data and grows at its edges."""
+"""A model chosen from the data alone: standardised features, a grid that follows the data and grows at its edges."""
 
 from __future__ import annotations
 
-import time
-import warnings
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -12,26 +11,22 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _safe_indexing
 
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
 from widemargin.kernels.memory import require_room_for_columns
-from widemargin.model_selection.grid.grid_search import GridSearchCV
 from widemargin.model_selection.grid.report import ROUNDING
-from widemargin.model_selection.growth import best_of, grown, standard_error
+from widemargin.model_selection.growth import GrowthStep, best_of, grown, standard_error
 from widemargin.plans.ranges import c_values, gamma_values
+from widemargin.runtime import Stop
 from widemargin.study.report import SearchReport
 
-#: What names of the machine's parameters begin with in its pipeline.
-PREFIX = "machine__"
+#: The model in its pipeline.
+STEP = "machine"
 
 #: Width of a regression's tube, in standard deviations of the targets.
 TUBE = 0.1
@@ -39,16 +34,16 @@ TUBE = 0.1
 
 @dataclass(frozen=True)
 class Selection:
-    """The machine that was chosen and how it compares.
+    """The model that was chosen and how it compares.
 
     Attributes
     ----------
     model : Pipeline
-        The scaler and the machine, fitted on all samples.
+        The scaler and the support vector machine, fitted on all samples.
     parameters : dict
-        Of the machine: C, gamma, and epsilon for regression.
+        C, gamma, and epsilon for regression.
     score, standard_error : float
-        Mean over the splits (accuracy, or R^2) and its standard error.
+        Mean over the folds (accuracy, or R^2) and its standard error.
     ties : list of dict
         Parameters that score as well.
     candidates : int
@@ -79,7 +74,7 @@ def select(
     y: Any,
     *,
     regression: bool = False,
-    n_splits: int = 5,
+    cv: Any = 5,
     max_time: float | None = None,
     journal: str | PathLike[str] | None = None,
     n_jobs: int | None = None,
@@ -90,7 +85,8 @@ def select(
     Features are standardised inside the model. The grid comes from :mod:`widemargin.plans.ranges`; where the best
     candidate lies on an edge, the grid grows a step beyond it, and on for as long as a step gains more than the
     standard error of the score and is not harder than all before it together; four steps at most. It does not grow
-    beyond a C that no coefficient meets on any split, since every larger one gives the same machines.
+    beyond a C that no coefficient meets on any fold, since every larger one gives the same models. A step reuses the
+    folds, the distances and, up to some hundred samples, the kernel matrices of those before it.
 
     Parameters
     ----------
@@ -98,7 +94,8 @@ def select(
     y : array-like of shape (n_samples,)
     regression : bool, default=False
         Train `SVR` on numbers rather than `SVC` on classes.
-    n_splits : int, default=5
+    cv : int, splitter or iterable of folds, default=5
+        As in :class:`GridSearchCV`; a number of folds shuffles the samples, the same way each time.
     max_time : float, optional
         Seconds for the search; the fit of what it has chosen comes on top.
     journal : path, optional
@@ -121,46 +118,39 @@ def select(
     >>> chosen.model.predict(X[:3]).tolist()
     [0, 0, 0]
     """
-    deadline = None
     if max_time is not None:
         require_number("max_time", max_time, above=0)
-        deadline = time.perf_counter() + max_time
+    stop = Stop(max_seconds=max_time)
     y = np.asarray(y)
     if sp.issparse(X):
         require_room_for_columns(X.shape[1])
     scaler = StandardScaler(with_mean=not sp.issparse(X))
     spread = float(np.std(y.astype(np.float64))) if regression else 1.0
-    machine: Any = SVR(epsilon=TUBE * spread, n_jobs=n_jobs) if regression else SVC(n_jobs=n_jobs)
-    pipeline = Pipeline([("scaler", scaler), ("machine", machine)])
+    model: Any = SVR(epsilon=TUBE * spread, n_jobs=n_jobs) if regression else SVC(n_jobs=n_jobs)
+    pipeline = Pipeline([("scaler", scaler), (STEP, model)])
     axes = {
-        "machine__C": c_values() * (spread or 1.0),
-        "machine__gamma": gamma_values(scaler.fit_transform(X), None if regression else y),
+        f"{STEP}__C": c_values() * (spread or 1.0),
+        f"{STEP}__gamma": gamma_values(scaler.fit_transform(X), None if regression else y),
     }
-    folds = (KFold if regression else StratifiedKFold)(n_splits, shuffle=True, random_state=0)
+    if isinstance(cv, numbers.Integral):
+        cv = (KFold if regression else StratifiedKFold)(int(cv), shuffle=True, random_state=0)
+    folds = list(check_cv(cv, y, classifier=not regression).split(X, y))
+    last: GrowthStep | None = None
 
-    def time_left() -> float | None:
-        left = None if deadline is None else deadline - time.perf_counter()
+    def searched(grid: Mapping[str, Any], number: int) -> GrowthStep:
+        nonlocal last
+        left = stop.seconds_left()
         if left is not None and left <= 0:
             raise TimeoutError
-        return left
-
-    def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
-        left = time_left()
         name = None if journal is None else _numbered(Path(journal), number)
-        search = GridSearchCV(
+        step = GrowthStep(
             pipeline, grid, cv=folds, n_jobs=n_jobs, refit=False, max_time=left, journal=name, progress=progress
         )
-        return search.fit(X, y)
-
-    def saturated(parameters: Mapping[str, Any]) -> bool:
-        model = clone(pipeline).set_params(**parameters)
-        return all(
-            _is_unbounded(model.set_params(machine__max_time=time_left()), _safe_indexing(X, train), y[train])
-            for train, _ in folds.split(X, y)
-        )
+        step.before, last = last, step
+        return step.fit(X, y)
 
     try:
-        searches, edges_left = grown(searched, saturated, axes)
+        searches, edges_left = grown(searched, lambda step: step.is_saturated(stop), axes)
     except TimeoutError:
         raise TimeoutError(f"max_time={max_time!r} is too short: no candidate was finished; allow more.") from None
     search = best_of(searches)
@@ -172,20 +162,9 @@ def select(
         standard_error=standard_error(search),
         ties=[_short(one) for other in searches if other.best_score_ >= score - ROUNDING for one in other.ties_],
         candidates=sum(len(one.cv_results_["params"]) for one in searches),
-        edges={name.removeprefix(PREFIX): edge for name, edge in edges_left.items()},
+        edges={name.removeprefix(f"{STEP}__"): edge for name, edge in edges_left.items()},
         reports=tuple(one.work_report_ for one in searches),
     )
-
-
-def _is_unbounded(model: Pipeline, X: Any, y: NDArray[Any]) -> bool:
-    """Train a model; tell whether it is the same for every larger C, since no coefficient meets that bound."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of time that is up, which the search tells of
-        machine = model.fit(X, y)[-1]
-    if any(report.reason != "converged" for report in machine.fit_report_):
-        return False
-    coefficients = machine.dual_coef_.data if sp.issparse(machine.dual_coef_) else machine.dual_coef_
-    return bool(np.max(np.abs(coefficients), initial=0.0) < machine.C)
 
 
 def _numbered(journal: Path, number: int) -> Path:
@@ -193,5 +172,5 @@ def _numbered(journal: Path, number: int) -> Path:
 
 
 def _short(parameters: Mapping[str, Any]) -> dict[str, float]:
-    """Parameters of the machine by their own names."""
-    return {name.removeprefix(PREFIX): float(value) for name, value in parameters.items()}
+    """Parameters of the model by their own names."""
+    return {name.removeprefix(f"{STEP}__"): float(value) for name, value in parameters.items()}

@@ -16,12 +16,16 @@ from sklearn.utils import _safe_indexing
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import KernelParameters, count
 from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.kernels.shared import KEPT
 from widemargin.machines.chain import KEPT_BYTES
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.prepared_examples import PreparedExamples, Share, kernel_of
 from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, machine_of
 from widemargin.model_selection.grid.splits import Rows, SplitMachines
 from widemargin.runtime import Lock, Stop
+
+#: Bytes that matrices kept for a search to come may take; filling more takes as long as computing them again.
+ROOM_FOR_KERNELS = 2**27
 
 
 def kept_bytes(share: Share) -> int:
@@ -86,6 +90,13 @@ class SearchExamples:
         self._behind_steps: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
         self._splits: dict[int, SplitMachines] = {}
         self._held_out: dict[int, tuple[Any, Any]] = {}
+        self._kernels = KEPT
+
+    def keep_kernels(self, kernels: int) -> None:
+        """Keep so many kernels of each set of samples from now on, if `ROOM_FOR_KERNELS` holds those of all sets."""
+        needed = 4 * count(self.data.rows) ** 2 * (1 + kernels)
+        if kernels > KEPT and needed <= min(self._allowed, ROOM_FOR_KERNELS / self._kept):
+            self._kernels = kernels
 
     def of_split(self, number: int) -> SplitMachines:
         """Return the machines of a split."""
@@ -132,7 +143,15 @@ class SearchExamples:
             if name not in self._shared:
                 _make_room(self._shared, self._kept)
                 self._shared[name] = PreparedExamples(
-                    X, machine, kernel, self.data.weights, self._allowed, self.data.share.threads, stop, fitted
+                    X,
+                    machine,
+                    kernel,
+                    self.data.weights,
+                    self._allowed,
+                    self.data.share.threads,
+                    stop,
+                    fitted,
+                    self._kernels,
                 )
             self._shared.move_to_end(name)
             return self._shared[name], kernel

@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -138,7 +137,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         max_time: float | None = None,
         max_memory: float | str = "auto",
         plan: str | Plan = "heuristic",
-        journal: str | PathLike[str] | None = None,
+        journal: Any = None,
         progress: Any = None,
     ) -> None:
         super().__init__(
@@ -198,7 +197,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         require_suitable_plan(self.plan, machine_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.splits)
         for remark in self._search_and_refit(
-            SharedSearch(data, self._stop(began)), X, y, params, fit_params, refit_metric, began
+            self._shared_search(data, self._stop(began)), X, y, params, fit_params, refit_metric, began
         ):
             warnings.warn(remark, stacklevel=2)
         return self
@@ -244,6 +243,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         return measure_search(data, cost, self._stop(began), shown)
+
+    def _shared_search(self, data: SearchData, stop: Stop) -> SharedSearch:
+        return SharedSearch(data, stop)
 
     def _stop(self, began: float) -> Stop:
         return Stop(deadline=None if self.max_time is None else began + float(self.max_time))

@@ -11,7 +11,7 @@ from widemargin.estimators.scale import fits_float32, require_moderate_diagonal,
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.kernels.scikit_learn import as_kernel
-from widemargin.kernels.shared import SharedKernel
+from widemargin.kernels.shared import KEPT, SharedKernel
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import SolverOptions, Vector
 from widemargin.model_selection.grid.splits import SplitMachines, family_of
@@ -61,6 +61,8 @@ class PreparedExamples:
         When to give up on what they share.
     pipeline : Pipeline, optional
         The fitted steps that the examples have gone through.
+    kept : int
+        Kernel matrices to hold at the same time.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class PreparedExamples:
         n_threads: int,
         stop: Stop,
         pipeline: Any = None,
+        kept: int = KEPT,
     ) -> None:
         self.X, self.pipeline = X, pipeline
         checked = machine._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
@@ -81,7 +84,9 @@ class PreparedExamples:
         self._source = _family(machine).kernel_examples(kernel, X, weights)
         self.shared: SharedKernel | None = None
         if self.bytes_needed(X, machine) <= allowed and fits_float32(rows):
-            self.shared = SharedKernel(self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, stop=stop)
+            self.shared = SharedKernel(
+                self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, stop=stop, kept=kept
+            )
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._cache = min(int(allowed), cache_bytes("auto", count(X), "float32"))
 

@@ -60,27 +60,29 @@ class SharedSearch:
     data : SearchData
     stop : Stop, optional
         When all units are to end, and what is computed for them together.
+    examples : SearchExamples, optional
+        Those of a search of other candidates that shares everything else.
     """
 
-    def __init__(self, data: SearchData, stop: Stop | None = None) -> None:
+    def __init__(self, data: SearchData, stop: Stop | None = None, examples: SearchExamples | None = None) -> None:
         self.data, self.stop = data, stop or Stop()
         self._only_predicts = data.scoring.only_predicts()
         self._only_counts = data.scoring.is_accuracy and not data.scoring.params and not data.return_train_score
         family = family_of(machine_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
-        self._examples = SearchExamples(data, self.candidates)
+        self.examples = SearchExamples(data, self.candidates) if examples is None else examples
         self.machines, self.failures = self.candidates.machines, self.candidates.failures
         self._walk = walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
 
-    def renew(self) -> None:
+    def renew(self, stop: Stop | None = None) -> None:
         """Forget that somebody asked to stop."""
-        self.stop = Stop()
+        self.stop = stop or Stop()
 
     def split(self, number: int) -> SplitMachines:
         """Return the machines of a split."""
-        return self._examples.of_split(number)
+        return self.examples.of_split(number)
 
     def units(self) -> list[Unit]:
         """List the units, those that share examples or a kernel side by side.
@@ -88,7 +90,7 @@ class SharedSearch:
         Candidates are finished on all splits one after the other, if all of these can be kept in memory.
         """
         splits = range(len(self.data.splits))
-        if self._examples.all_splits_at_once:
+        if self.examples.all_splits_at_once:
             return [Unit(split, chain) for chain in self._chains for split in splits]
         return [Unit(split, chain) for split in splits for chain in self._chains]
 
@@ -161,7 +163,7 @@ class SharedSearch:
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Finding]]:
         """Tell the candidates that a split suits from those that it does not."""
-        split, able, refused = self._examples.of_split(unit.split), [], []
+        split, able, refused = self.examples.of_split(unit.split), [], []
         if split.suits_all([self.machines[candidate] for candidate in unit.candidates]):
             return unit, []
         for candidate in unit.candidates:
@@ -211,8 +213,8 @@ class SharedSearch:
 
     def _setting(self, unit: Unit) -> Setting:
         first = unit.candidates[0]
-        found = self._examples.prepared(self.machines[first], self.candidates.steps[first], unit.split, self.stop)
-        return Setting(self._examples.of_split(unit.split), *found)
+        found = self.examples.prepared(self.machines[first], self.candidates.steps[first], unit.split, self.stop)
+        return Setting(self.examples.of_split(unit.split), *found)
 
     def _train(
         self,
@@ -272,7 +274,7 @@ class SharedSearch:
         correct = split.correct(machine, solutions) if self._only_counts else None
         if correct is not None:
             return correct / len(split.test), None, time.perf_counter() - began
-        X_test, X_train = self._examples.to_score_on(number)
+        X_test, X_train = self.examples.to_score_on(number)
         if self._only_predicts:
             known = KnownValues(partial(split.values, machine, solutions))
             known.know(X_test, split.test)
@@ -280,7 +282,7 @@ class SharedSearch:
             judged = split.twin(machine, known, solutions)
         else:
             own = split.rows
-            X = self._examples.given(own, own) if prepared.pipeline is None else take(prepared.X, own)
+            X = self.examples.given(own, own) if prepared.pipeline is None else take(prepared.X, own)
             judged = prepared.behind_steps(split.fitted(machine, X, kernel, solutions))
         test_scores = self._score(judged, X_test, split.test)
         seconds = time.perf_counter() - began

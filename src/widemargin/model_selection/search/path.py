@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,36 +17,18 @@ from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.model_selection.grid.calibration import out_of_fold
 from widemargin.model_selection.grid.grid_search import GridSearchCV
-from widemargin.model_selection.grid.results import Mask
 from widemargin.model_selection.grid.setup import machine_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.splits import Rows
-from widemargin.model_selection.growth import PERFECT, best_of, grown
+from widemargin.model_selection.growth import PERFECT, GrowthStep, best_of, grown
 from widemargin.objectives import CrossValidation, Objective, Task
 from widemargin.plans.ranges import c_values
 from widemargin.runtime import Stop, Work, single_threaded_blas
-from widemargin.study import EvaluationTasks, Records
-from widemargin.study.findings import Found
+from widemargin.study import JournalPart
 from widemargin.study.report import SearchReport
 
 #: Factor between neighbouring values of C, at most.
 STEP = 4.0
-
-
-class PathSearch(GridSearchCV):
-    """A grid search whose journal is part of another search's, and that keeps its evaluations."""
-
-    part: Records | None = None
-    found: Found
-
-    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
-        return nullcontext(self.part)
-
-    def _evaluate(
-        self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
-    ) -> tuple[Found, Mask, str]:
-        self.found, missing, ended = super()._evaluate(search, tasks, weights, began)
-        return self.found, missing, ended
 
 
 class FixedSplits:
@@ -129,7 +110,7 @@ def price_path(
     bounds: tuple[float, float] | None,
     unit: float,
     stop: Stop,
-    part: Callable[[int], Records | None],
+    part: Callable[[int], JournalPart | None],
     **how: Any,
 ) -> PricePath:
     """Choose C by cross-validation.
@@ -147,7 +128,7 @@ def price_path(
         What these values are multiplied by.
     stop : Stop
         When to end.
-    part : callable (int) -> Records or None
+    part : callable (int) -> JournalPart or None
         Where the evaluations of the path, and of each time that it goes on, are kept.
     **how
         `cv`, `scoring`, `n_jobs` and `progress` of the search.
@@ -159,21 +140,19 @@ def price_path(
     """
     name, own = f"{prefix_of(estimator)}C", _sharing(estimator)
 
-    def searched(grid: Mapping[str, Any], number: int) -> GridSearchCV:
+    def searched(grid: Mapping[str, Any], number: int) -> GrowthStep:
         left = stop.seconds_left()
         if left is not None and left <= 0:
             raise TimeoutError
-        search = PathSearch(own, {name: list(grid[name])}, refit=False, max_time=left, **how)
-        search.part = part(number)
+        step = GrowthStep(own, {name: list(grid[name])}, refit=False, max_time=left, journal=part(number), **how)
         with without_gamma_warnings():
-            fitted: GridSearchCV = search.fit(X, y, **params)
-        return fitted
+            return step.fit(X, y, **params)
 
     axes = {name: c_values() * unit if bounds is None else spread(*bounds)}
     if bounds is None:
         perfect = PERFECT if how.get("scoring") in (None, "accuracy", "r2") else math.inf
         # Whether a larger C would change anything takes as many machines to find out as to try it.
-        searches, edges = grown(searched, lambda parameters: False, axes, perfect=perfect)
+        searches, edges = grown(searched, lambda search: False, axes, perfect=perfect)
     else:
         searches = [searched(axes, 0)]
         edges = searches[0].edges_
@@ -199,7 +178,7 @@ def held_out_values(estimator: Any, X: Any, y: Any, params: Mapping[str, Any], s
     splits : FixedSplits
     """
     grid = {f"{prefix_of(estimator)}C": [machine_of(estimator).C]}
-    search = PathSearch(_sharing(estimator), grid, cv=splits)
+    search = GridSearchCV(_sharing(estimator), grid, cv=splits)
     data, _, _ = search._search_data(X, y, params)
     with single_threaded_blas():
         return out_of_fold(SharedSearch(data), 0)
@@ -229,8 +208,7 @@ def _sharing(estimator: Any) -> Any:
     return own
 
 
-def _points(search: GridSearchCV, name: str) -> Iterator[PathPoint]:
-    assert isinstance(search, PathSearch)
+def _points(search: GrowthStep, name: str) -> Iterator[PathPoint]:
     results = search.cv_results_
     for candidate, params in enumerate(results["params"]):
         score = float(results["mean_test_score"][candidate])
