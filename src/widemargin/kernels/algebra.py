@@ -6,22 +6,21 @@ Sums and products of kernels are kernels again, and their derivatives follow fro
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from widemargin.kernels.base import Kernel
+from widemargin.kernels.base import Kernel, Matrix, Vector
 from widemargin.kernels.parameters import WIDE, Bounds, require_positive, same, value_written
 from widemargin.kernels.rows import count
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 
 class Composite(Kernel):
@@ -34,13 +33,9 @@ class Composite(Kernel):
         """Kernels inside, those of scikit-learn in the form of ours."""
         return [_as_kernel(getattr(self, name)) for name in self._inner]
 
-    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
-        """Return this kernel with numbers for what was left to the data in any kernel inside."""
-        found = cast(Self, clone(self))
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         for name, kernel in zip(self._inner, self._kernels(), strict=True):
-            setattr(found, name, bare(kernel.fitted(X, gamma=gamma, weights=weights)))
-        found._require_numbers()
-        return found
+            setattr(self, name, bare(kernel.fitted(X, gamma=gamma, weights=weights)))
 
     @property
     def n_dims(self) -> int:
@@ -213,7 +208,52 @@ class Constant(Kernel):
         return True
 
 
-class _OfTwo(Composite):
+class Elementwise(Composite):
+    """A kernel that combines the values of others, entry by entry: of blocks and of diagonals alike."""
+
+    @abstractmethod
+    def _combined(self, *parts: Array) -> Array:
+        """Return the values of this kernel, given those of the kernels inside."""
+
+    @abstractmethod
+    def _factors(self, *parts: Array) -> tuple[Any, ...]:
+        """Return the derivatives of :meth:`_combined` by the values of each kernel inside."""
+
+    def values(self, X: Any, Y: Any) -> Matrix:
+        """Combine the values of the kernels inside."""
+        return np.asarray(self._combined(*(kernel.values(X, Y) for kernel in self._kernels())))
+
+    def diagonal(self, X: Any) -> Vector:
+        """Combine k(x, x) of the kernels inside."""
+        return np.asarray(self._combined(*(kernel.diagonal(X) for kernel in self._kernels())))
+
+    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
+        """Give those of each kernel inside, by the chain rule."""
+        for kernel, part, factor in self._parts([kernel.values(X, Y) for kernel in self._kernels()]):
+            for slope in kernel.derivatives(X, Y, part):
+                yield factor * slope
+
+    def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
+        """Give those of k(x, x) likewise."""
+        for kernel, _, factor in self._parts([kernel.diagonal(X) for kernel in self._kernels()]):
+            for slope in kernel.diagonal_derivatives(X):
+                yield factor * slope
+
+    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
+        """<W * dF/dK1, dK1>, and so on for each kernel inside."""
+        parts = self._parts([kernel.values(X, Y) for kernel in self._kernels()])
+        return np.concatenate([kernel.pull_back(W * factor, X, Y, part) for kernel, part, factor in parts])
+
+    def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
+        """Pull back along k(x, x) likewise."""
+        parts = self._parts([kernel.diagonal(X) for kernel in self._kernels()])
+        return np.concatenate([kernel.pull_back_diagonal(w * factor, X) for kernel, _, factor in parts])
+
+    def _parts(self, values: list[Array]) -> list[tuple[Kernel, Array, Any]]:
+        return list(zip(self._kernels(), values, self._factors(*values), strict=True))
+
+
+class _OfTwo(Elementwise):
     """A kernel made of two."""
 
     _inner: ClassVar[tuple[str, ...]] = ("k1", "k2")
@@ -244,33 +284,11 @@ class Sum(_OfTwo):
     [[1.5]]
     """
 
-    def values(self, X: Any, Y: Any) -> Matrix:
-        """Add the values of the two."""
-        one, other = self._kernels()
-        return np.asarray(one.values(X, Y) + other.values(X, Y))
+    def _combined(self, *parts: Array) -> Array:
+        return parts[0] + parts[1]
 
-    def diagonal(self, X: Any) -> Vector:
-        """Add k(x, x) of the two."""
-        one, other = self._kernels()
-        return np.asarray(one.diagonal(X) + other.diagonal(X))
-
-    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give the derivatives of the first, then those of the second."""
-        for kernel in self._kernels():
-            yield from kernel.derivatives(X, Y, kernel.values(X, Y))
-
-    def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give those of k(x, x) likewise."""
-        for kernel in self._kernels():
-            yield from kernel.diagonal_derivatives(X)
-
-    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W, dK1>, then <W, dK2>."""
-        return np.concatenate([kernel.pull_back(W, X, Y, kernel.values(X, Y)) for kernel in self._kernels()])
-
-    def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
-        """Pull back along k(x, x) of the first, then of the second."""
-        return np.concatenate([kernel.pull_back_diagonal(w, X) for kernel in self._kernels()])
+    def _factors(self, *parts: Array) -> tuple[Any, ...]:
+        return 1.0, 1.0
 
     def __repr__(self) -> str:
         """Write it with a plus sign."""
@@ -299,51 +317,18 @@ class Product(_OfTwo):
     [[2.2073]]
     """
 
-    def values(self, X: Any, Y: Any) -> Matrix:
-        """Multiply the values of the two."""
-        one, other = self._kernels()
-        return np.asarray(one.values(X, Y) * other.values(X, Y))
+    def _combined(self, *parts: Array) -> Array:
+        return parts[0] * parts[1]
 
-    def diagonal(self, X: Any) -> Vector:
-        """Multiply k(x, x) of the two."""
-        one, other = self._kernels()
-        return np.asarray(one.diagonal(X) * other.diagonal(X))
-
-    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give dK1 * K2, then K1 * dK2."""
-        one, other = self._kernels()
-        K1, K2 = one.values(X, Y), other.values(X, Y)
-        for slope in one.derivatives(X, Y, K1):
-            yield slope * K2
-        for slope in other.derivatives(X, Y, K2):
-            yield slope * K1
-
-    def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give those of k(x, x) likewise."""
-        one, other = self._kernels()
-        for slope in one.diagonal_derivatives(X):
-            yield slope * other.diagonal(X)
-        for slope in other.diagonal_derivatives(X):
-            yield slope * one.diagonal(X)
-
-    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W * K2, dK1>, then <W * K1, dK2>."""
-        one, other = self._kernels()
-        K1, K2 = one.values(X, Y), other.values(X, Y)
-        return np.concatenate([one.pull_back(W * K2, X, Y, K1), other.pull_back(W * K1, X, Y, K2)])
-
-    def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
-        """Pull back along k(x, x) of the first, then of the second."""
-        one, other = self._kernels()
-        mine, theirs = one.diagonal(X), other.diagonal(X)
-        return np.concatenate([one.pull_back_diagonal(w * theirs, X), other.pull_back_diagonal(w * mine, X)])
+    def _factors(self, *parts: Array) -> tuple[Any, ...]:
+        return parts[1], parts[0]
 
     def __repr__(self) -> str:
         """Write it with a multiplication sign."""
         return f"{operand_written(self.k1, (Sum,))} * {operand_written(self.k2, (Sum, Product, Scaled))}"
 
 
-class Scaled(Composite):
+class Scaled(Elementwise):
     r"""A multiple of a kernel, :math:`k(x, z) = s \, k_1(x, z)`; ``s * k1`` makes it.
 
     The factor s is searched by its logarithm, which comes first in `theta`. Neither values nor derivatives cost more
@@ -374,17 +359,11 @@ class Scaled(Composite):
         self.kernel = kernel
         self.scale_bounds = scale_bounds
 
-    def values(self, X: Any, Y: Any) -> Matrix:
-        """Multiply the values."""
-        (kernel,) = self._kernels()
-        K = kernel.values(X, Y)
-        K *= self.scale
-        return K
+    def _combined(self, *parts: Array) -> Array:
+        return self.scale * parts[0]
 
-    def diagonal(self, X: Any) -> Vector:
-        """Multiply k(x, x)."""
-        (kernel,) = self._kernels()
-        return np.asarray(self.scale * kernel.diagonal(X))
+    def _factors(self, *parts: Array) -> tuple[Any, ...]:
+        return (self.scale,)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """Give K, then s dK1."""
@@ -396,11 +375,9 @@ class Scaled(Composite):
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
         """Give those of k(x, x) likewise."""
-        (kernel,) = self._kernels()
         if self._free():
             yield self.diagonal(X)
-        for slope in kernel.diagonal_derivatives(X):
-            yield self.scale * slope
+        yield from super().diagonal_derivatives(X)
 
     def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
         """<W, K>, then s <W, dK1>."""
@@ -421,7 +398,7 @@ class Scaled(Composite):
         return f"{value_written(self.scale)} * {operand_written(self.kernel, (Sum, Product, Scaled))}"
 
 
-class Power(Composite):
+class Power(Elementwise):
     r"""A power of a kernel, :math:`k(x, z) = k_1(x, z)^p`; ``k1 ** p`` makes it.
 
     Values cost those of the kernel and n m powers for a block of n x m; derivatives as much again, and what those of
@@ -447,42 +424,11 @@ class Power(Composite):
         self.kernel = kernel
         self.exponent = exponent
 
-    def values(self, X: Any, Y: Any) -> Matrix:
-        """Raise the values."""
-        (kernel,) = self._kernels()
-        return np.asarray(kernel.values(X, Y) ** self.exponent)
+    def _combined(self, *parts: Array) -> Array:
+        return parts[0] ** self.exponent
 
-    def diagonal(self, X: Any) -> Vector:
-        """Raise k(x, x)."""
-        (kernel,) = self._kernels()
-        return np.asarray(kernel.diagonal(X) ** self.exponent)
-
-    def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give p K1^(p - 1) dK1."""
-        (kernel,) = self._kernels()
-        K1 = kernel.values(X, Y)
-        for slope in kernel.derivatives(X, Y, K1):
-            yield self._outer_slope(K1) * slope
-
-    def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give those of k(x, x) likewise."""
-        (kernel,) = self._kernels()
-        for slope in kernel.diagonal_derivatives(X):
-            yield self._outer_slope(kernel.diagonal(X)) * slope
-
-    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W * p K1^(p - 1), dK1>."""
-        (kernel,) = self._kernels()
-        K1 = kernel.values(X, Y)
-        return kernel.pull_back(W * self._outer_slope(K1), X, Y, K1)
-
-    def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
-        """Pull back along k(x, x) likewise."""
-        (kernel,) = self._kernels()
-        return kernel.pull_back_diagonal(w * self._outer_slope(kernel.diagonal(X)), X)
-
-    def _outer_slope(self, K1: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.exponent * K1 ** (self.exponent - 1))
+    def _factors(self, *parts: Array) -> tuple[Any, ...]:
+        return (self.exponent * parts[0] ** (self.exponent - 1),)
 
     def _require_numbers(self) -> None:
         super()._require_numbers()

@@ -100,8 +100,12 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
             How often each example counts.
         """
         found = cast(Self, clone(self))
+        found._take_from_data(X, gamma, weights)
         found._require_numbers()
         return found
+
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
+        """Give numbers to the parameters that are None; for kernels that name such in `_from_data`."""
 
     #: How far `theta` moves where the logarithm of a coefficient of squared distances moves by 1.
     theta_per_log_gamma: ClassVar[float] = 1.0

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import clone
 
-from widemargin.kernels.base import CoreKernel
+from widemargin.kernels.base import CoreKernel, Matrix, Vector
 from widemargin.kernels.parameters import WIDE, Bounds
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import scale_gamma
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 
 def k_log_k(K: Matrix) -> Matrix:
@@ -89,13 +84,9 @@ class Gaussian(DistanceKernel):
         self._require_given()
         return KernelParameters("rbf", float(self.gamma))
 
-    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
-        """Return this kernel with a number for gamma; see :meth:`Kernel.fitted`."""
-        found = cast(Self, clone(self))
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         if self.gamma is None:
-            found.gamma = scale_gamma(X, weights) if gamma is None else float(gamma)
-        found._require_numbers()
-        return found
+            self.gamma = scale_gamma(X, weights) if gamma is None else float(gamma)
 
 
 class DiagonalGaussian(DistanceKernel):
@@ -143,9 +134,7 @@ class DiagonalGaussian(DistanceKernel):
         self._require_given()
         return np.sqrt(np.asarray(self.gammas, dtype=np.float64))
 
-    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
-        """Return this kernel with one number a feature; see :meth:`Kernel.fitted`."""
-        found = cast(Self, clone(self))
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         given = self.gammas
         if given is None:
             given = scale_gamma(X, weights) if gamma is None else gamma
@@ -153,9 +142,7 @@ class DiagonalGaussian(DistanceKernel):
             raise ValueError(
                 f"gammas holds {np.size(given)} numbers where X has {X.shape[1]} columns; one each is needed."
             )
-        found.gammas = np.broadcast_to(np.asarray(given, dtype=np.float64), (X.shape[1],)).copy()
-        found._require_numbers()
-        return found
+        self.gammas = np.broadcast_to(np.asarray(given, dtype=np.float64), (X.shape[1],)).copy()
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """-gamma_k (x_k - z_k)^2 k(x, z), one feature after the other; their sum if all share one coefficient."""

@@ -11,21 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import helmert
-from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 
+from widemargin.kernels.base import Matrix, Vector
 from widemargin.kernels.gaussian import DistanceKernel, full_moments
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import scale_gamma
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 #: Parts of a metric, in the order of `theta`.
 PARTS = ("size", "shape", "orientation")
@@ -170,19 +167,15 @@ class GeneralGaussian(DistanceKernel):
         self._require_given()
         return np.asarray(self.matrix, dtype=np.float64)
 
-    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
-        """Return this kernel with a matrix; see :meth:`Kernel.fitted`."""
-        found = cast(Self, clone(self))
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         if self.matrix is None:
             coefficient = scale_gamma(X, weights) if gamma is None else float(gamma)
-            found.matrix = np.sqrt(2.0 * coefficient) * np.eye(X.shape[1])
+            self.matrix = np.sqrt(2.0 * coefficient) * np.eye(X.shape[1])
         elif np.shape(self.matrix) != (X.shape[1], X.shape[1]):
             raise ValueError(
                 f"matrix has shape {np.shape(self.matrix)} where X has {X.shape[1]} columns; it must have as many rows "
                 "and columns."
             )
-        found._require_numbers()
-        return found
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """-(x - z)' dQ (x - z) k(x, z) / 2, one coordinate after the other."""

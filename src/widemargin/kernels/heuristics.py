@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
-from widemargin.kernels.base import as_examples
+from widemargin.kernels.base import Vector, as_examples
 from widemargin.kernels.spread import moderate
 from widemargin.runtime import single_threaded_blas
-
-Vector = NDArray[np.float64]
 
 #: Up to so many examples all pairs are looked at, and as many pairs of more examples.
 EXACT_ROWS = 3000

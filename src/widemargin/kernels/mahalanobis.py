@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
 
+from widemargin.kernels.base import Matrix, Vector
 from widemargin.kernels.gaussian import DistanceKernel
 from widemargin.kernels.parameters import WIDE, Bounds
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import column_variances, covariance
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 #: Directions whose variance, after every feature is scaled to variance 1, is below this share of the largest count as
 #: directions without any.
@@ -90,18 +86,14 @@ class Mahalanobis(DistanceKernel):
             known = self._known_root = Q.copy(), _inverse_root(Q)
         return known[1]
 
-    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
-        """Return this kernel with the covariance of `X`, unless it has one; see :meth:`Kernel.fitted`."""
-        found = cast(Self, clone(self))
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         if self.matrix is None:
             self._require_kind()
-            found.matrix = (column_variances if self.covariance == "diagonal" else covariance)(X, weights)
+            self.matrix = (column_variances if self.covariance == "diagonal" else covariance)(X, weights)
         elif len(self.matrix) != X.shape[1]:
             raise ValueError(
                 f"matrix is for {len(self.matrix)} features where X has {X.shape[1]}; it must be for as many."
             )
-        found._require_numbers()
-        return found
 
     def _require_kind(self) -> None:
         if self.covariance not in ("diagonal", "full"):

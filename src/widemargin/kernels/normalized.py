@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels.algebra import Composite
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from widemargin.kernels.base import Matrix, Vector
 
 
 def normalized(kernel: Any) -> Normalized:

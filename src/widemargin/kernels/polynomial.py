@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import clone
 
-from widemargin.kernels.base import CoreKernel
+from widemargin.kernels.base import CoreKernel, Matrix, Vector
 from widemargin.kernels.parameters import WIDE, Bounds, require_positive
 from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters, kernel_matrix
 from widemargin.kernels.spread import scale_gamma
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def squared_norms(X: Any) -> Vector:
@@ -118,13 +113,9 @@ class Polynomial(CoreKernel):
         self._require_given()
         return KernelParameters("poly", float(self.gamma), float(self.coef0), int(self.degree))
 
-    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
-        """Return this kernel with a number for gamma, by its own scale always; see :meth:`Kernel.fitted`."""
-        found = cast(Self, clone(self))
-        if self.gamma is None:
-            found.gamma = scale_gamma(X, weights)
-        found._require_numbers()
-        return found
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
+        if self.gamma is None:  # `gamma` is for kernels of distances
+            self.gamma = scale_gamma(X, weights)
 
     def diagonal(self, X: Any) -> Vector:
         """k(x, x) for the rows of `X`."""

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.gaussian_process import kernels as theirs
 
 from widemargin.kernels.algebra import Power, Product, Sum, bare
-from widemargin.kernels.base import Kernel
+from widemargin.kernels.base import Kernel, Matrix, Vector
 from widemargin.kernels.gaussian import Gaussian
 from widemargin.kernels.parameters import written
 from widemargin.kernels.polynomial import Linear, Polynomial
 from widemargin.kernels.rows import KernelParameters, count, take
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 #: Numbers in a tensor of derivatives that is made at once.
 TENSOR_ENTRIES = 2**20
@@ -154,10 +149,6 @@ class ScikitLearnKernel(Kernel):
                 both = [*above, *beside] if not self.requires_vector_input else np.vstack([above, beside])
                 tensor = self.kernel(both, eval_gradient=True)[1]
                 yield rows, columns, tensor[: count(above), count(above) :]
-
-    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
-        """Return a copy: kernels of scikit-learn leave nothing to the data."""
-        return cast(Self, clone(self))
 
     _map_parameters: ClassVar[tuple[str, ...]] = ("kernel",)
 
