@@ -14,6 +14,7 @@ S-_n = G_n - kink_n if a_n > 0, else G_n + kink_n.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -138,6 +139,21 @@ def certificate(problem: Problem, K: Matrix, alpha: Vector, *, total: float = 0.
         intercept=intercept(problem, point, gradient),
         infeasibility=max(outside, abs(float(point.sum()) - total)),
     )
+
+
+def check_close(found: Any, expected: Any, allowed: float, what: str) -> None:
+    """Raise AssertionError unless two arrays have the same shape, and entries that differ by at most `allowed`."""
+    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    assert found.shape == expected.shape, f"{what}: the shape must be {expected.shape}, it is {found.shape}."
+    error = float(np.abs(found - expected).max(initial=0.0))
+    assert error <= allowed, f"{what}: must be right within {allowed:.1e}, it is off by {error:.3e}."
+
+
+def check_semidefinite(K: Matrix, precision: float, what: str) -> None:
+    """Raise AssertionError if an eigenvalue is negative beyond a relative rounding of `precision`."""
+    smallest = float(np.linalg.eigvalsh(0.5 * (K + K.T))[0])
+    allowed = precision * max(1.0, float(np.abs(K).max())) * len(K)
+    assert smallest >= -allowed, f"{what}: the smallest eigenvalue must be at least 0, it is {smallest:.3e}."
 
 
 def check_feasible(problem: Problem, alpha: Vector, *, total: float = 0.0) -> None:

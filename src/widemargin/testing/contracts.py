@@ -1,7 +1,7 @@
-"""Contracts: what a new solver or a new kernel has to pass before it may join the package.
+"""Contracts: what a new solver or a new kernel of the core has to pass before it may join the package.
 
-Each clause is a function of its own that raises AssertionError with a sentence; the two contracts run them all. A test
-that wants one report per clause walks `SOLVER_CLAUSES` or `KERNEL_CLAUSES` itself.
+Each clause of a contract raises AssertionError with a sentence. A test that wants one report per clause walks
+`SOLVER_CLAUSES`, or what :meth:`Contract.clauses` returns.
 """
 
 from __future__ import annotations
@@ -9,16 +9,38 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache
-from typing import Protocol
+from functools import lru_cache, partial
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from widemargin.testing.checks import certificate, check_feasible, check_report, check_solution
+from widemargin.testing.checks import (
+    certificate,
+    check_close,
+    check_feasible,
+    check_report,
+    check_semidefinite,
+    check_solution,
+)
 from widemargin.testing.oracles import kernel_matrix, project, solve_exactly
 from widemargin.testing.problems import Case, chess_board_case, small_cases
 from widemargin.testing.protocols import Matrix, Solve, Vector
+
+
+class Contract:
+    """Clauses that something has to keep: the public methods of a subclass, in the order they are written in."""
+
+    def clauses(self) -> list[Callable[[], None]]:
+        """All clauses, for tests that want one report each."""
+        kinds = reversed(type(self).__mro__[:-2])
+        names = dict.fromkeys(name for kind in kinds for name, value in vars(kind).items() if callable(value))
+        return [getattr(self, name) for name in names if not name.startswith("_")]
+
+    def check(self) -> None:
+        """Raise AssertionError, with a sentence, unless every clause is kept."""
+        for clause in self.clauses():
+            clause()
 
 
 @lru_cache(maxsize=64)
@@ -201,7 +223,7 @@ class Kernel(Protocol):
 
 
 #: Parameters under which each kernel is tested; the second entry says whether it is positive semidefinite there.
-KERNEL_SETTINGS: tuple[tuple[dict[str, object], bool], ...] = (
+KERNEL_SETTINGS: tuple[tuple[dict[str, Any], bool], ...] = (
     ({"kernel": "linear", "gamma": 1.0, "coef0": 0.0, "degree": 3}, True),
     ({"kernel": "poly", "gamma": 0.5, "coef0": 1.0, "degree": 2}, True),
     ({"kernel": "poly", "gamma": 0.1, "coef0": 0.0, "degree": 3}, True),
@@ -220,19 +242,12 @@ def _grid_points(n: int, dimension: int, seed: int) -> Matrix:
     return points
 
 
-def _compare(found: Matrix, expected: Matrix, precision: float, what: str) -> None:
-    assert found.shape == expected.shape, f"{what}: the shape must be {expected.shape}, it is {found.shape}."
-    allowed = precision * max(1.0, float(np.abs(expected).max(initial=0.0)))
-    error = float(np.abs(np.asarray(found, dtype=np.float64) - expected).max(initial=0.0))
-    assert error <= allowed, f"{what}: the values must be right within {allowed:.1e}, they are off by {error:.3e}."
-
-
 def kernel_contract(
     compute: Kernel,
     *,
     precision: float,
     sparse: bool = True,
-    settings: Iterable[tuple[dict[str, object], bool]] = KERNEL_SETTINGS,
+    settings: Iterable[tuple[dict[str, Any], bool]] = KERNEL_SETTINGS,
 ) -> None:
     """Raise AssertionError, with a sentence, unless a kernel computes what it should.
 
@@ -247,7 +262,7 @@ def kernel_contract(
     precision : float
         Allowed error relative to the largest value: about 1e-6 for float32 results, 1e-12 for float64.
     sparse : bool
-        Whether `compute` also takes CSR inputs.
+        Whether `compute` also takes CSR matrices.
     settings : iterable of (parameters, positive semidefinite)
         Which kernels to test.
 
@@ -257,48 +272,38 @@ def kernel_contract(
     >>> kernel_contract(kernel_matrix, precision=1e-12)
     """
     for parameters, semidefinite in settings:
-        _check_kernel_values(compute, parameters, precision, sparse)
-        _check_kernel_structure(compute, parameters, precision, semidefinite)
+        kernel: Any = partial(compute, **parameters)
+        oracle: Any = partial(kernel_matrix, **parameters)
+        _check_values(kernel, oracle, precision, sparse, f"{parameters}")
+        _check_structure(
+            np.asarray(kernel(_grid_points(90, 3, 5)), dtype=np.float64), precision, semidefinite, parameters
+        )
         if parameters["kernel"] == "rbf":
-            _check_offset(compute, parameters, precision, sparse)
+            points = _grid_points(60, 4, 11)
+            for shifted in (points + 1e6, *([csr_array(points + 1e6)] if sparse else [])):
+                what = f"{parameters} under a common offset of 1e6, {type(shifted).__name__}"
+                _compare(kernel(shifted), oracle(points), precision, what)
 
 
-def _check_kernel_values(compute: Kernel, parameters: dict[str, object], precision: float, sparse: bool) -> None:
+def _compare(found: Matrix, expected: Matrix, precision: float, what: str) -> None:
+    check_close(found, expected, precision * max(1.0, float(np.abs(expected).max(initial=0.0))), what)
+
+
+def _check_values(kernel: Any, oracle: Any, precision: float, sparse: bool, name: str) -> None:
     for n, m, dimension in ((40, 17, 5), (1, 3, 2), (33, 1, 1), (130, 70, 19)):
         A, B = _grid_points(max(n, 2), dimension, n)[:n], _grid_points(max(m, 2), dimension, m + 1)[:m]
-        what = f"{parameters} on {n} x {m} rows of {dimension} columns"
-        expected = kernel_matrix(A, B, **parameters)  # type: ignore[arg-type]
-        _compare(compute(A, B, **parameters), expected, precision, what)  # type: ignore[arg-type]
-        _compare(compute(A, **parameters), kernel_matrix(A, **parameters), precision, what)  # type: ignore[arg-type]
+        what = f"{name} on {n} x {m} samples of {dimension} features"
+        _compare(kernel(A, B), oracle(A, B), precision, what)
+        _compare(kernel(A), oracle(A), precision, what)
         if sparse:
             thin_a, thin_b = np.where(A > 0.3, A, 0.0), np.where(B > 0.3, B, 0.0)
-            expected = kernel_matrix(thin_a, thin_b, **parameters)  # type: ignore[arg-type]
-            found = compute(csr_array(thin_a), csr_array(thin_b), **parameters)  # type: ignore[arg-type]
-            _compare(found, expected, precision, f"{what}, CSR")
+            _compare(kernel(csr_array(thin_a), csr_array(thin_b)), oracle(thin_a, thin_b), precision, f"{what}, CSR")
 
 
-def _check_kernel_structure(
-    compute: Kernel, parameters: dict[str, object], precision: float, semidefinite: bool
-) -> None:
-    points = _grid_points(90, 3, 5)
-    K = np.asarray(compute(points, **parameters), dtype=np.float64)  # type: ignore[arg-type]
-    scale = max(1.0, float(np.abs(K).max()))
-    skew = float(np.abs(K - K.T).max())
-    assert skew <= precision * scale, f"{parameters}: the matrix must be symmetric, it is off by {skew:.3e}."
+def _check_structure(K: Matrix, precision: float, semidefinite: bool, parameters: dict[str, Any]) -> None:
+    _compare(K, K.T, precision, f"{parameters}, transposed")
     if semidefinite:
-        smallest = float(np.linalg.eigvalsh(0.5 * (K + K.T))[0])
-        allowed = precision * scale * len(points)
-        assert smallest >= -allowed, f"{parameters}: the smallest eigenvalue must be at least 0, it is {smallest:.3e}."
+        check_semidefinite(K, precision, f"{parameters}")
     if parameters["kernel"] == "rbf":
         assert np.abs(np.diag(K) - 1.0).max() <= precision, f"{parameters}: the diagonal must be 1."
         assert 0.0 <= K.min() <= K.max() <= 1.0 + precision, f"{parameters}: values must lie in [0, 1]."
-
-
-def _check_offset(compute: Kernel, parameters: dict[str, object], precision: float, sparse: bool) -> None:
-    points = _grid_points(60, 4, 11)
-    expected = kernel_matrix(points, **parameters)  # type: ignore[arg-type]
-    shifted = points + 1e6
-    _compare(compute(shifted, **parameters), expected, precision, f"{parameters} under a common offset of 1e6")  # type: ignore[arg-type]
-    if sparse:
-        found = compute(csr_array(shifted), **parameters)  # type: ignore[arg-type]
-        _compare(found, expected, precision, f"{parameters} under a common offset of 1e6, CSR")

@@ -1,4 +1,4 @@
-"""The contract of kernel objects, and the formulas of those in the package, written out."""
+"""The contract of kernel objects."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from widemargin import kernels as ours
 from widemargin.kernels import Kernel
 from widemargin.kernels.contraction import contract
 from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.testing.checks import check_close, check_semidefinite
 from widemargin.testing.oracles import kernel_matrix
 from widemargin.testing.protocols import Matrix, Vector
 
@@ -27,13 +28,6 @@ POINTS = 20
 
 #: Half the distance, in `theta`, that differences are taken over.
 STEP = 1e-5
-
-
-def _close(found: Any, expected: Any, allowed: float, what: str) -> None:
-    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-    assert found.shape == expected.shape, f"{what}: the shape must be {expected.shape}, it is {found.shape}."
-    error = float(np.abs(found - expected).max(initial=0.0))
-    assert error <= allowed, f"{what}: must be right within {allowed:.1e}, the error is {error:.3e}."
 
 
 def _points_near(kernel: Kernel, seed: int) -> list[Vector]:
@@ -59,20 +53,17 @@ def gives_kernel_values(kernel: Kernel, X: Any, Z: Any) -> None:
     precision = 1e-10 * max(1.0, float(np.abs(K).max()), float(np.abs(between).max()))
     for block in (K, between):
         assert np.isfinite(block).all(), f"{kernel!r}: values must be finite."
-    _close(K, K.T, precision, f"{kernel!r}, transposed")
-    _close(kernel.values(Z, X), between.T, precision, f"{kernel!r} with its arguments exchanged")
-    _close(kernel(X), K, precision, f"{kernel!r} called with one set")
-    _close(kernel(X, Z), between, precision, f"{kernel!r} called with two sets")
+    check_close(K, K.T, precision, f"{kernel!r}, transposed")
+    check_close(kernel.values(Z, X), between.T, precision, f"{kernel!r} with its arguments exchanged")
+    check_close(kernel(X), K, precision, f"{kernel!r} called with one set")
+    check_close(kernel(X, Z), between, precision, f"{kernel!r} called with two sets")
     for diagonal in (kernel.diagonal(X), kernel.diag(X)):
-        _close(diagonal, np.diagonal(K), precision, f"the diagonal of {kernel!r}")
+        check_close(diagonal, np.diagonal(K), precision, f"the diagonal of {kernel!r}")
 
 
 def is_positive_semidefinite(kernel: Kernel, X: Any, Z: Any) -> None:
     """Require that no eigenvalue is negative beyond rounding."""
-    K = kernel.values(X, X)
-    smallest = float(np.linalg.eigvalsh(0.5 * (K + K.T))[0])
-    allowed = 1e-10 * max(1.0, float(np.abs(K).max())) * len(K)
-    assert smallest >= -allowed, f"{kernel!r}: the smallest eigenvalue must be at least 0, it is {smallest:.3e}."
+    check_semidefinite(kernel.values(X, X), 1e-10, repr(kernel))
 
 
 def follows_its_parameters(kernel: Kernel, X: Any, Z: Any) -> None:
@@ -86,11 +77,11 @@ def follows_its_parameters(kernel: Kernel, X: Any, Z: Any) -> None:
         f"{kernel!r}: hyperparameters must describe the {kernel.n_dims} numbers of theta."
     )
     for theta in _points_near(kernel, 0):
-        _close(kernel.clone_with_theta(theta).theta, theta, 1e-9, f"theta of {kernel!r} with other numbers")
-        _close(kernel.theta, before, 0.0, f"theta of {kernel!r} after a clone got other numbers")
+        check_close(kernel.clone_with_theta(theta).theta, theta, 1e-9, f"theta of {kernel!r} with other numbers")
+        check_close(kernel.theta, before, 0.0, f"theta of {kernel!r} after a clone got other numbers")
         set_in_place = clone(kernel)
         set_in_place.theta = theta
-        _close(set_in_place.theta, theta, 1e-9, f"theta of a clone of {kernel!r}, set in place")
+        check_close(set_in_place.theta, theta, 1e-9, f"theta of a clone of {kernel!r}, set in place")
     for wrong in (np.zeros(kernel.n_dims + 1), np.zeros((1, kernel.n_dims))):
         try:
             kernel.clone_with_theta(wrong)
@@ -116,7 +107,7 @@ def _check_block(kernel: Kernel, X: Any, Z: Any, generator: np.random.Generator)
     assert len(found) == kernel.n_dims, f"{kernel!r}: there must be {kernel.n_dims} derivatives, {len(found)} came."
     allowed = SLOPE_ERROR * float(np.abs(expected).max(initial=0.0)) + 1e-9 * float(np.abs(K).max())
     for slope, difference in zip(found, expected, strict=True):
-        _close(slope, difference, allowed, f"a derivative of {kernel!r}")
+        check_close(slope, difference, allowed, f"a derivative of {kernel!r}")
     W = generator.normal(size=K.shape)
     sums = [float(np.vdot(W, difference)) for difference in expected]
     _check_sums(kernel.pull_back(W, X, Z, K), sums, float(np.abs(W * K).sum()), f"pull_back of {kernel!r}")
@@ -127,7 +118,7 @@ def _check_diagonal(kernel: Kernel, X: Any, generator: np.random.Generator) -> N
     expected = _differences(kernel, lambda other: other.diagonal(X))
     allowed = SLOPE_ERROR * float(np.abs(expected).max(initial=0.0)) + 1e-9 * float(np.abs(diagonal).max())
     for slope, difference in zip(kernel.diagonal_derivatives(X), expected, strict=True):
-        _close(slope, difference, allowed, f"a derivative of the diagonal of {kernel!r}")
+        check_close(slope, difference, allowed, f"a derivative of the diagonal of {kernel!r}")
     w = generator.normal(size=len(diagonal))
     sums = [float(w @ difference) for difference in expected]
     found = kernel.pull_back_diagonal(w, X)
@@ -136,7 +127,7 @@ def _check_diagonal(kernel: Kernel, X: Any, generator: np.random.Generator) -> N
 
 def _check_sums(found: Vector, expected: list[float], scale: float, what: str) -> None:
     wanted = np.array(expected).reshape(-1)
-    _close(found, wanted, SLOPE_ERROR * float(np.abs(wanted).max(initial=0.0)) + 1e-9 * scale, what)
+    check_close(found, wanted, SLOPE_ERROR * float(np.abs(wanted).max(initial=0.0)) + 1e-9 * scale, what)
 
 
 def gives_a_tensor(kernel: Kernel, X: Any, Z: Any) -> None:
@@ -144,7 +135,9 @@ def gives_a_tensor(kernel: Kernel, X: Any, Z: Any) -> None:
     K, tensor = kernel(X, eval_gradient=True)
     assert tensor.shape == (*K.shape, kernel.n_dims), f"{kernel!r}: the tensor has shape {tensor.shape}."
     for number, slope in enumerate(kernel.derivatives(X, X, K)):
-        _close(tensor[:, :, number], slope, 1e-12 * max(1.0, float(np.abs(slope).max())), f"the tensor of {kernel!r}")
+        check_close(
+            tensor[:, :, number], slope, 1e-12 * max(1.0, float(np.abs(slope).max())), f"the tensor of {kernel!r}"
+        )
 
 
 def contracts_in_blocks(kernel: Kernel, X: Any, Z: Any) -> None:
@@ -164,7 +157,7 @@ def _check_blocks(kernel: Kernel, X: Any, Z: Any, W: Matrix) -> None:
     K = kernel.values(X, other)
     for sums, weights in zip(contract(kernel, weigh, X, Z), (W, K), strict=True):
         expected = kernel.pull_back(weights, X, other, K)
-        _close(sums, expected, 1e-9 * float(np.abs(weights * K).sum() + 1.0), f"contract of {kernel!r}")
+        check_close(sums, expected, 1e-9 * float(np.abs(weights * K).sum() + 1.0), f"contract of {kernel!r}")
 
 
 def is_the_same_to_machines(kernel: Kernel, X: Any, Z: Any) -> None:
@@ -174,12 +167,12 @@ def is_the_same_to_machines(kernel: Kernel, X: Any, Z: Any) -> None:
     named = None if kernel.core_kernel is None else kernel.core_kernel.kernel
     assert kernel.core_name == named, f"{kernel!r}: core_name is {kernel.core_name!r} where core_kernel is {named!r}."
     if callable(resolved.kernel):
-        _close(resolved.kernel(X, Z), expected, allowed, f"{kernel!r} as a function")
+        check_close(resolved.kernel(X, Z), expected, allowed, f"{kernel!r} as a function")
         return
     numbers = {"gamma": resolved.gamma, "coef0": resolved.coef0, "degree": resolved.degree}
     left, right = resolved.mapped(X), resolved.mapped(Z)
     found = kernel_matrix(left, right, kernel=resolved.kernel, **numbers)  # type: ignore[arg-type]
-    _close(found, expected, allowed, f"{kernel!r} on mapped examples")
+    check_close(found, expected, allowed, f"{kernel!r} on mapped examples")
     for theta in _points_near(kernel, 4):
         other = kernel.clone_with_theta(theta)
         assert other.kind != kernel.kind or other.resolved().map == resolved.map, (
@@ -200,7 +193,7 @@ def survives_copies(kernel: Kernel, X: Any, Z: Any, names: Mapping[str, Any] | N
     }
     for what, copy in copies.items():
         assert copy == kernel, f"{what} of {type(kernel).__name__} must be equal to the kernel, it is {copy!r}."
-        _close(copy.values(X, Z), kernel.values(X, Z), 0.0, f"{what}: values")
+        check_close(copy.values(X, Z), kernel.values(X, Z), 0.0, f"{what}: values")
     if kernel.n_dims:
         other = kernel.clone_with_theta(kernel.theta + 0.5)
         assert other != kernel, f"{kernel!r}: other numbers must make a difference."
@@ -213,12 +206,12 @@ def takes_sparse_examples(kernel: Kernel, X: Any, Z: Any) -> None:
     sparse, sparser = sp.csr_array(thin), sp.csr_array(thinner)
     K = kernel.values(thin, thinner)
     precision = 1e-10 * max(1.0, float(np.abs(K).max()))
-    _close(kernel.values(sparse, sparser), K, precision, f"{kernel!r} of sparse examples")
-    _close(kernel.diagonal(sparse), kernel.diagonal(thin), precision, f"the diagonal of {kernel!r}, sparse")
+    check_close(kernel.values(sparse, sparser), K, precision, f"{kernel!r} of sparse examples")
+    check_close(kernel.diagonal(sparse), kernel.diagonal(thin), precision, f"the diagonal of {kernel!r}, sparse")
     W = np.random.default_rng(3).normal(size=K.shape)
     scale = 1e-10 * float(np.abs(W * K).sum() + 1.0)
     dense = kernel.pull_back(W, thin, thinner, K)
-    _close(kernel.pull_back(W, sparse, sparser, K), dense, scale * 10, f"pull_back of {kernel!r}, sparse")
+    check_close(kernel.pull_back(W, sparse, sparser, K), dense, scale * 10, f"pull_back of {kernel!r}, sparse")
 
 
 Clause = Callable[[Kernel, Any, Any], None]

@@ -13,6 +13,7 @@ from widemargin.kernels import DiagonalGaussian, Gaussian, Kernel
 from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.objectives import Evaluated, Objective, Task
 from widemargin.runtime import Stop, StoppedError
+from widemargin.testing.contracts import Contract
 from widemargin.testing.protocols import Matrix, Vector
 from widemargin.testing.tasks import small_tasks
 
@@ -46,7 +47,7 @@ class _CountedStop(Stop):
 
 
 @dataclass(frozen=True)
-class ObjectiveContract:
+class ObjectiveContract(Contract):
     """The clauses that an objective has to keep: each is a method that raises AssertionError with a sentence.
 
     Parameters
@@ -101,28 +102,6 @@ class ObjectiveContract:
     state_error: float = 1e-8
     checked_share: float = 0.6
     seed: int = 0
-
-    def clauses(self) -> tuple[Callable[[], None], ...]:
-        """All clauses, for tests that want one report each."""
-        return (
-            self.answers_in_full,
-            self.repeats_itself,
-            self.has_the_value_that_is_meant,
-            self.has_the_slope_of_its_values,
-            self.is_the_average_of_its_parts,
-            self.trains_machines_as_declared,
-            self.depends_on_c_as_declared,
-            self.does_not_depend_on_threads,
-            self.does_not_depend_on_its_start,
-            self.ends_when_asked_to,
-            self.leaves_the_examples_alone,
-            self.says_why_not,
-        )
-
-    def check(self) -> None:
-        """Raise AssertionError, with a sentence, unless every clause is kept."""
-        for clause in self.clauses():
-            clause()
 
     def answers_in_full(self) -> None:
         """Values are finite; there are derivatives of the right shape exactly if declared and wanted."""

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.strategies.base import Ask, Space, Strategy, StrategyRun, Told
+from widemargin.testing.contracts import Contract
+from widemargin.testing.protocols import Vector
 
-Vector = NDArray[np.float64]
 Function = Callable[[Ask], Told]
 Exchange = tuple[list[Ask], list[Told]]
 
@@ -82,7 +82,7 @@ def minimise(run: StrategyRun, function: Function) -> list[Exchange]:
 
 
 @dataclass(frozen=True)
-class StrategyContract:
+class StrategyContract(Contract):
     """The clauses that a strategy has to keep: each is a method that raises AssertionError with a sentence.
 
     Parameters
@@ -108,27 +108,6 @@ class StrategyContract:
     precision: float = 0.01
     noisy_precision: float = 0.3
     noise: float = 0.1
-
-    def clauses(self) -> tuple[Callable[[], None], ...]:
-        """All clauses, for tests that want one report each."""
-        return (
-            self.finds_the_minimum,
-            self.finds_the_minimum_through_noise_if_declared,
-            self.asks_inside_of_the_bounds,
-            self.leaves_parameters_alone_whose_bounds_are_equal,
-            self.asks_for_parts_that_exist,
-            self.ends_with_a_reason_within_its_budget,
-            self.replays_bit_for_bit,
-            self.leaves_what_it_handed_out_alone,
-            self.leaves_common_random_numbers_alone,
-            self.refuses_answers_that_do_not_fit,
-            self.survives_points_without_a_value,
-        )
-
-    def check(self) -> None:
-        """Raise AssertionError, with a sentence, unless every clause is kept."""
-        for clause in self.clauses():
-            clause()
 
     def _space(self) -> Space:
         """Return the box of the problems, [-4, 4], with the start at 2, -2, 2, ..."""
