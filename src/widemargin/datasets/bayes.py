@@ -1,6 +1,7 @@
 """The error of the best possible classifier for each generator."""
 
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from typing import TypeAlias
 
@@ -11,7 +12,7 @@ DataGenerator: TypeAlias = Callable[..., tuple[FloatMatrix, Labels]]
 
 _BAYES_ERRORS: dict[DataGenerator, Callable[..., float]] = {
     glasmachers.chess_board: glasmachers.chess_board_bayes_error,
-    glasmachers.noisy_chess_board: glasmachers.noisy_chess_board_bayes_error,
+    glasmachers.noisy_chess_board: partial(glasmachers.chess_board_bayes_error, noise=0.2),
     glasmachers.sparse_coordinates: glasmachers.sparse_coordinates_bayes_error,
     breiman.twonorm: breiman.twonorm_bayes_error,
     breiman.ringnorm: breiman.ringnorm_bayes_error,

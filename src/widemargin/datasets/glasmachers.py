@@ -1,6 +1,7 @@
 """The test distributions of [Glasmachers2008, section 3.4]: chess boards and sparse coordinates."""
 
 from math import comb
+from typing import Any
 
 import numpy as np
 
@@ -64,17 +65,11 @@ def chess_board_bayes_error(*, size: int = 4, dimensions: int = 2, noise: float 
     return probability("noise", noise) / 2
 
 
-def noisy_chess_board(
-    n_samples: int,
-    *,
-    size: int = 4,
-    dimensions: int = 2,
-    noise: float = 0.2,
-    random_state: RandomState = None,
-) -> tuple[FloatMatrix, Labels]:
+def noisy_chess_board(n_samples: int, *, noise: float = 0.2, **options: Any) -> tuple[FloatMatrix, Labels]:
     """Draw points from a chess board on which one label in five is random.
 
-    The same as :func:`chess_board` with the noise of [Glasmachers2008, chapter 12] as default; the Bayes error is 0.1.
+    The same as :func:`chess_board`, whose options it takes, with the noise of [Glasmachers2008, chapter 12] as default;
+    the Bayes error is 0.1.
 
     Examples
     --------
@@ -83,12 +78,7 @@ def noisy_chess_board(
     >>> bayes_error(noisy_chess_board)
     0.1
     """
-    return chess_board(n_samples, size=size, dimensions=dimensions, noise=noise, random_state=random_state)
-
-
-def noisy_chess_board_bayes_error(*, size: int = 4, dimensions: int = 2, noise: float = 0.2) -> float:
-    """Return ``noise / 2``, as for :func:`chess_board_bayes_error`."""
-    return chess_board_bayes_error(size=size, dimensions=dimensions, noise=noise)
+    return chess_board(n_samples, noise=noise, **options)
 
 
 def sparse_coordinates(

@@ -12,14 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from widemargin.datasets.checks import FloatMatrix
-from widemargin.datasets.delimited import (
-    Grid,
-    TableError,
-    is_number,
-    listed,
-    read_columns,
-    text_columns,
-)
+from widemargin.datasets.delimited import Grid, TableError, is_number, listed, read_columns, text_columns
 from widemargin.datasets.recognise import FORMATS, open_table, read_sparse
 from widemargin.datasets.text_file import FilePath, numeric_labels
 

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import lzma
 from collections.abc import Iterator
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
@@ -19,14 +19,8 @@ LARGEST_LINE = 2**26
 
 def open_bytes(path: FilePath) -> IO[bytes]:
     """Open a file for reading bytes, decompressing it if its name ends in .gz, .bz2 or .xz."""
-    name = fspath(path)
-    if name.endswith(".gz"):
-        return cast("IO[bytes]", gzip.open(name, "rb"))
-    if name.endswith(".bz2"):
-        return cast("IO[bytes]", bz2.open(name, "rb"))
-    if name.endswith(".xz"):
-        return cast("IO[bytes]", lzma.open(name, "rb"))
-    return Path(name).open("rb")
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    return cast("IO[bytes]", openers.get(Path(path).suffix, open)(path, "rb"))
 
 
 def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:

@@ -14,11 +14,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from os import SEEK_END
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, TypeVar
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 DOCUMENT = "model.json"
 
@@ -155,31 +157,20 @@ class Fields:
 
     def text(self, key: str) -> str:
         """Take a text."""
-        value = self.values.get(key)
-        if not isinstance(value, str):
-            self.refuse(key, "a text")
-        return value
+        return self._taken(key, str, "a text")
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
         """Take one of some texts."""
-        value = self.values.get(key)
-        if not isinstance(value, str) or value not in choices:
-            self.refuse(key, f"one of {', '.join(choices)}")
-        return value
+        value = self._taken(key, str, f"one of {', '.join(choices)}")
+        return value if value in choices else self.refuse(key, f"one of {', '.join(choices)}")
 
     def flag(self, key: str) -> bool:
         """Take a truth value."""
-        value = self.values.get(key)
-        if not isinstance(value, bool):
-            self.refuse(key, "true or false")
-        return value
+        return self._taken(key, bool, "true or false")
 
     def entries(self, key: str) -> list[Any]:
         """Take a list."""
-        value = self.values.get(key)
-        if not isinstance(value, list):
-            self.refuse(key, "a list")
-        return value
+        return self._taken(key, list, "a list")
 
     def texts(self, key: str) -> list[str]:
         """Take a list of different texts."""
@@ -190,9 +181,11 @@ class Fields:
 
     def fields(self, key: str) -> Fields:
         """Take an object."""
-        if not isinstance(self.values.get(key), dict):
-            self.refuse(key, "named entries")
-        return Fields(self.values[key], f"{key} of {self.where}")
+        return Fields(self._taken(key, dict, "named entries"), f"{key} of {self.where}")
+
+    def _taken(self, key: str, kind: type[T], expected: str) -> T:
+        value = self.values.get(key)
+        return value if isinstance(value, kind) else self.refuse(key, expected)
 
     def has(self, key: str) -> bool:
         """Whether there is such an entry, and it is not null."""
