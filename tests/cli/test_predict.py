@@ -84,7 +84,7 @@ def column(text: str, name: str = "prediction") -> list[str]:
 
 def test_predictions_are_those_of_the_model(folder: Path) -> None:
     status, output, remarks = run(folder, "iris.wm", "new.csv", "--scores", "--n-jobs", "1")
-    assert (status, remarks) == (0, "Column 'species', which the model predicts, is left aside.\n")
+    assert (status, remarks) == (0, "Column 'species', which the model predicts, is ignored.\n")
     model = make_pipeline(StandardScaler(), SVC()).fit(X, SPECIES)
     assert column(output) == model.predict(X[::10]).tolist()
     for number, name in enumerate(("setosa", "versicolor", "virginica")):
@@ -140,7 +140,7 @@ def test_columns_that_the_model_does_not_know(run_here: Run) -> None:
     status, output, remarks = run_here("iris.wm", "extra.csv")
     assert status == 0
     assert len(output.splitlines()) == 16
-    assert remarks == "Column 'extra', which the model does not know, is left aside.\n"
+    assert remarks == "Column 'extra', which the model does not know, is ignored.\n"
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_output_that_nobody_reads(folder: Path) -> None:
     remarks = process.stderr.read()
     process.stderr.close()
     assert process.wait(timeout=60) == 141
-    assert remarks == b"Column 'species', which the model predicts, is left aside.\n"
+    assert remarks == b"Column 'species', which the model predicts, is ignored.\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")

@@ -74,7 +74,7 @@ def test_errors(tmp_path: Path) -> None:
         load_npz("mnist", tmp_path)
     with pytest.raises(ValueError, match=r"no_labels\.npz has no array 'y'"):
         load_npz("no_labels", tmp_path)
-    with pytest.raises(ValueError, match=r"uneven\.npz holds 2 rows in X but 3 in y"):
+    with pytest.raises(ValueError, match=r"uneven\.npz holds 2 samples in X but 3 in y"):
         load_npz("uneven", tmp_path)
 
 

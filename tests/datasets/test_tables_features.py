@@ -24,11 +24,11 @@ def test_features_by_name(write: Write) -> None:
     found = features(path, ["a", "b"], target="y")
     assert found.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert found.notes == (
-        "Column 'y', which the model predicts, is left aside.",
-        "Column 'id', which the model does not know, is left aside.",
+        "Column 'y', which the model predicts, is ignored.",
+        "Column 'id', which the model does not know, is ignored.",
     )
     assert features(write("b,a\n2,1\n", "other.csv"), ["a", "b"], target="y").notes == ()
-    assert features(path, ["b"]).notes == ("Columns 'y', 'a', 'id', which the model does not know, are left aside.",)
+    assert features(path, ["b"]).notes == ("Columns 'y', 'a', 'id', which the model does not know, are ignored.",)
     assert features_refusal(path, ["a", "c", "d"]) == (
         "table.csv lacks columns 'c', 'd', which the model was trained on; its columns are 'y', 'b', 'a', 'id'."
     )

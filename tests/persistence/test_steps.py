@@ -59,8 +59,8 @@ MACHINE, SCALER = ("steps", 1), ("steps", 0)
         ((*MACHINE, "n_vectors"), 10**15, "array 1/support is of shape"),
         ((*MACHINE, "n_vectors"), 10**400, "n_vectors of step 1 is 1"),
         ((*MACHINE, "vectors"), "csc_matrix", "vectors of step 1 is 'csc_matrix', expected one of dense, csr_matrix,"),
-        ((*MACHINE, "shape_fit"), [3, 4], "array support of step 1 holds a row outside of the 3 of the training data."),
-        ((*MACHINE, "shape_fit"), [50], "shape_fit of step 1 is [50], expected a number of rows and 4 columns."),
+        ((*MACHINE, "shape_fit"), [3, 4], "array support of step 1 holds a number outside of the 3 training samples."),
+        ((*MACHINE, "shape_fit"), [50], "shape_fit of step 1 is [50], expected a number of samples and 4 features."),
         (
             (*MACHINE, "kernel", "gamma"),
             -1.0,
@@ -69,7 +69,11 @@ MACHINE, SCALER = ("steps", 1), ("steps", 0)
         ((*MACHINE, "kernel", "gamma"), {"$float": "nan"}, "gamma of kernel of step 1 is {'$float': 'nan'}, expected"),
         ((*MACHINE, "kernel", "degree"), 2**31, "degree of kernel of step 1 is 2147483648, expected a whole number"),
         ((*MACHINE, "parameters", "kernel"), "evil", "SVC refuses its parameters (kernel must be one of"),
-        ((*MACHINE, "parameters", "kernel"), "precomputed", "array support of step 1 holds a row outside of the 4 of"),
+        (
+            (*MACHINE, "parameters", "kernel"),
+            "precomputed",
+            "array support of step 1 holds a number outside of the 4 training",
+        ),
         ((*MACHINE, "parameters", "C"), {"$pairs": 3}, "{'$pairs': 3} was found where pairs were expected."),
         ((*MACHINE, "parameters", "C"), {"a": 3}, "parameter C of SVC is a mapping, expected a number or a text."),
         ((*MACHINE, "parameters", "C"), "x", "SVC refuses its parameters (C must be a number above 0; got 'x')."),

@@ -113,7 +113,7 @@ def test_kinks_are_told_from_smooth_points():
 def test_flags_have_to_be_true():
     fails(Altered(lambda found, kernel, C, how: found, needs_machine=True), "needs_machine is declared True")
     trains = Altered(lambda found, kernel, C, how: replace(found, work=Work(trained=1)))
-    fails(trains, "1 machines were trained")
+    fails(trains, "1 models were trained")
     fails(Altered(lambda found, kernel, C, how: replace(found, value=found.value + C)), "chooses_c is declared False")
     fails(Altered(lambda found, kernel, C, how: found, chooses_c=True), "the flags declare")
     sloped = Altered(

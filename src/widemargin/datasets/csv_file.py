@@ -27,8 +27,8 @@ def read_csv(
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_columns - 1), float64
-    y : ndarray of shape (n_rows,)
+    X : ndarray of shape (n_samples, n_columns - 1), float64
+    y : ndarray of shape (n_samples,)
         int64 if every label is a whole number, float64 if every label is a number, strings otherwise.
     feature_names : list of str
         The names of the columns of ``X``; "column 1", "column 2", ... without a header, counted in the file.

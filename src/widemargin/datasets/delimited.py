@@ -228,7 +228,7 @@ def read_columns(
 
     Returns
     -------
-    numbers : ndarray of shape (n_rows, n_numeric)
+    numbers : ndarray of shape (n_samples, n_numeric)
     texts : list of list of str
         The values of each text column, spaces around them stripped; none of them missing.
     lines : sequence of int

@@ -1,4 +1,4 @@
-"""Reader of the LIBSVM (svmlight) text format: one row per line, ``label index:value index:value ...``."""
+"""Reader of the LIBSVM (svmlight) text format: one sample per line, ``label index:value index:value ...``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST_INDEX = 2**62
 
 @dataclass
 class _Rows:
-    """The rows read so far, in compressed row form, with the line each came from."""
+    """The samples read so far, in compressed row form, with the line each came from."""
 
     labels: array[float] = field(default_factory=lambda: array("d"))
     indices: array[int] = field(default_factory=lambda: array("q"))
@@ -62,8 +62,8 @@ def read_libsvm(
 
     Returns
     -------
-    X : csr_matrix of shape (n_rows, n_features), float64
-    y : ndarray of shape (n_rows,)
+    X : csr_matrix of shape (n_samples, n_features), float64
+    y : ndarray of shape (n_samples,)
         int64 if every label is a whole number, else float64.
 
     Raises

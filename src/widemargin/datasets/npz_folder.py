@@ -72,7 +72,7 @@ def load_npz(
 
     Returns
     -------
-    X : ndarray or csr_matrix of shape (n_rows, n_features)
+    X : ndarray or csr_matrix of shape (n_samples, n_features)
         float32 or float64. Integers, such as pixels, are stored compactly and come back as the smaller of the two
         that holds them exactly.
     y : ndarray
@@ -113,7 +113,7 @@ def load_npz(
             f"{path.name} has no array {missing}; a data set holds y and X, or y and the parts of a CSR matrix."
         ) from None
     if X.shape[0] != len(y):
-        raise ValueError(f"{path.name} holds {X.shape[0]} rows in X but {len(y)} in y.")
+        raise ValueError(f"{path.name} holds {X.shape[0]} samples in X but {len(y)} in y.")
     return X, y, {key: _plain(key, value) for key, value in arrays.items()}
 
 

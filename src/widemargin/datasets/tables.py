@@ -32,13 +32,13 @@ _ADVICE = " (the options ignore and encode leave a column of text out, or turn i
 
 @dataclass(frozen=True)
 class Table:
-    """Rows to train on.
+    """Samples to train on.
 
     Attributes
     ----------
-    X : ndarray or csr_matrix of shape (n_rows, n_features), float64
+    X : ndarray or csr_matrix of shape (n_samples, n_features), float64
         Sparse if read from the LIBSVM format.
-    y : ndarray of shape (n_rows,) or None
+    y : ndarray of shape (n_samples,) or None
         int64 if every label is a whole number, float64 if every label is a number, strings otherwise; None if no target
         was asked for.
     names : list of str or None
@@ -61,7 +61,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Features:
-    """Rows to predict, `X`, and sentences about what was left aside, `notes`."""
+    """Samples to predict, `X`, and sentences about what was left out, `notes`."""
 
     X: FloatMatrix | csr_matrix
     notes: tuple[str, ...] = ()
@@ -162,10 +162,10 @@ def read_features(
     header: bool | None = None,
     zero_based: bool = False,
 ) -> Features:
-    r"""Read rows to predict, with the columns that a model was trained on.
+    r"""Read samples to predict, with the columns that a model was trained on.
 
-    Columns are found by name, in whatever order; what the model does not know is left aside and noted. Where names are
-    lacking, because model or table have none, the table needs as many columns as the model, in the same order.
+    Columns are found by name, in whatever order; what the model does not know is left out and noted. If the model or
+    the table has no names, the table needs as many columns as the model, in the same order.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def read_features(
     encoded : mapping or None, default=None
         The values of each text column that `names` holds as "column=value".
     target : str or None, default=None
-        The column that the model was trained to predict, left aside if the table has it.
+        The column that the model was trained to predict, ignored if the table has it.
     format, delimiter, header, zero_based
         As in :func:`read_table`.
 
@@ -198,9 +198,9 @@ def read_features(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "new.csv"
     ...     _ = path.write_text("species,width,length\nsetosa,3.5,5.1\n")
-    ...     rows = read_features(path, n_features=2, names=["length", "width"], target="species")
-    >>> rows.X.tolist(), rows.notes
-    ([[5.1, 3.5]], ("Column 'species', which the model predicts, is left aside.",))
+    ...     new = read_features(path, n_features=2, names=["length", "width"], target="species")
+    >>> new.X.tolist(), new.notes
+    ([[5.1, 3.5]], ("Column 'species', which the model predicts, is ignored.",))
     """
     encoded = encoded or {}
     raw = None if names is None else _raw_columns(names, encoded)
@@ -367,7 +367,7 @@ def _have_names(raw: Sequence[str]) -> bool:
 
 def _left_aside(names: Sequence[str], why: str) -> str:
     column, are = ("Column", "is") if len(names) == 1 else ("Columns", "are")
-    return f"{column} {listed(names)}, {why}, {are} left aside."
+    return f"{column} {listed(names)}, {why}, {are} ignored."
 
 
 def _predict_from(grid: Grid, columns: dict[str, int], names: Sequence[str], encoded: Values) -> FloatMatrix:

@@ -62,13 +62,13 @@ class DecisionValues:
     ----------
     title : str
         The heading.
-    values : ndarray of shape (n_rows,)
+    values : ndarray of shape (n_samples,)
         Decision values.
-    spread : ndarray of shape (n_rows,)
+    spread : ndarray of shape (n_samples,)
         Any second coordinate that keeps the samples apart.
     spread_name : str
         What the second coordinate is.
-    positive : ndarray of shape (n_rows,), bool
+    positive : ndarray of shape (n_samples,), bool
         Whether a sample truly belongs to the second class.
     class_names : pair of str
         Names of the negative and the positive class.

@@ -21,10 +21,10 @@ def aligned(rows: Sequence[Sequence[str]], *, gap: int = 3) -> str:
     Examples
     --------
     >>> from widemargin.inspection import aligned
-    >>> print(aligned([["", "iris", "digits"], ["rows", "150", "1797"], ["features", "4", "64"]]))
+    >>> print(aligned([["", "iris", "digits"], ["samples", "150", "1797"], ["features", "4", "64"]]))
                iris   digits
     ------------------------
-    rows        150     1797
+    samples     150     1797
     features      4       64
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -1,6 +1,6 @@
 """Kernel objects with their derivatives and algebra, and the kernel matrices and row sources that solvers draw from.
 
-Imports the compiled core and ``runtime`` only; knows nothing of machines or labels.
+Imports the compiled core and ``runtime`` only; knows nothing of models or labels.
 """
 
 from widemargin.kernels.algebra import Constant, Power, Product, Scaled, Sum

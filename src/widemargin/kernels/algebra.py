@@ -160,7 +160,7 @@ def _operand(given: Any, operator: str) -> Any:
 class Constant(Kernel):
     r"""The kernel that has the same value everywhere, :math:`k(x, z) = c`.
 
-    Added to another kernel it lets a machine without intercept have one. c is searched by its logarithm.
+    Added to another kernel it gives an intercept to a model without one. c is searched by its logarithm.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class Constant(Kernel):
 
     @property
     def requires_vector_input(self) -> bool:
-        """Any examples will do."""
+        """Any samples will do."""
         return False
 
     def values(self, X: Any, Y: Any) -> Matrix:
@@ -192,7 +192,7 @@ class Constant(Kernel):
         return np.full((count(X), count(Y)), float(self.value))
 
     def diagonal(self, X: Any) -> Vector:
-        """Return c for every row."""
+        """Return c for every sample."""
         return np.full(count(X), float(self.value))
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
@@ -200,7 +200,7 @@ class Constant(Kernel):
         return iter([K] if self.n_dims else [])
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give c for every row, likewise."""
+        """Give c for every sample, likewise."""
         return iter([self.diagonal(X)] if self.n_dims else [])
 
     def is_stationary(self) -> bool:

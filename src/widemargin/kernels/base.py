@@ -43,7 +43,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     #: Parameters that `theta` holds the logarithms of, in its order.
     _positive: ClassVar[tuple[str, ...]] = ()
 
-    #: The kernel of the core that this one is, on :meth:`mapped` examples, and the parameters that the map consists of.
+    #: The kernel of the core that this one is, on :meth:`mapped` samples, and the parameters that the map consists of.
     core_name: ClassVar[str | None] = None
     _map_parameters: ClassVar[tuple[str, ...]] = ()
 
@@ -56,11 +56,11 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     @abstractmethod
     def values(self, X: Any, Y: Any) -> Matrix:
-        """Kernel values between the rows of `X` and those of `Y`, in float64."""
+        """Kernel values between the samples `X` and `Y`, in float64."""
 
     @abstractmethod
     def diagonal(self, X: Any) -> Vector:
-        """k(x, x) for the rows of `X`."""
+        """k(x, x) for the samples `X`."""
 
     @abstractmethod
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
@@ -77,7 +77,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         ----------
         W : ndarray of shape (n, m)
             How much each kernel value matters.
-        X, Y : n and m examples
+        X, Y : n and m samples
         K : ndarray of shape (n, m)
             Their kernel values, as :meth:`values` gives them.
         """
@@ -93,11 +93,11 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            The examples.
+            The samples.
         gamma : float, optional
             Coefficient of squared distances to take for kernels of distances; 1 / (d times variance of X) otherwise.
         weights : ndarray of shape (n,), optional
-            How often each example counts.
+            How often each sample counts.
         """
         found = cast(Self, clone(self))
         found._take_from_data(X, gamma, weights)
@@ -126,12 +126,12 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     @property
     def core_kernel(self) -> KernelParameters | None:
-        """The kernel that the core computes on :meth:`mapped` examples, or None if it has no such form."""
+        """The kernel that the core computes on :meth:`mapped` samples, or None if it has no such form."""
         return None
 
     @property
     def linear_map(self) -> Matrix | None:
-        """What the core's kernel wants examples multiplied by: a factor for each feature, a matrix, or nothing."""
+        """What the core's kernel wants samples multiplied by: a factor for each feature, a matrix, or nothing."""
         return None
 
     def mapped(self, X: Any) -> Any:
@@ -140,7 +140,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return X if factors is None else multiplied(X, factors)
 
     def resolved(self) -> KernelParameters:
-        """Return this kernel as machines take it: one of the core where there is such a form, else a function."""
+        """Return this kernel as solvers take it: one of the core's where there is such a form, else a function."""
         core, factors = self.core_kernel, self.linear_map
         if core is None:
             return KernelParameters(FixedKernel(self), source=self)
@@ -150,7 +150,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     def kind(self) -> tuple[str, ...]:
         """What tells this kernel from those that share nothing with it.
 
-        Kernels of a kind are functions of the same distances, or of the same dot products: of the examples, or of these
+        Kernels of a kind are functions of the same distances, or of the same dot products: of the samples, or of these
         after the same map.
         """
         if self.core_name is None:
@@ -171,15 +171,15 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return any(getattr(self, name) is None for name in self._map_parameters)
 
     def is_stationary(self) -> bool:
-        """Whether values depend on differences of examples only."""
+        """Whether values depend on differences of samples only."""
         return False
 
     def diag(self, X: Any) -> Vector:
-        """Return k(x, x) for the rows of `X`, as scikit-learn's kernels do."""
+        """Return k(x, x) for the samples `X`, as scikit-learn's kernels do."""
         return self.diagonal(self.examples(X))
 
     def examples(self, X: Any) -> Any:
-        """Return examples as the other methods take them: float64, C-ordered or CSR, if they have to be vectors."""
+        """Return samples as the other methods take them: float64, C-ordered or CSR, if they have to be vectors."""
         return as_examples(X) if self.requires_vector_input else X
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
@@ -346,7 +346,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
 
 class CoreKernel(Kernel):
-    """A kernel whose values the core computes, on examples that pass through a linear map first."""
+    """A kernel whose values the core computes, on samples that pass through a linear map first."""
 
     @property
     @abstractmethod
@@ -354,7 +354,7 @@ class CoreKernel(Kernel):
         """The kernel that the core computes."""
 
     def values(self, X: Any, Y: Any) -> Matrix:
-        """Kernel values between the rows of `X` and those of `Y`, in float64."""
+        """Kernel values between the samples `X` and `Y`, in float64."""
         core = self.core_kernel
         same_rows = X is Y
         left = self.mapped(X)

@@ -34,11 +34,11 @@ class DistanceKernel(CoreKernel):
     core_name: ClassVar[str | None] = "rbf"
 
     def diagonal(self, X: Any) -> Vector:
-        """Return 1 for every row."""
+        """Return 1 for every sample."""
         return np.ones(X.shape[0])
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give that by the logarithm of a factor of the distance, which is k log k."""
+        """Give the derivative by the logarithm of a factor of the distance: k log k."""
         if self.n_dims:
             yield k_log_k(K)
 
@@ -57,7 +57,7 @@ class Gaussian(DistanceKernel):
     ----------
     gamma : float, default=None
         Coefficient of the squared distance. None takes it from the data: a search begins with Jaakkola's heuristic, a
-        machine without a search takes 1 / (n_features * X.var()).
+        model without a search takes 1 / (n_features * X.var()).
     gamma_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
         Range to search in.
 
@@ -100,7 +100,7 @@ class DiagonalGaussian(DistanceKernel):
     ----------
     gammas : sequence of floats or float, default=None
         Coefficient of each squared difference; one number stands for all of them. None takes it from the data, the
-        same for all features: a search begins with Jaakkola's heuristic, a machine without a search takes
+        same for all features: a search begins with Jaakkola's heuristic, a model without a search takes
         1 / (n_features * X.var()).
     gammas_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
         Range to search in.
@@ -156,14 +156,14 @@ class DiagonalGaussian(DistanceKernel):
             yield -gamma * np.square(left[:, k, np.newaxis] - right[np.newaxis, :, k]) * K
 
     def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W, dK/dtheta> of a block, all features by one product of W * K with the examples."""
+        """<W, dK/dtheta> of a block, all features by one product of W * K with the samples."""
         if not self._free():
             return np.empty(0)
         each = -np.asarray(self.gammas, dtype=np.float64) * diagonal_moments(W * K, X, Y)
         return np.array([each.sum()]) if np.size(self.gammas) == 1 else each
 
 
-# Derivatives of Gaussian kernels are weighted squared differences between two sets of examples,
+# Derivatives of Gaussian kernels are weighted squared differences between two sets of samples,
 # sum_ij V_ij (x_i - z_j)(x_i - z_j)' = X' diag(V 1) X + Z' diag(V' 1) Z - X' V Z - Z' V' X:
 # one product with V serves all parameters of a metric.
 

@@ -94,7 +94,7 @@ def _basis_of_shapes(d: int) -> Matrix:
 class GeneralGaussian(DistanceKernel):
     r"""The Gaussian kernel of a symmetric positive definite matrix, :math:`k(x, z) = \exp(-\|B (x - z)\|^2 / 2)`.
 
-    It scales, stretches and rotates the examples [Glasmachers2008, section 10.1]. The matrix is searched through the
+    It scales, stretches and rotates the samples [Glasmachers2008, section 10.1]. The matrix is searched through the
     exponential map, :math:`B = \exp(A)` with A symmetric: every A gives a positive definite B, so that no constraint
     is left. `theta` holds d (d + 1) / 2 coordinates of A in three parts:
 
@@ -123,7 +123,7 @@ class GeneralGaussian(DistanceKernel):
     ----------
     matrix : array of shape (d, d), default=None
         B. None takes :math:`\sqrt{2 \gamma}` times the unit matrix, with :math:`\gamma` from the data: a search begins
-        with Jaakkola's heuristic, a machine without a search takes 1 / (n_features * X.var()).
+        with Jaakkola's heuristic, a model without a search takes 1 / (n_features * X.var()).
     fixed : {"size", "shape", "orientation"} or tuple of these, default=()
         Parts of A that keep their numbers, and are not in `theta`.
     matrix_bounds : pair of floats, default=(1e-4, 1e4)
@@ -158,12 +158,12 @@ class GeneralGaussian(DistanceKernel):
 
     @property
     def core_kernel(self) -> KernelParameters:
-        """The kernel that the core computes on examples multiplied by B."""
+        """The kernel that the core computes on samples multiplied by B."""
         return KernelParameters("rbf", 0.5)
 
     @property
     def linear_map(self) -> Matrix:
-        """B; sparse examples become dense."""
+        """B; sparse samples become dense."""
         self._require_given()
         return np.asarray(self.matrix, dtype=np.float64)
 
@@ -189,7 +189,7 @@ class GeneralGaussian(DistanceKernel):
             yield -0.5 * (squares - 2.0 * turned @ right.T) * K
 
     def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W, dK/dtheta> of a block, by one product of W * K with the examples."""
+        """<W, dK/dtheta> of a block, by one product of W * K with the samples."""
         if not self.n_dims:
             return np.empty(0)
         G = -0.5 * self._spectrum().differential(full_moments(W * K, X, Y))

@@ -1,4 +1,4 @@
-"""Kernel parameters guessed from the examples alone, without a machine and without a search."""
+"""Kernel parameters guessed from the samples alone, without training and without a search."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from widemargin.kernels.base import Vector, as_examples
 from widemargin.kernels.spread import moderate
 from widemargin.runtime import single_threaded_blas
 
-#: Up to so many examples all pairs are looked at, and as many pairs of more examples.
+#: Up to so many samples all pairs are looked at, and as many pairs of more samples.
 EXACT_ROWS = 3000
 
-#: Examples that are looked at in any case.
+#: Samples that are looked at in any case.
 LEAST_ROWS = 100
 
 #: Distances in memory at once.
@@ -28,27 +28,27 @@ BLOCK_ENTRIES = 2**20
 def jaakkola_gamma(X: Any, y: Any = None, weights: Vector | None = None) -> float:
     r"""Guess the coefficient of a Gaussian kernel, :math:`\gamma = 1 / (2 m^2)`, m being a median distance.
 
-    It is the median over all examples of the distance to the nearest one of another class [Jaakkola1999]. Equal
-    examples of different classes do not count as near. [Glasmachers2008, section 12.1] has the same in mind, since it
+    It is the median over all samples of the distance to the nearest one of another class [Jaakkola1999]. Equal
+    samples of different classes do not count as near. [Glasmachers2008, section 12.1] has the same in mind, since it
     finds that wrong labels make the median too small (section 12.4.1), which they do to nearest distances only. Without
     classes it is the median distance of all pairs.
 
-    With at most 3,000 examples all pairs are looked at, n^2 d operations. Of more examples some are drawn, by a
+    With at most 3,000 samples all pairs are looked at, n^2 d operations. Of more samples some are drawn, by a
     generator that starts the same way each time, and compared with all: 9 million pairs, or 100 n.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d)
-        The examples.
+        The samples.
     y : array of shape (n,), optional
-        Their classes. None, or one class only, means that all pairs of examples count: what regression wants.
+        Their classes. None, or one class only, means that all pairs of samples count: what regression wants.
     weights : array of shape (n,), optional
-        How often each example counts. Examples of weight 0 are left out.
+        How often each sample counts. Samples of weight 0 are left out.
 
     Returns
     -------
     float
-        If all examples are equal no number is better than another, and it is 1.
+        If all samples are equal no number is better than another, and it is 1.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def jaakkola_gamma(X: Any, y: Any = None, weights: Vector | None = None) -> floa
 
 
 def distances_of_pairs(X: Any) -> Vector:
-    """Return the distances of all pairs of examples, n (n - 1) / 2 numbers; those of equal examples are 0.
+    """Return the distances of all pairs of samples, n (n - 1) / 2 numbers; those of equal samples are 0.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def distances_of_pairs(X: Any) -> Vector:
 
 
 def _to_nearest(X: Any, classes: list[NDArray[np.intp]], counts: Vector) -> tuple[Vector, Vector]:
-    """Distances to the nearest other example of another class, of examples that have one, and how often each counts."""
+    """Distances to the nearest other sample of another class, of samples that have one, and how often each counts."""
     everything = np.concatenate(classes)
     number = np.repeat(np.arange(len(classes)), [len(ids) for ids in classes])
     rows = max(LEAST_ROWS, EXACT_ROWS**2 // len(everything))
@@ -107,7 +107,7 @@ def _to_nearest(X: Any, classes: list[NDArray[np.intp]], counts: Vector) -> tupl
 
 
 def _between(X: Any, ids: NDArray[np.intp], counts: Vector) -> tuple[Vector, Vector]:
-    """Distances between all examples, or those drawn, and how often each counts."""
+    """Distances between all samples, or those drawn, and how often each counts."""
     (some,), (share,) = _drawn([ids], counts, min(len(ids), EXACT_ROWS))
     distances, shares = [np.empty(0)], [np.empty(0)]
     for block, pairs, found in _pairs(X, some):
@@ -117,7 +117,7 @@ def _between(X: Any, ids: NDArray[np.intp], counts: Vector) -> tuple[Vector, Vec
 
 
 def _pairs(X: Any, ids: NDArray[np.intp]) -> Iterator[tuple[slice, NDArray[np.bool_], Vector]]:
-    """Distances of each pair of examples, some rows at a time, with these rows and a mask of each row's partners."""
+    """Distances of each pair of samples, in blocks, with these samples and a mask of the partners of each."""
     places = np.arange(len(ids))
     for block, found in _blocks(X, ids, ids):
         later = places > places[block, np.newaxis]
@@ -125,7 +125,7 @@ def _pairs(X: Any, ids: NDArray[np.intp]) -> Iterator[tuple[slice, NDArray[np.bo
 
 
 def _drawn(classes: list[NDArray[np.intp]], counts: Vector, rows: int) -> tuple[list[NDArray[np.intp]], list[Vector]]:
-    """Draw so many examples, each class at most its even share unless all are wanted, and say how often each counts."""
+    """Draw so many samples, each class at most its even share unless all are wanted, and say how often each counts."""
     total = sum(len(ids) for ids in classes)
     share = total if rows >= total else max(1, rows // len(classes))
     generator = np.random.default_rng(0)
@@ -136,7 +136,7 @@ def _drawn(classes: list[NDArray[np.intp]], counts: Vector, rows: int) -> tuple[
 
 
 def _blocks(X: Any, ids: NDArray[np.intp], others: NDArray[np.intp]) -> Iterator[tuple[slice, Vector]]:
-    """Distances of some examples from others, some rows at a time; those of equal examples are 0."""
+    """Distances of some samples from others, in blocks; those of equal samples are 0."""
     left, right = X[ids], X[others]
     if not sp.issparse(X):
         middle = right.mean(axis=0)

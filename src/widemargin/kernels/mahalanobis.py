@@ -24,9 +24,9 @@ class Mahalanobis(DistanceKernel):
     data say what is far in each direction, and one number, :math:`\delta`, how fast similarity ends. It is searched as
     :math:`\theta = \log\delta`; values around 1 are usual.
 
-    The covariance has the divisor n. Examples count by their weights. A feature that does not vary has no scale: it is
-    left out, of new examples too, as if its entry in :math:`Q^{-1}` were 0. The same holds for directions in which
-    data do not vary where the covariance is full (more features than examples, features that are sums of others). m
+    The covariance has the divisor n. Samples count by their weights. A feature that does not vary has no scale: it is
+    left out, of new samples too, as if its entry in :math:`Q^{-1}` were 0. The same holds for directions in which
+    data do not vary where the covariance is full (more features than samples, features that are sums of others). m
     counts all features.
 
     A block of n x m values costs n m d multiplications and n m exponentials, and with a full covariance (n + m) d^2
@@ -72,7 +72,7 @@ class Mahalanobis(DistanceKernel):
 
     @property
     def core_kernel(self) -> KernelParameters:
-        """The kernel that the core computes on scaled examples; delta is in it, so that all deltas share these."""
+        """The kernel that the core computes on scaled samples; delta is in it, so that all deltas share these."""
         self._require_given()
         return KernelParameters("rbf", float(self.delta) / len(self.matrix))
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 from widemargin.runtime import free_memory
 
-#: Columns of sparse examples below which nobody asks how much memory there is.
+#: Columns of sparse samples below which nobody asks how much memory there is.
 FEW_COLUMNS = 2**20
 
-#: Bytes a column takes at least when sparse examples meet: a group of 16 of them, spread out, in float32.
+#: Bytes a column takes at least when sparse samples meet: a group of 16 of them, spread out, in float32.
 BYTES_OF_A_COLUMN = 64
 
 
@@ -19,7 +19,7 @@ class NotEnoughMemoryError(MemoryError):
 
 
 def require_room_for_columns(columns: int) -> None:
-    """Refuse sparse examples of so many columns that what is kept for each of them would not fit into memory.
+    """Refuse sparse samples of so many columns that what is kept for each of them would not fit into memory.
 
     Examples
     --------

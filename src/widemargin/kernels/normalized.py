@@ -32,7 +32,7 @@ def normalized(kernel: Any) -> Normalized:
 class Normalized(Composite):
     r"""A kernel scaled to k(x, x) = 1, :math:`\tilde k(x, z) = k(x, z) / \sqrt{k(x, x) k(z, z)}`.
 
-    It is the cosine of the angle between two examples in the feature space of k. An example with k(x, x) = 0 has no
+    It is the cosine of the angle between two samples in the feature space of k. A sample with k(x, x) = 0 has no
     angle: all its values are 0, that with itself too.
 
     Values cost those of the kernel, and n m multiplications for a block of n x m; derivatives those of the kernel and
@@ -66,7 +66,7 @@ class Normalized(Composite):
         return K
 
     def diagonal(self, X: Any) -> Vector:
-        """Return 1 for every row, 0 where k(x, x) is 0."""
+        """Return 1 for every sample, 0 where k(x, x) is 0."""
         (kernel,) = self._kernels()
         return (kernel.diagonal(X) > 0.0).astype(np.float64)
 

@@ -16,7 +16,7 @@ from widemargin.kernels.spread import scale_gamma
 
 
 def squared_norms(X: Any) -> Vector:
-    """<x, x> for the rows of `X`.
+    """<x, x> for the samples `X`.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Linear(CoreKernel):
         return KernelParameters("linear")
 
     def diagonal(self, X: Any) -> Vector:
-        """<x, x> for the rows of `X`."""
+        """<x, x> for the samples `X`."""
         return squared_norms(X)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
@@ -118,7 +118,7 @@ class Polynomial(CoreKernel):
             self.gamma = scale_gamma(X, weights)
 
     def diagonal(self, X: Any) -> Vector:
-        """k(x, x) for the rows of `X`."""
+        """k(x, x) for the samples `X`."""
         return np.asarray((self.gamma * squared_norms(X) + self.coef0) ** self.degree)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:

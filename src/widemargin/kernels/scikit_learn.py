@@ -38,7 +38,7 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
     TypeError
         If it is no kernel.
     ValueError
-        If it is one without the properties that machines need, or has an unknown name.
+        If it is one without the properties that models need, or has an unknown name.
 
     Examples
     --------
@@ -80,11 +80,11 @@ def _by_name(name: str, gamma: float | None, coef0: float, degree: int) -> Kerne
 
 
 class ScikitLearnKernel(Kernel):
-    """A kernel of scikit-learn's Gaussian processes, with what machines and objectives here ask of one.
+    """A kernel of scikit-learn's Gaussian processes, with what models and objectives here ask of one.
 
-    `theta` and `bounds` are its own. Its gradient exists for one set of examples only, as a tensor: derivatives between
+    `theta` and `bounds` are its own. Its gradient exists for one set of samples only, as a tensor: derivatives between
     two sets are the part of it between them, computed for both stacked, in blocks of bounded size. That is at least
-    four times the work of a kernel of this package, and as many times that as there are parameters. Sparse examples
+    four times the work of a kernel of this package, and as many times that as there are parameters. Sparse samples
     become dense. It prints as the kernel that it holds.
 
     Parameters
@@ -106,11 +106,11 @@ class ScikitLearnKernel(Kernel):
         self.kernel = kernel
 
     def values(self, X: Any, Y: Any) -> Matrix:
-        """Kernel values between the rows of `X` and those of `Y`."""
+        """Kernel values between the samples `X` and `Y`."""
         return np.asarray(self.kernel(_dense(X), None if X is Y else _dense(Y)), dtype=np.float64)
 
     def diagonal(self, X: Any) -> Vector:
-        """k(x, x) for the rows of `X`."""
+        """k(x, x) for the samples `X`."""
         return np.asarray(self.kernel.diag(_dense(X)), dtype=np.float64)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
@@ -121,7 +121,7 @@ class ScikitLearnKernel(Kernel):
         return iter(gathered)
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give the derivatives of k(x, x), row by row unless all rows have the same."""
+        """Give the derivatives of k(x, x), one by one unless all samples have the same."""
         found = np.empty((self.n_dims, count(X)))
         for row in range(1 if self.kernel.is_stationary() else count(X)):
             found[:, row:] = self.kernel(_dense(take(X, np.array([row]))), eval_gradient=True)[1][0, 0][:, np.newaxis]
@@ -159,7 +159,7 @@ class ScikitLearnKernel(Kernel):
 
     @property
     def core_kernel(self) -> KernelParameters | None:
-        """A Gaussian on scaled examples, for ``RBF`` itself; other kernels are computed by scikit-learn."""
+        """A Gaussian on scaled samples, for ``RBF`` itself; other kernels are computed by scikit-learn."""
         return None if self.core_name is None else KernelParameters(self.core_name, 0.5)
 
     @property
@@ -170,12 +170,12 @@ class ScikitLearnKernel(Kernel):
         return 1.0 / np.asarray(self.kernel.length_scale, dtype=np.float64)
 
     def is_stationary(self) -> bool:
-        """Whether values depend on differences of examples only."""
+        """Whether values depend on differences of samples only."""
         return bool(self.kernel.is_stationary())
 
     @property
     def requires_vector_input(self) -> bool:
-        """Whether examples have to be vectors."""
+        """Whether samples have to be vectors."""
         return bool(self.kernel.requires_vector_input)
 
     @property

@@ -86,7 +86,7 @@ def restore_kernel(description: Fields, depth: int = 0) -> Any:
 
 
 def restore_parameters(estimator: Any, kernel: Fields, n_features: int) -> KernelParameters:
-    """Restore the kernel that an estimator with a kernel object was fitted with, and try it on a row."""
+    """Restore the kernel that an estimator with a kernel object was fitted with, and try it on a sample."""
     fitted = restore_kernel(kernel.fields("object"))
     try:
         own: Kernel = as_kernel(fitted)
@@ -96,7 +96,7 @@ def restore_parameters(estimator: Any, kernel: Fields, n_features: int) -> Kerne
         with np.errstate(all="ignore"):
             value = np.asarray(own(np.zeros((1, n_features))))
         if value.shape != (1, 1) or not np.isfinite(value).all():
-            raise ValueError(f"a row of zeros gives {value!r}")
+            raise ValueError(f"a sample of zeros gives {value!r}")
         return own.resolved()
     except Exception as problem:  # numbers of a file can be wrong in ways that no kernel foresees
         detail = shortened(str(problem)).rstrip(".")

@@ -305,14 +305,14 @@ def _restore_shape(step: Fields, n_features: int) -> tuple[int, ...]:
     shape = step.entries("shape_fit")
     whole = all(isinstance(size, int) and not isinstance(size, bool) and 1 <= size <= 2**53 for size in shape)
     if not whole or len(shape) != 2 or shape[1] != n_features:
-        step.refuse("shape_fit", f"a number of rows and {n_features} columns")
+        step.refuse("shape_fit", f"a number of samples and {n_features} features")
     return tuple(shape)
 
 
 def _check_support(estimator: Any, step: Fields, n_vectors: int) -> None:
     rows = estimator.n_features_in_ if estimator.kernel == "precomputed" else estimator.shape_fit_[0]
     if n_vectors and (estimator.support_.min() < 0 or estimator.support_.max() >= rows):
-        raise ModelFileError(f"array support of {step.where} holds a row outside of the {rows} of the training data.")
+        raise ModelFileError(f"array support of {step.where} holds a number outside of the {rows} training samples.")
     if (estimator.n_support_ < 0).any() or int(estimator.n_support_.sum(dtype=np.int64)) != n_vectors:
         raise ModelFileError(f"array n_support of {step.where} does not sum to the {n_vectors} support vectors.")
 
@@ -353,7 +353,7 @@ def _restore_report(estimator: Any, step: Fields, functions: int) -> None:
     found = [Fields(entry, f"report of {step.where}") for entry in step.entries("report")]
     entries = [_restore_entry(entry) for entry in found]
     pairs = isinstance(estimator, KernelClassifier)
-    if not entries or (pairs and len(entries) > functions):  # fewer for classes without examples
+    if not entries or (pairs and len(entries) > functions):  # fewer for classes without samples
         step.refuse("report", "an entry for each problem that was solved")
     estimator.fit_report_ = FitReport(entries)
     estimator.fit_status_ = int(not estimator.fit_report_.converged)

@@ -86,7 +86,7 @@ def kkt_violation(problem: Problem, alpha: Vector, gradient: Vector) -> float:
 
 
 def intercept(problem: Problem, alpha: Vector, gradient: Vector) -> float:
-    """Return the offset b of the machine f(x) = sum_n a_n k(x_n, x) + b."""
+    """Return the intercept b of f(x) = sum_n a_n k(x_n, x) + b."""
     free = (alpha > problem.lower) & (alpha < problem.upper)
     if problem.kink is not None:
         free &= (alpha != 0.0) | (problem.kink == 0.0)

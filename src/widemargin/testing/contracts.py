@@ -115,7 +115,7 @@ def mends_infeasible_starts(solve: Solve, case: Case, tolerance: float) -> None:
 
 
 def leaves_frozen_variables(solve: Solve, case: Case, tolerance: float) -> None:
-    """Require that a variable whose box is [0, 0] stays exactly 0 and its gradient is that of a held-out row."""
+    """Require that a variable whose box is [0, 0] stays exactly 0 and its gradient is that of a held-out sample."""
     frozen = np.arange(case.linear.size) % 3 == 1
     lower, upper = np.where(frozen, 0.0, case.lower), np.where(frozen, 0.0, case.upper)
     held = replace(case, name=f"{case} with a third held out", lower=lower, upper=upper)
@@ -219,7 +219,7 @@ class Kernel(Protocol):
     def __call__(
         self, A: object, B: object | None = None, *, kernel: str, gamma: float, coef0: float, degree: int
     ) -> Matrix:
-        """Return the kernel matrix between the rows of A and of B (of A itself by default)."""
+        """Return the kernel matrix between the samples A and B (A itself by default)."""
 
 
 #: Parameters under which each kernel is tested; the second entry says whether it is positive semidefinite there.

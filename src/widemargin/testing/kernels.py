@@ -160,8 +160,8 @@ def _check_blocks(kernel: Kernel, X: Any, Z: Any, W: Matrix) -> None:
         check_close(sums, expected, 1e-9 * float(np.abs(weights * K).sum() + 1.0), f"contract of {kernel!r}")
 
 
-def is_the_same_to_machines(kernel: Kernel, X: Any, Z: Any) -> None:
-    """Require that machines take the kernel in a form with its values, and that kernels of a kind share a map."""
+def is_the_same_to_solvers(kernel: Kernel, X: Any, Z: Any) -> None:
+    """Require that solvers get the kernel in a form with its values, and that kernels of a kind share a map."""
     resolved, expected = kernel.resolved(), kernel.values(X, Z)
     allowed = 1e-10 * max(1.0, float(np.abs(expected).max()))
     named = None if kernel.core_kernel is None else kernel.core_kernel.kernel
@@ -201,7 +201,7 @@ def survives_copies(kernel: Kernel, X: Any, Z: Any, names: Mapping[str, Any] | N
 
 
 def takes_sparse_examples(kernel: Kernel, X: Any, Z: Any) -> None:
-    """Require that rows in CSR give what dense ones give."""
+    """Require that samples in CSR give what dense ones give."""
     thin, thinner = np.where(np.abs(X) > 0.3, X, 0.0), np.where(np.abs(Z) > 0.3, Z, 0.0)
     sparse, sparser = sp.csr_array(thin), sp.csr_array(thinner)
     K = kernel.values(thin, thinner)
@@ -223,7 +223,7 @@ KERNEL_OBJECT_CLAUSES: tuple[Clause, ...] = (
     has_its_derivatives,
     gives_a_tensor,
     contracts_in_blocks,
-    is_the_same_to_machines,
+    is_the_same_to_solvers,
     survives_copies,
 )
 
@@ -234,16 +234,16 @@ def kernel_object_contract(kernel: Any, X: Any = None, Z: Any = None, *, sparse:
     Values are symmetric and positive semidefinite, whichever way they are asked for; `theta` holds what was set;
     derivatives, pull-backs and their sums over blocks match central differences at 20 random points around the kernel's
     parameters, with a relative error below 1e-4; clones, pickles and what `repr` writes are the same kernel; sparse
-    examples give what dense ones give.
+    samples give what dense ones give.
 
     Parameters
     ----------
     kernel : kernel
         One of this package, of scikit-learn's Gaussian processes, or your own; parameters may be left to the data.
     X, Z : arrays of shape (n, d) and (m, d), optional
-        Examples to test with; by default 12 and 7 random ones with 3 features.
+        Samples to test with; by default 12 and 7 random ones with 3 features.
     sparse : bool, default=True
-        Whether the kernel also takes sparse examples.
+        Whether the kernel also takes sparse samples.
 
     Examples
     --------

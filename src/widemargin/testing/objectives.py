@@ -55,7 +55,7 @@ class ObjectiveContract(Contract):
     objective : Objective
     tasks : sequence of Task, optional
         What to evaluate it on; :func:`small_tasks` if not given. Derivatives are compared with differences of values,
-        so that machines need a tight `tolerance`.
+        so models need a tight `tolerance`.
     kernels : sequence of Kernel, optional
         One Gaussian of one width and one of many, if not given; :func:`adaptable_kernels` has more. What they leave to
         the data is fitted.
@@ -70,13 +70,13 @@ class ObjectiveContract(Contract):
     log_c : pair of floats
         Range from which log C is drawn.
     step : float, default=1e-4
-        Of the differences. Rounding of values is divided by it: machines trained on float32 kernel values need more.
+        Of the differences. Rounding of values is divided by it: models trained on float32 kernel values need more.
     gradient_error : float, default=1e-4
         Largest relative error of a derivative.
     value_error : float, default=1e-9
         Largest relative difference to the oracle.
     state_error : float, default=1e-8
-        Largest relative change of a value by where machines start, or by what else is computed on the way.
+        Largest relative change of a value by where models start, or by what else is computed on the way.
     checked_share : float, default=0.6
         Share of derivatives that have to be away from kinks.
     seed : int, default=0
@@ -173,13 +173,13 @@ class ObjectiveContract(Contract):
                 allowed = 1e-7 * np.abs(whole.gradient).max(initial=0.0) + 1e-12
                 assert error <= allowed, f"{what}: gradients of parts average to the whole's but for {error:.2e}."
 
-    def trains_machines_as_declared(self) -> None:
-        """Machines are counted exactly if the objective declares that it needs any."""
+    def trains_models_as_declared(self) -> None:
+        """Models are counted exactly if the objective declares that it needs any."""
         for task, kernel, C in self._points(1):
             trained = self._evaluate(task, kernel, C).work.trained
             assert (trained > 0) == self.objective.needs_machine, (
                 f"{self.objective.name}: needs_machine is declared {self.objective.needs_machine}, "
-                f"{trained} machines were trained."
+                f"{trained} models were trained."
             )
 
     def depends_on_c_as_declared(self) -> None:
@@ -212,7 +212,7 @@ class ObjectiveContract(Contract):
             assert same, f"{what}: points that are evaluated at the same time must have the bits of each by itself."
 
     def does_not_depend_on_its_start(self) -> None:
-        """Machines that start where those of another point ended lead to the same value, up to their tolerance."""
+        """Models that start where those of another point ended lead to the same value, up to their tolerance."""
         for task, kernel, C in self._points(3):
             bound = self.objective.bind(task)
             nearby = kernel.clone_with_theta(kernel.theta + 0.1)
@@ -246,7 +246,7 @@ class ObjectiveContract(Contract):
             assert _same_bits(before, after), f"{what}: an interruption must leave no trace."
 
     def leaves_the_examples_alone(self) -> None:
-        """Nothing is written into examples, labels, weights or the kernel."""
+        """Nothing is written into samples, labels, weights or the kernel."""
         for task, kernel, C in self._points(1):
             kept = [np.array(part) for part in (task.X, task.y, task.weights, kernel.theta)]
             self._evaluate(task, kernel, C)
@@ -305,7 +305,7 @@ class ObjectiveContract(Contract):
         def along(k: int, by: float) -> float:
             shift = by * np.eye(kernel.n_dims + 1)[k]
             moved = kernel.clone_with_theta(kernel.theta + shift[:-1])
-            # Values that come with a gradient are those that a search follows: machines are solved for once more then.
+            # Values that come with a gradient are those that a search follows: models are then solved once more.
             return self._evaluate(task, moved, float(C * np.exp(shift[-1]))).value
 
         centre, steps = along(0, 0.0), self.step * np.array([-1.0, -0.5, 0.5, 1.0])

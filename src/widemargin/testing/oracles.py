@@ -42,7 +42,7 @@ def kernel_matrix(
     coef0: float = 0.0,
     degree: int = 3,
 ) -> Matrix:
-    """Return the kernel matrix between the rows of `A` and of `B` (of `A` itself by default).
+    """Return the kernel matrix between the samples `A` and `B` (`A` itself by default).
 
     Examples
     --------

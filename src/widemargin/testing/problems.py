@@ -57,7 +57,7 @@ def classification_case(
     kernel: str = "rbf",
     gamma: float = 1.0,
 ) -> Case:
-    """Build the dual problem of a two-class machine: y in {-1, +1}, L = min(0, y C), U = max(0, y C).
+    """Build the dual problem of a two-class model: y in {-1, +1}, L = min(0, y C), U = max(0, y C).
 
     Examples
     --------
@@ -82,7 +82,7 @@ def regression_case(
     kernel: str = "rbf",
     gamma: float = 1.0,
 ) -> Case:
-    """Build the dual problem of a regression machine: the targets, boxes [-C, C], and a kink of epsilon at 0.
+    """Build the dual problem of a regression model: the targets, boxes [-C, C], and a kink of epsilon at 0.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def kinked_cases() -> Iterator[Case]:
     points, targets = _noisy_sine(rng, 45, 4)
     yield regression_case("tube-all-free", points, targets, 100.0, 1e-3, gamma=5.0)
 
-    # Targets on a slope that the first examples alone explain: the others change sides on the way.
+    # Targets on a slope that the first samples alone explain: the others change sides on the way.
     points = np.linspace(-2.0, 2.0, 80)[:, None]
     targets = 3.0 * points[:, 0] + 0.2 * rng.normal(size=80)
     yield regression_case("tube-on-a-slope", points, targets, 10.0, 0.1, kernel="poly", gamma=0.5)
@@ -198,7 +198,7 @@ def kinked_cases() -> Iterator[Case]:
 
 
 def many_class_points(n_classes: int, per_class: int, *, seed: int = 0) -> tuple[Matrix, NDArray[np.int64]]:
-    """Overlapping Gaussian clouds on a circle, one per class, rows shuffled: inputs and class codes."""
+    """Overlapping Gaussian clouds on a circle, one per class, samples shuffled: inputs and class codes."""
     rng = np.random.default_rng(seed)
     codes = rng.permutation(np.repeat(np.arange(n_classes), per_class))
     angles = 2.0 * np.pi * codes / n_classes

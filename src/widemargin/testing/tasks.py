@@ -18,7 +18,7 @@ def small_tasks(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> l
     Parameters
     ----------
     n, d : int
-        Examples and features.
+        Samples and features.
     seed : int
     **settings
         Of :class:`widemargin.objectives.Task`; a tight `tolerance` by default, so that differences of values tell
@@ -41,7 +41,7 @@ def small_tasks(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> l
 
 
 def small_regression_task(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> Task:
-    """Return a task of few examples with numbers to predict.
+    """Return a task of few samples with numbers to predict.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a trained machine changes: with its kernel, with C, and when one of its examples is left out.
+"""How a trained machine changes: with its kernel, with C, and when one of its samples is left out.
 
 Imports the other machines and what lies below them; the bordered system of the free variables is at the bottom of it.
 """

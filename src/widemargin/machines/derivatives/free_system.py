@@ -4,7 +4,7 @@ H = [[K_uu + D_u, 1], [1', 0]], where u are the variables strictly inside of the
 adds to the diagonal. Adding c 1 1' to K_uu changes the last unknown only (by -c times the given sum), and makes a
 matrix A that is positive definite wherever H is regular: A = L L', and with z = A^-1 1 everything follows from L.
 
-Free variables whose examples depend on the others (in the affine sense: duplicates, or more of them than features for
+Free variables whose samples depend on the others (in the affine sense: duplicates, or more of them than features for
 a linear kernel) make H singular. The function of the machine does not depend on how they share their weight, so that
 they are held where they are: a pivoted factorisation finds out which of them suffice.
 """

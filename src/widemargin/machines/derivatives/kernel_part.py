@@ -1,4 +1,4 @@
-"""Kernel values of some of many examples."""
+"""Kernel values of some of many samples."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 Ids = NDArray[np.intp]
 
-#: Gives kernel values in float64 between some examples and others, by their numbers.
+#: Gives kernel values in float64 between some samples and others, by their numbers.
 Evaluate = Callable[[Ids, Ids], Matrix]
 
 
 class KernelPart:
-    """Kernel values between some examples and some others, to be found by the examples' numbers.
+    """Kernel values between some samples and some others, to be found by the samples' numbers.
 
     Parameters
     ----------
     values : ndarray of shape (len(rows), len(columns))
     rows, columns : ndarray of int
-        Numbers of the examples.
+        Numbers of the samples.
     n : int
-        How many examples there are.
+        How many samples there are.
 
     Attributes
     ----------
     values : ndarray
     row_of, column_of : ndarray of shape (n,)
-        Where an example's values are, -1 if nowhere.
+        Where a sample's values are, -1 if nowhere.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class KernelPart:
         return part
 
     def block(self, rows: Ids, columns: Ids) -> Matrix:
-        """Values between given examples; not to be written to."""
+        """Values between given samples; not to be written to."""
         at_rows, at_columns = self.row_of[rows], self.column_of[columns]
         whole_rows, whole_columns = _counts_up(at_rows, len(self.values)), _counts_up(at_columns, len(self._columns))
         if whole_rows and whole_columns:

@@ -1,6 +1,6 @@
-"""Leave-one-out machines: what a machine would say of each example, had it never seen it.
+"""Leave-one-out machines: what a machine would say of each sample, had it never seen it.
 
-Examples that are no support vectors change nothing when they are left out [Glasmachers2008, section 9.1.2]. For each of
+Samples that are no support vectors change nothing when they are left out [Glasmachers2008, section 9.1.2]. For each of
 the others the core follows the path along which its coefficient goes to 0 (`cpp/core/sensitivity/leave_one_out.hpp`),
 exactly, with some set changes instead of a solve. Paths that meet a degenerate set are given up, and these machines
 are trained, from where the whole one ended.
@@ -25,14 +25,14 @@ Single = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Machines that lack one example each.
+    """Machines that lack one sample each.
 
     Parameters
     ----------
     examples : ndarray of int
         The support vectors that were left out, one after the other.
     values : ndarray of shape (n,)
-        For every example of the problem the value of the machine without it.
+        For every sample of the problem the value of the machine without it.
     machines : list of Machine
         The machine without each of `examples`, if they were asked for.
     trained : int
@@ -67,7 +67,7 @@ def leave_one_out(
     trained_on : ndarray of shape (n, n)
         Those in float32 that machines are trained with.
     sensitivity : Sensitivity
-        Of the machine trained on all examples.
+        Of the machine trained on all samples.
     train : callable
         Trains a machine for a problem from a start, where a path cannot be followed.
     keep : bool, default=False

@@ -56,7 +56,7 @@ class PairProblem:
     signs : ndarray of shape (n,)
         +1 and -1.
     bounds : ndarray of shape (n,)
-        C of each example; 0 holds it out: it has no say in training, and its value is known all the same.
+        C of each sample; 0 holds it out: it has no say in training, and its value is known all the same.
     squared : bool
         Whether slack counts by its square.
     fit_intercept : bool
@@ -73,7 +73,7 @@ class PairProblem:
         return ridge_of(self.bounds) if self.squared else None
 
     def held_out(self, rows: NDArray[np.intp]) -> PairProblem:
-        """Return the same problem with some examples held out."""
+        """Return the same problem with some samples held out."""
         bounds = self.bounds.copy()
         bounds[rows] = 0.0
         return replace(self, bounds=bounds)
@@ -81,7 +81,7 @@ class PairProblem:
 
 @dataclass(frozen=True)
 class Machine:
-    """A trained machine: coefficients, intercept, values at all examples, and how training ended."""
+    """A trained machine: coefficients, intercept, values at all samples, and how training ended."""
 
     problem: PairProblem
     alpha: Vector
@@ -114,7 +114,7 @@ def train(
     stop: StopRule | None = None,
     start: Vector | None = None,
 ) -> Machine:
-    """Train on a kernel matrix of all examples, those that are held out included.
+    """Train on a kernel matrix of all samples, those that are held out included.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ class Sensitivity:
     Parameters
     ----------
     K : ndarray of shape (n, n) or callable
-        Kernel values in float64, all of them, or a function that gives those between some examples and others.
+        Kernel values in float64, all of them, or a function that gives those between some samples and others.
     machine : Machine
     trained_on : ndarray of shape (n, n)
         Kernel values in float32 that it was trained with.
     rows : ndarray of int, optional
-        Examples whose values matter; all of them if not given. Values of others stay those of training.
+        Samples whose values matter; all of them if not given. Values of others stay those of training.
     exact : bool, default=False
         Whether the machine already is.
 
@@ -176,7 +176,7 @@ class Sensitivity:
     ----------
     machine : Machine
     kernel : KernelPart
-        Kernel values of `rows` and free examples with support vectors, those that :attr:`machine` is exact for.
+        Kernel values of `rows` and free samples with support vectors, those that :attr:`machine` is exact for.
     rounded : bool
         Whether these are the float32 ones.
     """
@@ -253,7 +253,7 @@ class Sensitivity:
         Parameters
         ----------
         of_values : ndarray of shape (n,)
-            Derivative of L with respect to the machine's value at each example.
+            Derivative of L with respect to the machine's value at each sample.
         of_coefficients : ndarray of shape (n,), optional
             Derivative of L with respect to each coefficient.
         """
@@ -278,7 +278,7 @@ class Adjoint:
 
 
 def _part(K: Matrix | Evaluate, machine: Machine, rows: Ids | None) -> tuple[Ids, KernelPart]:
-    """Return the examples whose values will be known, and their kernel values with the support vectors."""
+    """Return the samples whose values will be known, and their kernel values with the support vectors."""
     n = len(machine.alpha)
     known = np.arange(n)
     if rows is not None:
@@ -294,13 +294,13 @@ def _part(K: Matrix | Evaluate, machine: Machine, rows: Ids | None) -> tuple[Ids
 
 
 def _limiting(machine: Machine) -> NDArray[np.intp]:
-    """Return the two examples between which the intercept of a machine without free variables lies."""
+    """Return the two samples between which the intercept of a machine without free variables lies."""
     problem = machine.problem
     slope = problem.signs - (machine.values - machine.intercept)  # what the intercept would have to be
     taking_part = problem.bounds > 0
     at_top = np.zeros(len(slope), dtype=bool)
     at_top[machine.bounded] = True
-    # Positive examples at 0 and negative ones at their bound ask for a larger intercept, the others for a smaller one.
+    # Positive samples at 0 and negative ones at their bound ask for a larger intercept, the others for a smaller one.
     from_below = taking_part & ((problem.signs > 0) != at_top)
     from_above = taking_part & ((problem.signs > 0) == at_top)
     lowest = np.flatnonzero(from_below)[np.argsort(-slope[from_below])[:1]]
