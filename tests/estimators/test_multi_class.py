@@ -15,8 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oracles.multi_class import fuzzy_one_against_all, fuzzy_one_versus_one, predict_one_versus_one
 from widemargin import SVC
-from widemargin.estimators.multi_class import memberships_against_all, memberships_of_pairs
-from widemargin.kernels.rows import kernel_matrix
+from widemargin.estimators.multi_class import OneVersusRest, memberships_against_all, memberships_of_pairs
+from widemargin.kernels.rows import kernel_matrix, row_source
+from widemargin.machines.classifier import solve_pairs
+from widemargin.machines.dual import SolverOptions, StopRule
+from widemargin.machines.one_against_all import ABSENT, classes_against_all
 from widemargin.persistence.model_file import ModelFileError, load_model, save_model
 from widemargin.solvers import Block
 from widemargin.testing import many_class_points
@@ -288,3 +291,15 @@ def test_parameters_that_are_set_after_the_fit() -> None:
     with pytest.raises(ValueError, match="multi_class was set to 'ovo' after the fit, which was with 'ovr'"):
         model.set_params(decision="auto", multi_class="ovo").predict(X)
     assert model.set_params(multi_class="ovr").predict(X).shape == y.shape
+
+
+def test_a_class_without_samples_never_wins() -> None:
+    X, y = many_class_points(2, 20)
+    bounds, how = np.ones(40), {"stop": StopRule(), "options": SolverOptions()}
+    problems = classes_against_all(y, 3, bounds)
+    found = solve_pairs(row_source(X, gamma=0.5), y, 3, bounds, problems=problems, **how)
+    expansion = OneVersusRest(3).expansion(found, y, [0, 1])
+    assert expansion.intercept[2] == ABSENT
+    assert not expansion.dual_coef[2].any()
+    assert expansion.intercept[0] == found[0].solution.intercept
+    np.testing.assert_array_equal(expansion.dual_coef[1], found[1].solution.alpha[expansion.support])

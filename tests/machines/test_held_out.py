@@ -6,7 +6,7 @@ import pytest
 from widemargin import SVC
 from widemargin.kernels.rows import row_source
 from widemargin.machines import held_out
-from widemargin.machines.classifier import pairs_of_classes, solve_pairs
+from widemargin.machines.classifier import ClassPairs, solve_pairs
 from widemargin.machines.dual import SolverOptions, StopRule
 from widemargin.machines.held_out import held_out_values
 from widemargin.machines.one_against_all import classes_against_all
@@ -25,7 +25,7 @@ def kernel_kind(request, monkeypatch):
 def found_values(X, y, bounds, folds, *, against_all=False, options=None, stop=STOP, kernel="rbf", **loss):
     n_classes = int(y.max()) + 1
     rows, options = row_source(X, kernel=kernel, gamma=GAMMA), options or SolverOptions()
-    list_problems = classes_against_all if against_all else pairs_of_classes
+    list_problems = classes_against_all if against_all else ClassPairs
     problems = list_problems(y, n_classes, bounds)
     machines = solve_pairs(rows, y, n_classes, bounds, stop=stop, options=options, problems=problems, **loss)
     return problems, held_out_values(rows, problems, machines, bounds, folds, stop=stop, options=options, **loss)
@@ -112,7 +112,7 @@ def test_a_fold_without_which_there_is_one_class_has_no_values():
     X, y = many_class_points(2, 10)
     folds = np.where(y == 1, 0, 1 + np.arange(20) % 3)
     _, (found,) = found_values(X, y, np.ones(20), folds)
-    ids = pairs_of_classes(y, 2, np.ones(20))[0].ids
+    ids = ClassPairs(y, 2, np.ones(20))[0].ids
     np.testing.assert_array_equal(np.isnan(found.values), folds[ids] == 0)
     assert len(found.reasons) == 3
 
@@ -131,7 +131,7 @@ def test_a_clock_that_has_run_out(kernel_kind):
     X, y = many_class_points(2, 150)
     bounds, folds = np.full(300, 1e5), np.arange(300) % 5
     rows, options = row_source(X, gamma=GAMMA), SolverOptions()
-    problems = pairs_of_classes(y, 2, bounds)
+    problems = ClassPairs(y, 2, bounds)
     machines = solve_pairs(rows, y, 2, bounds, stop=StopRule(), options=options)
     over = StopRule(max_seconds=0.0)
     (found,) = held_out_values(rows, problems, machines, bounds, folds, stop=over, options=options)

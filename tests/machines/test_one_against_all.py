@@ -8,7 +8,7 @@ import pytest
 from widemargin.kernels.rows import row_source
 from widemargin.machines.classifier import solve_pairs
 from widemargin.machines.dual import SolverOptions, StopRule
-from widemargin.machines.one_against_all import ABSENT, classes_against_all, gather_against_all, solve_against_all
+from widemargin.machines.one_against_all import classes_against_all, solve_against_all
 from widemargin.testing import certificate, classification_case, kernel_matrix, many_class_points
 
 GAMMA, STOP = 0.5, StopRule(tolerance=1e-6)
@@ -41,11 +41,3 @@ def test_a_matrix_that_is_shared_is_counted_once():
     counts = [one.outcome.kernel_evaluations for one in found]
     assert counts[1] >= n * n
     assert max(counts[2:]) < n * n
-
-
-def test_a_class_without_examples_never_wins():
-    X, y = many_class_points(2, 20)
-    found = machines(X, y, np.ones(40), 3, SolverOptions())
-    votes = gather_against_all(found, y, 3, [0, 1])
-    assert votes.intercept[2] == ABSENT
-    assert not votes.dual_coef[2].any()

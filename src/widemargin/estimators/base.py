@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from widemargin.estimators.prediction import SINGLE, DecisionFunctions, Layout, Matrix, needs_double
+from widemargin.estimators.prediction import SINGLE, DecisionFunctions, Expansion, Layout, Matrix, needs_double
 from widemargin.estimators.report import FitReport, warn_of_early_ends
 from widemargin.estimators.scale import (
     UnusedGammaWarning,
@@ -295,70 +296,34 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             n_threads=thread_count(self.n_jobs),
         )
 
-    def _keep_functions(
-        self,
-        X: Any,
-        kernel: KernelParameters,
-        *,
-        support: NDArray[np.int32],
-        n_support: NDArray[np.int32],
-        dual_coef: Vector,
-        intercept: Vector,
-        report: FitReport,
-    ) -> None:
+    def _keep_functions(self, X: Any, kernel: KernelParameters, found: Expansion, report: FitReport) -> None:
         """Set the fitted attributes that prediction needs, in scikit-learn's layout, and what the fit says of itself.
 
-        Parameters
-        ----------
-        X : checked samples
-        kernel : KernelParameters
-        support : ndarray of shape (n_SV,)
-            Rows of the support vectors, sorted by group.
-        n_support : ndarray of shape (groups,)
-            Support vectors of each group: a class, or all.
-        dual_coef : ndarray of shape (rows, n_SV)
-            Dense; kept sparse if the samples are.
-        intercept : ndarray of shape (functions,)
-        report : FitReport
+        Coefficients are kept sparse if the checked samples `X` are.
         """
         self._kernel_parameters = kernel
-        self.support_ = support
-        self.n_support_ = n_support
-        self.dual_coef_ = sp.csr_matrix(dual_coef) if sp.issparse(X) else dual_coef
-        self.intercept_ = intercept
-        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else take(X, support)
+        self.support_, self.n_support_, self.intercept_ = found.support, found.n_support, found.intercept
+        self.dual_coef_ = sp.csr_matrix(found.dual_coef) if sp.issparse(X) else found.dual_coef
+        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else take(X, found.support)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (count(X),)
         self.fit_report_ = report
         self.fit_status_ = int(not report.converged)
         self._predict_in_double = kernel.of_examples and needs_double(
-            kernel.mapped(self.support_vectors_), dual_coef, {entry.precision for entry in report.begun}
+            kernel.mapped(self.support_vectors_), found.dual_coef, map(attrgetter("precision"), report.begun)
         )
 
     def _keep_function(
         self, X: Any, kernel: KernelParameters, *, coefficients: Vector, intercept: float, outcome: Outcome
     ) -> None:
-        """Set the fitted attributes of the only function, sum_n coefficients[n] k(x_n, x) + intercept.
-
-        Parameters
-        ----------
-        X : checked samples
-        kernel : KernelParameters
-        coefficients : ndarray of shape (n_samples,)
-            Those other than 0 make the support vectors.
-        intercept : float
-        outcome : Outcome
-            How the solve ended.
-        """
+        """Set the fitted attributes of the only function, sum_n coefficients[n] k(x_n, x) + intercept."""
         support = np.flatnonzero(coefficients).astype(np.int32)
-        self._keep_functions(
-            X,
-            kernel,
-            support=support,
-            n_support=np.array([len(support)], dtype=np.int32),
-            dual_coef=np.ascontiguousarray(coefficients[support], dtype=np.float64)[np.newaxis],
-            intercept=np.array([intercept], dtype=np.float64),
-            report=FitReport.of_one(outcome, len(support)),
+        found = Expansion(
+            support,
+            np.array([len(support)], dtype=np.int32),
+            np.ascontiguousarray(coefficients[support], dtype=np.float64)[np.newaxis],
+            np.array([intercept], dtype=np.float64),
         )
+        self._keep_functions(X, kernel, found, FitReport.of_one(outcome, len(support)))
         self.n_iter_ = outcome.iterations
 
     def _tell(self) -> None:

@@ -14,10 +14,16 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base import KernelModel
-from widemargin.estimators.multi_class import OneVersusOne, Scheme, in_scikit_learns_sign
+from widemargin.estimators.multi_class import OneVersusOne, Scheme
 from widemargin.estimators.prediction import DecisionFunctions, Layout, Matrix
 from widemargin.estimators.report import FitReport, plain
-from widemargin.estimators.validation import Accepts, check_weights, require_choice, require_flag
+from widemargin.estimators.validation import (
+    Accepts,
+    check_weights,
+    require_choice,
+    require_class_weight,
+    require_flag,
+)
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution, classes_present, rescaled
@@ -44,6 +50,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         "warm_start": require_flag,
         "decision_function_shape": partial(require_choice, choices=("ovr", "ovo")),
         "break_ties": require_flag,
+        "class_weight": require_class_weight,
     }
 
     def __new__(cls, *positional: Any, **parameters: Any) -> Self:
@@ -137,11 +144,6 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
         """Warn if a pair of classes has no margin of the kind that was asked for."""
 
-    def _check_combination(self) -> None:
-        super()._check_combination()
-        if isinstance(self.class_weight, str):
-            require_choice("class_weight", self.class_weight, ("balanced",))
-
     def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.intp], Vector]:
         """Check samples, class labels and weights, set ``classes_``; return samples, class numbers and weights."""
         X, y = self._check_samples(X, y)
@@ -161,6 +163,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
     def _class_factors(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         """Return what the class weights multiply the weights of each class by."""
+        if self.class_weight is None:
+            return np.ones(len(self.classes_))
         if self.class_weight == "balanced":
             weights = moderate(weights)
             per_class = np.bincount(labels, weights=weights, minlength=len(self.classes_))
@@ -180,8 +184,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         return factors
 
     def _starts(self, bounds: Vector, follow: bool = True) -> dict[Pair, Vector] | None:
-        """Where to start: the last solution if it had as many rows and the same classes; it may follow the bounds."""
-        if not self.warm_start or not hasattr(self, "_last"):
+        """Where to start: the last solution if it had as many samples and the same classes; it may follow bounds."""
+        if not hasattr(self, "_last"):
             return None
         classes, old, starts = self._last
         if len(old) != len(bounds) or classes != self.classes_.tolist():
@@ -201,17 +205,10 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
         Those that were `not_begun`, since time ran out, have no coefficients.
         """
-        scheme, n_classes = self._scheme(), len(self.classes_)
+        scheme = self._scheme()
         self._fitted_scheme = scheme.name
-        votes = scheme.gathered(solutions, labels, present)
-        self._keep_functions(
-            X,
-            kernel,
-            support=votes.support,
-            n_support=votes.n_support,
-            dual_coef=in_scikit_learns_sign(votes.dual_coef, n_classes),
-            intercept=in_scikit_learns_sign(votes.intercept, n_classes) + 0.0,  # no -0.0
-            report=FitReport.of(solutions, self.classes_, not_begun),
-        )
-        self.n_iter_ = np.zeros(len(self.fit_report_), dtype=np.int64)
-        self.n_iter_[: len(solutions)] = [one.outcome.iterations for one in solutions]
+        report = FitReport.of(solutions, self.classes_, not_begun)
+        self._keep_functions(X, kernel, scheme.expansion(solutions, labels, present), report)
+        self.n_iter_ = np.zeros(len(solutions) + len(not_begun), dtype=np.int64)
+        for number, one in enumerate(solutions):
+            self.n_iter_[number] = one.solution.outcome.iterations

@@ -5,7 +5,7 @@ the regions where no class, or more than one, beats all others. Against all, let
 values in order. The class of D_1 has the membership min(1, D_1, -D_2), any other one min(1, D_i, -D_1), which is not
 above 0 and not above the former: D_1 >= D_i and -D_2 >= -D_1. Both are equal only where D_1 = D_2, and there the
 largest decision value decides. So the rule predicts what the largest decision value predicts; its memberships also tell
-how far from the other classes an example is. Of pairs it predicts what the votes predict wherever a class wins all of
+how far from the other classes a sample is. Of pairs it predicts what the votes predict wherever a class wins all of
 its pairs.
 """
 
@@ -19,20 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from widemargin.estimators.prediction import Layout, Matrix, against_all_layout, pairwise_layout
-from widemargin.machines.classifier import (
-    OTHERS,
-    Pair,
-    PairExamples,
-    PairNames,
-    PairSolution,
-    Votes,
-    gather_votes,
-    pairs_of_classes,
-)
+from widemargin.estimators.prediction import Expansion, Layout, Matrix, against_all_layout, pairwise_layout
+from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairExamples, PairSolution
 from widemargin.machines.coupling import coupled, shared
 from widemargin.machines.dual import Vector
-from widemargin.machines.one_against_all import classes_against_all, gather_against_all
+from widemargin.machines.one_against_all import ABSENT, classes_against_all
 
 SCHEMES = ("ovo", "ovr")
 DECISIONS = ("auto", "votes", "argmax", "fuzzy-minimum")
@@ -49,6 +40,19 @@ def in_scikit_learns_sign(numbers: Matrix, n_classes: int) -> Matrix:
     ([-1.0, 0.0], [1.0])
     """
     return 0.0 - numbers if n_classes == 2 else numbers
+
+
+def _sorted_by_class(coefficients: Matrix, intercept: Matrix, labels: NDArray[np.intp], n_classes: int) -> Expansion:
+    """Keep the columns of samples that have coefficients, those of the first class first; in scikit-learn's sign."""
+    used = np.flatnonzero(coefficients.any(axis=0))
+    support = used[np.argsort(labels[used], kind="stable")].astype(np.int32)
+    n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
+    return Expansion(
+        support,
+        n_support,
+        in_scikit_learns_sign(np.ascontiguousarray(coefficients[:, support]), n_classes),
+        in_scikit_learns_sign(intercept, n_classes) + 0.0,  # no -0.0
+    )
 
 
 def memberships_of_pairs(values: Matrix, n_classes: int) -> Matrix:
@@ -77,7 +81,7 @@ def memberships_of_pairs(values: Matrix, n_classes: int) -> Matrix:
 def memberships_against_all(values: Matrix) -> Matrix:
     """Fuzzy memberships of the classes, the least of those on all hyperplanes [Abe2005, chapter 3].
 
-    On the hyperplane of its own machine, m_ii = min(1, D_i); on that of another class, m_ij = min(1, -D_j); so that
+    On its own hyperplane, m_ii = min(1, D_i); on that of another class, m_ij = min(1, -D_j); so that
     m_i = min(1, D_i, -max_{j != i} D_j).
 
     Parameters
@@ -109,19 +113,37 @@ class OneVersusOne:
 
     def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
         """Return the problems of the pairs that both have samples of positive weight."""
-        return pairs_of_classes(labels, self.n_classes, weights)
+        return ClassPairs(labels, self.n_classes, weights)
 
-    def names(self, present: list[int]) -> Sequence[Pair]:
+    def names(self, present: list[int]) -> list[Pair]:
         """List what these classes make problems of; where time runs out, the last ones have no solution."""
-        return PairNames(present)
+        return list(combinations(present, 2))
 
     def functions(self) -> dict[Pair, int]:
         """Return the number of the decision function of each problem."""
         return {pair: number for number, pair in enumerate(combinations(range(self.n_classes), 2))}
 
-    def gathered(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Votes:
-        """Collect coefficients and constants in scikit-learn's layout."""
-        return gather_votes(solutions, labels, self.n_classes, present)
+    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Expansion:
+        """Collect coefficients and constants in scikit-learn's layout, k - 1 coefficients for each support vector.
+
+        A pair in which one class is not `present` always votes for the other. Numbers of pairs without a solution,
+        since time did not suffice to begin with them, are 0.
+        """
+        n_classes = self.n_classes
+        coefficients = np.zeros((n_classes - 1, len(labels)))
+        intercept = np.zeros(n_classes * (n_classes - 1) // 2)
+        for one in solutions:
+            first, second = one.pair
+            before = first * (2 * n_classes - first - 1) // 2  # pairs of classes before the first one
+            intercept[before + second - first - 1] = one.solution.intercept
+            ours = labels[one.ids] == first
+            coefficients[second - 1, one.ids[ours]] = one.solution.alpha[ours]
+            coefficients[first, one.ids[~ours]] = one.solution.alpha[~ours]
+        if len(present) < n_classes:
+            for number, (first, second) in enumerate(combinations(range(n_classes), 2)):
+                if (first in present) != (second in present):
+                    intercept[number] = 1.0 if first in present else -1.0
+        return _sorted_by_class(coefficients, intercept, labels, n_classes)
 
     def confidences(self, values: Matrix, rule: str) -> Matrix:
         """Return a number a class, the larger the likelier: votes with confidences, or memberships."""
@@ -161,7 +183,7 @@ class OneVersusRest:
         """Return the problems of the classes that have samples of positive weight."""
         return classes_against_all(labels, self.n_classes, weights)
 
-    def names(self, present: list[int]) -> Sequence[Pair]:
+    def names(self, present: list[int]) -> list[Pair]:
         """List what these classes make problems of; where time runs out, the last ones have no solution."""
         return [(c, OTHERS) for c in present]
 
@@ -169,9 +191,18 @@ class OneVersusRest:
         """Return the number of the decision function of each problem."""
         return {(c, OTHERS): c for c in range(self.n_classes)}
 
-    def gathered(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Votes:
-        """Collect coefficients and constants, a row a class."""
-        return gather_against_all(solutions, labels, self.n_classes, present)
+    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Expansion:
+        """Collect coefficients and constants, a row for each class; one that is not `present` never wins.
+
+        Numbers of classes without a solution, since time did not suffice to begin with them, are 0.
+        """
+        coefficients = np.zeros((self.n_classes, len(labels)))
+        intercept = np.full(self.n_classes, ABSENT)
+        intercept[present] = 0.0
+        for one in solutions:
+            coefficients[one.pair[0], one.ids] = one.solution.alpha
+            intercept[one.pair[0]] = one.solution.intercept
+        return _sorted_by_class(coefficients, intercept, labels, self.n_classes)
 
     def confidences(self, values: Matrix, rule: str) -> Matrix:
         """Return a number a class, the larger the likelier: its decision value, or its membership."""

@@ -175,7 +175,7 @@ class NuSVC(KernelClassifier):
             weights_of_all,
             stop=self._stop_rule(len(labels), began),
             options=self._solver_options(len(labels)),
-            starts=self._starts(weights_of_all),
+            starts=self._starts(weights_of_all) if self.warm_start else None,
         )
 
         present = classes_present(labels, weights_of_all)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations, pairwise
@@ -36,7 +37,7 @@ def as_dense(matrix: Any) -> Matrix:
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
 
 
-def needs_double(support_vectors: Any, dual_coef: Matrix, precisions: set[str]) -> bool:
+def needs_double(support_vectors: Any, dual_coef: Matrix, precisions: Iterable[str]) -> bool:
     """Decide from the model alone, never from the samples to predict, whether to predict in float64.
 
     `precisions` are the types of the kernel values that its training needed.
@@ -101,6 +102,19 @@ def against_all_layout(n_classes: int) -> Layout:
     """
     rows = range(n_classes)
     return Layout(n_classes, n_classes, tuple(tuple((row, group) for group in rows) for row in rows))
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Support vectors by their places in the training data, sorted by group, and the coefficients of the functions.
+
+    `n_support` counts the support vectors of each group; `dual_coef` has a column for each of them.
+    """
+
+    support: NDArray[np.int32]
+    n_support: NDArray[np.int32]
+    dual_coef: Matrix
+    intercept: Matrix
 
 
 @dataclass(frozen=True)

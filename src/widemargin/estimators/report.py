@@ -28,9 +28,9 @@ REMEDIES = {
 
 @dataclass(frozen=True)
 class ProblemReport:
-    """How one optimisation problem was solved: that of a pair of classes, or a machine's only one.
+    """How one optimisation problem was solved: that of a pair of classes, or a model's only one.
 
-    `classes` is the pair, None for machines without classes; (a label, None) stands for a class against all others.
+    `classes` is the pair, None for models without classes; (a label, None) stands for a class against all others.
     `kkt_violation`, `duality_gap` and `objective` are recomputed in float64 after the solver has ended; where
     `max_time` did not suffice for that, nothing is known of them: they are infinite, infinite and NaN. `precision` is
     the type of the kernel values that the tolerance needed. `kernel_operations` counts the kernel values that a
@@ -87,13 +87,14 @@ class FitReport(Sequence[ProblemReport]):
         self._not_begun, self._labels = not_begun, labels
 
     @classmethod
-    def of(cls, machines: Iterable[PairSolution], classes: Any, not_begun: Sequence[Pair] = ()) -> FitReport:
+    def of(cls, solutions: Iterable[PairSolution], classes: Any, not_begun: Sequence[Pair] = ()) -> FitReport:
         """Read the report off the solved pairs of classes."""
-        begun = (
-            ProblemReport.of(named_pair(m.pair, classes), m.outcome, int(np.count_nonzero(m.solution.alpha)))
-            for m in machines
-        )
-        return cls(begun, not_begun, classes)
+        labels, begun = np.asarray(classes).tolist(), []
+        for one in solutions:
+            (first, second), found = one.pair, one.solution
+            pair = labels[first], None if second == OTHERS else labels[second]
+            begun.append(ProblemReport.of(pair, found.outcome, int(np.count_nonzero(found.alpha))))
+        return cls(begun, not_begun, labels)
 
     def __len__(self) -> int:
         return len(self.begun) + len(self._not_begun)
@@ -108,7 +109,8 @@ class FitReport(Sequence[ProblemReport]):
         number = range(len(self))[at]
         if number < len(self.begun):
             return self.begun[number]
-        classes = named_pair(self._not_begun[number - len(self.begun)], self._labels)
+        first, second = self._not_begun[number - len(self.begun)]
+        classes = self._labels[first], None if second == OTHERS else self._labels[second]
         return ProblemReport(classes, "time budget", np.inf, np.inf, np.nan, 0, 0, 0.0, 0, "float32")
 
     def __eq__(self, other: object) -> bool:
@@ -122,18 +124,21 @@ class FitReport(Sequence[ProblemReport]):
 
     @classmethod
     def of_one(cls, outcome: Outcome, n_support: int) -> FitReport:
-        """Report the only problem of a machine without classes."""
+        """Report the only problem of a model without classes."""
         return cls([ProblemReport.of(None, outcome, n_support)])
 
     @property
     def converged(self) -> bool:
         """Whether every problem was solved to its tolerance."""
-        return not self._not_begun and all(entry.reason == "converged" for entry in self.begun)
+        return self.unfinished == 0
 
     @property
     def unfinished(self) -> int:
         """How many problems were left before their tolerance was met."""
-        return len(self._not_begun) + sum(entry.reason != "converged" for entry in self.begun)
+        count = len(self._not_begun)
+        for entry in self.begun:
+            count += entry.reason != "converged"
+        return count
 
     @property
     def worst(self) -> ProblemReport:
@@ -173,18 +178,6 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def named_pair(pair: Pair, classes: Any) -> tuple[Any, Any]:
-    """Return the labels of a pair; None for all others.
-
-    Examples
-    --------
-    >>> named_pair((0, OTHERS), np.array(["a", "b"]))
-    ('a', None)
-    """
-    first, second = pair
-    return plain(classes[first]), None if second == OTHERS else plain(classes[second])
-
-
 def _in_short(pair: tuple[Any, Any]) -> str:
     return f"{pair[0]} / {'others' if pair[1] is None else pair[1]}"
 
@@ -208,14 +201,12 @@ def warn_of_early_ends(report: FitReport, tol: float) -> None:
     )
 
 
-def warn_of_missing_margins(machines: Iterable[PairSolution], classes: Any) -> None:
-    """Warn in one sentence if a hard margin was asked for and not found."""
-    missing = [machine for machine in machines if not machine.hard_margin_found]
-    if not missing:
-        return
-    first, second = named_pair(missing[0].pair, classes)
-    named = f"class {first!r} and all others" if second is None else f"classes {first!r} and {second!r}"
-    reason = missing[0].outcome.reason
+def warn_of_missing_margin(solution: PairSolution, classes: Any) -> None:
+    """Warn in one sentence that a hard margin was asked for and not found."""
+    labels, (first, second) = np.asarray(classes).tolist(), solution.pair
+    named = "class {0!r} and all others" if second == OTHERS else "classes {0!r} and {1!r}"
+    named = named.format(labels[first], labels[second])
+    reason = solution.outcome.reason
     doubt = f", or not within the {reason}" if reason in ("iteration budget", "time budget") else ""
     warnings.warn(
         f"C=inf asks for a hard margin, but none was found for {named}: they are not "

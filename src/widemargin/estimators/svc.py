@@ -22,7 +22,7 @@ from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.multi_class import DECISIONS, SCHEMES, OneVersusOne, OneVersusRest, Scheme
 from widemargin.estimators.out_of_fold import OutOfFold, function_name
 from widemargin.estimators.prediction import Matrix
-from widemargin.estimators.report import warn_of_missing_margins
+from widemargin.estimators.report import warn_of_missing_margin
 from widemargin.estimators.validation import Accepts, priced, require_choice, require_flag, require_number
 from widemargin.kernels.rows import KernelCallable, RowSource
 from widemargin.machines.classifier import (
@@ -312,12 +312,14 @@ class SVC(KernelClassifier):
             bounds = self._bounds(labels, weights * self.class_weight_[labels])
 
         kernel = self._checked_kernel(X, weights)
-        rows, options = self._row_source(X, kernel), self._solver_options(len(labels))
-        scheme = self._scheme()
+        rows, scheme = self._row_source(X, kernel), self._scheme()
         problems = scheme.problems(labels, bounds)
 
-        stop = self._stop_rule(len(labels), began)
-        solutions = self._solve(rows, labels, bounds, problems, stop=stop, options=options)
+        how: dict[str, Any] = {
+            "stop": self._stop_rule(len(labels), began),
+            "options": self._solver_options(len(labels)),
+        }
+        solutions = self._solve(rows, labels, bounds, problems, **how)
 
         present = classes_present(labels, bounds)
         left = scheme.names(present)[len(solutions) :] if len(solutions) < len(problems) else ()
@@ -328,9 +330,7 @@ class SVC(KernelClassifier):
             problems = problems[: len(solutions)]  # where time ran out, there are no others
             if held_out is None:
                 samples = None if self.kernel == "precomputed" or self._takes_objects else X
-                values = values_of_folds(
-                    samples, rows, labels, bounds, problems, solutions, stop=stop, options=options, **self._loss()
-                )
+                values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **self._loss())
             else:
                 values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
@@ -433,14 +433,14 @@ class SVC(KernelClassifier):
     ) -> list[PairSolution]:
         """Solve the problems; those that time did not suffice to begin with are left out, the last ones."""
         # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
-        starts = self._starts(bounds, follow=self.loss == "hinge")
+        starts = self._starts(bounds, follow=self.loss == "hinge") if self.warm_start else None
         common: dict[str, Any] = {"labels": labels, "n_classes": len(self.classes_), "bounds": bounds, "starts": starts}
         solve: Solves = (
             partial(solve_minimum_norm_pairs, **common)
             if options.solver == "mdm"
             else partial(solve_pairs, **common, **self._loss())
         )
-        if isinstance(self._scheme(), OneVersusRest) and self.kernel != "precomputed":
+        if len(self.classes_) > 2 and self.multi_class == "ovr" and self.kernel != "precomputed":
             return solve_against_all(solve, rows, problems, stop=stop, options=options)
         return solve(rows, problems=problems, stop=stop, options=options)
 
@@ -448,7 +448,10 @@ class SVC(KernelClassifier):
         return {"squared": self.loss == "squared_hinge", "fit_intercept": bool(self.fit_intercept)}
 
     def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
-        warn_of_missing_margins(solutions, self.classes_)
+        for one in solutions:
+            if not one.hard_margin_found:
+                warn_of_missing_margin(one, self.classes_)
+                break
 
     def _take_out_of_fold(self, values: OutOfFold) -> None:
         """Take the decision values that a search has of the samples of the next fit."""

@@ -96,6 +96,12 @@ def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
+def require_class_weight(name: str, value: Any) -> None:
+    """Refuse texts other than "balanced"; what else means nothing is found where the classes are known."""
+    if isinstance(value, str) and value != "balanced":
+        raise ValueError(f"{name} must be one of 'balanced'; got {value!r}.")
+
+
 def require_flag(name: str, value: Any) -> None:
     """Refuse anything but a truth value."""
     if not isinstance(value, (bool, np.bool_)) and value not in (0, 1):
@@ -103,7 +109,7 @@ def require_flag(name: str, value: Any) -> None:
 
 
 def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
-    """Refuse NaN and infinity in the examples, naming the first column and row."""
+    """Refuse NaN and infinity in the samples, naming the first column and row."""
     values = X.data if sp.issparse(X) else X
     # A sum is finite only if all terms are, overflow aside: one fast pass in the usual case.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -145,7 +151,7 @@ def require_gram(K: NDArray[Any]) -> None:
 
 
 def require_symmetric(kernel: KernelCallable, X: Any, sample: int = 64) -> None:
-    """Refuse a kernel callable whose values on a few examples, spread over all, depend on their order."""
+    """Refuse a kernel callable whose values on a few samples, spread over all, depend on their order."""
     ids = np.unique(np.linspace(0, count(X) - 1, sample).astype(np.intp))
     some = take(X, ids)
     K = call_kernel(kernel, some, some)
@@ -211,7 +217,7 @@ def total_weight(weights: NDArray[np.float64]) -> float:
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    """Read the weights of the examples: one finite non-negative number each, not all zero."""
+    """Read the weights of the samples: one finite non-negative number each, not all zero."""
     if sample_weight is None:
         return np.ones(n)
     if isinstance(sample_weight, numbers.Real):

@@ -13,7 +13,7 @@ more variable, which has nothing in common with any other and no bounds, takes i
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
@@ -68,19 +68,6 @@ class PairExamples:
     signs: Vector
 
 
-@dataclass(frozen=True)
-class Votes:
-    """Support vectors sorted by class, a column of coefficients for each, and the constants of the functions.
-
-    In scikit-learn's layout for pairs a support vector has k - 1 coefficients; k, if each class stands against all.
-    """
-
-    support: NDArray[np.int32]
-    n_support: NDArray[np.int32]
-    dual_coef: Vector
-    intercept: Vector
-
-
 def box(signs: Vector, bounds: Vector) -> DualProblem:
     """Build the dual problem of one pair: labels +1/-1 and a bound C_n for every example."""
     ends = signs * bounds
@@ -99,87 +86,45 @@ def ridge_of(bounds: Vector) -> Vector:
         return np.minimum(0.5 / bounds, LARGEST_RIDGE)
 
 
-class PairNames(Sequence[Pair]):
-    """All pairs of some classes, those of the first one first, without a list of them.
-
-    Examples
-    --------
-    >>> names = PairNames([0, 2, 3])
-    >>> len(names), names[-1], names[:2], list(names)
-    (3, (2, 3), [(0, 2), (0, 3)], [(0, 2), (0, 3), (2, 3)])
-    """
-
-    def __init__(self, classes: Sequence[int]) -> None:
-        self.classes = classes
-
-    def __len__(self) -> int:
-        return len(self.classes) * (len(self.classes) - 1) // 2
-
-    def __iter__(self) -> Iterator[Pair]:
-        return itertools.combinations(self.classes, 2)
-
-    @overload
-    def __getitem__(self, at: int) -> Pair: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Pair]: ...
-    def __getitem__(self, at: int | slice) -> Pair | list[Pair]:
-        if isinstance(at, slice):
-            chosen = range(len(self))[at]
-            return list(itertools.islice(self, chosen.start, chosen.stop, chosen.step))
-        number = range(len(self))[at]
-        for row, first in enumerate(self.classes):
-            following = len(self.classes) - 1 - row
-            if number < following:
-                return first, self.classes[row + 1 + number]
-            number -= following
-        raise AssertionError
-
-
 class ClassPairs(Sequence[PairExamples]):
-    """The pairs of classes that both have examples, those of the first class first; each is made when it is asked for.
+    """The pairs of classes that both have samples of positive weight, those of the first class first.
 
-    Parameters
-    ----------
-    members : sequence of ndarray
-        The examples of each class.
+    Each is made when it is asked for: there may be very many.
 
     Examples
     --------
-    >>> pairs = ClassPairs([np.array([0, 2]), np.array([], dtype=int), np.array([1])])
-    >>> list(pairs.names), pairs[0].ids.tolist(), pairs[0].signs.tolist()
+    >>> pairs = ClassPairs(np.array([0, 2, 0, 1]), 3, np.array([1.0, 1.0, 1.0, 0.0]))
+    >>> pairs.names, pairs[0].ids.tolist(), pairs[0].signs.tolist()
     ([(0, 2)], [0, 2, 1], [1.0, 1.0, -1.0])
     """
 
-    def __init__(self, members: Sequence[NDArray[np.int32]]) -> None:
-        self._members = members
+    def __init__(self, labels: NDArray[np.intp], n_classes: int, weights: Vector) -> None:
+        used = np.flatnonzero(weights > 0).astype(np.int32)
+        own = labels[used]
+        sizes = np.bincount(own, minlength=n_classes)
+        # Short numbers are sorted in linear time.
+        order = used[np.argsort(own.astype(np.uint16) if n_classes <= 2**16 else own, kind="stable")]
+        self._members = np.split(order, np.cumsum(sizes)[:-1])
         self._known: dict[Pair, PairExamples] = {}
-        self.names = PairNames([c for c, own in enumerate(members) if len(own)])
+        self.names = list(itertools.combinations(np.flatnonzero(sizes).tolist(), 2))
 
     def __len__(self) -> int:
         return len(self.names)
-
-    def __iter__(self) -> Iterator[PairExamples]:
-        return map(self._made, self.names)
 
     @overload
     def __getitem__(self, at: int) -> PairExamples: ...
     @overload
     def __getitem__(self, at: slice) -> list[PairExamples]: ...
     def __getitem__(self, at: int | slice) -> PairExamples | list[PairExamples]:
-        return [self._made(pair) for pair in self.names[at]] if isinstance(at, slice) else self._made(self.names[at])
-
-    def _made(self, pair: Pair) -> PairExamples:
+        if isinstance(at, slice):
+            return [self[number] for number in range(len(self.names))[at]]
+        pair = self.names[at]
         if pair not in self._known:
-            first, second = (self._members[c] for c in pair)
+            first, second = self._members[pair[0]], self._members[pair[1]]
             signs = np.ones(len(first) + len(second))
             signs[len(first) :] = -1.0
             self._known[pair] = PairExamples(pair, np.concatenate([first, second]), signs)
         return self._known[pair]
-
-
-def _by_class(labels: NDArray[np.intp], n_classes: int) -> NDArray[np.intp]:
-    """Order examples by class; short numbers are sorted in linear time."""
-    return np.argsort(labels.astype(np.uint16) if n_classes <= 2**16 else labels, kind="stable")
 
 
 def classes_present(labels: NDArray[np.intp], weights: Vector) -> list[int]:
@@ -194,14 +139,6 @@ def classes_present(labels: NDArray[np.intp], weights: Vector) -> list[int]:
     return present
 
 
-def pairs_of_classes(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> ClassPairs:
-    """List the pairs of classes that both have examples of positive weight, those of the first class first."""
-    used = np.flatnonzero(weights > 0).astype(np.int32)
-    order = used[_by_class(labels[used], n_classes)]
-    ends = np.cumsum(np.bincount(labels[used], minlength=n_classes))
-    return ClassPairs(np.split(order, ends[:-1]))
-
-
 def in_turns(problems: Sequence[PairExamples], stop: Stop) -> Iterator[Sequence[PairExamples]]:
     """Give out problems, some at a time, until time is up: whoever solves them need not make those that come too late.
 
@@ -209,7 +146,7 @@ def in_turns(problems: Sequence[PairExamples], stop: Stop) -> Iterator[Sequence[
 
     Examples
     --------
-    >>> pairs = ClassPairs([np.array([c]) for c in range(40)])
+    >>> pairs = ClassPairs(np.arange(40), 40, np.ones(40))
     >>> [len(some) for some in in_turns(pairs, Stop())], [len(some) for some in in_turns(pairs, Stop(deadline=0.0))]
     ([780], [256])
     """
@@ -239,35 +176,35 @@ class _Formulation:
     so that one derived kernel serves them all.
     """
 
-    n_examples: int
+    n_samples: int
     squared: bool
     fit_intercept: bool
 
     def rows(self, source: RowSource, bounds: Vector) -> RowSource:
-        """Derive the kernel of the machine; the spare variable's example comes last and resembles nothing."""
+        """Derive the kernel of the machine; the spare variable's sample comes last and resembles nothing."""
         ridge = ridge_of(bounds) if self.squared else None
         if self.fit_intercept:
             return source if ridge is None else derived_rows(source, ridge=ridge)
         return derived_rows(
             source,
-            base=np.append(np.arange(self.n_examples), 0),
-            scale=np.append(np.ones(self.n_examples), 0.0),
+            base=np.append(np.arange(self.n_samples), 0),
+            scale=np.append(np.ones(self.n_samples), 0.0),
             ridge=None if ridge is None else np.append(ridge, 0.0),
         )
 
-    def subproblem(self, examples: PairExamples, bounds: Vector, start: Vector | None) -> Subproblem:
-        """Build the problem of one pair; `bounds` and `start` are those of its own examples."""
-        problem = box(examples.signs, np.full(len(bounds), np.inf) if self.squared else bounds)
+    def subproblem(self, samples: PairExamples, bounds: Vector, start: Vector | None) -> Subproblem:
+        """Build the problem of one pair; `bounds` and `start` are those of its own samples."""
+        problem = box(samples.signs, np.full(len(bounds), np.inf) if self.squared else bounds)
         if self.fit_intercept:
-            return Subproblem(examples.ids, problem, start)
+            return Subproblem(samples.ids, problem, start)
         problem = DualProblem(
             np.append(problem.linear, 0.0), np.append(problem.lower, -np.inf), np.append(problem.upper, np.inf)
         )
-        ids = np.append(examples.ids, np.int32(self.n_examples))
+        ids = np.append(samples.ids, np.int32(self.n_samples))
         return Subproblem(ids, problem, None if start is None else np.append(start, -start.sum()))
 
-    def of_examples(self, solution: Solution) -> Solution:
-        """Leave the spare variable out of a solution."""
+    def solution(self, solution: Solution) -> Solution:
+        """Leave the spare variable out."""
         if self.fit_intercept:
             return solution
         return replace(solution, alpha=solution.alpha[:-1], gradient=solution.gradient[:-1], intercept=0.0)
@@ -309,29 +246,23 @@ def solve_pairs(
     fit_intercept : bool, default=True
         Whether decision functions have a constant; without it their intercept is 0.
     problems : sequence of PairExamples, optional
-        Those of :func:`pairs_of_classes`, if they are known, or other problems.
+        Those of :class:`ClassPairs`, if they are known, or other problems.
     """
     hard = bool(np.isinf(bounds).any())
     formulation = _Formulation(len(labels), squared and not hard, fit_intercept)
-    pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
-    if isinstance(pairs, ClassPairs) and not hard:
+    pairs = ClassPairs(labels, n_classes, bounds) if problems is None else problems
+    if hard:
+        return _solve_hard(pairs, bounds, formulation, rows, starts or {}, stop, options)
+    if isinstance(pairs, ClassPairs):
         rows, options = share_class_rows(rows, labels, len(pairs), options)
     source, machines = formulation.rows(rows, bounds), list[PairSolution]()
-    diagonal = rows.diagonal() if hard else None
     for some in in_turns(pairs, stop):
-        own_starts = [None if starts is None or p.pair not in starts else starts[p.pair][p.ids] for p in some]
-        if diagonal is not None:
-            for p, start in zip(some, own_starts, strict=True):
-                if machines and stop.late:
-                    break
-                own = bounds[p.ids]
-                machines.append(_solve_hard(p, own, formulation, diagonal, source, start, stop, options))
-            continue
-        subproblems = [formulation.subproblem(p, bounds[p.ids], s) for p, s in zip(some, own_starts, strict=True)]
-        solutions = solve_all(subproblems, source, stop=stop, options=options)
-        machines += [
-            PairSolution(p.pair, p.ids, formulation.of_examples(one)) for p, one in zip(some, solutions, strict=True)
-        ]
+        subproblems = []
+        for p in some:
+            start = None if starts is None or p.pair not in starts else starts[p.pair][p.ids]
+            subproblems.append(formulation.subproblem(p, bounds[p.ids], start))
+        for p, one in zip(some, solve_all(subproblems, source, stop=stop, options=options), strict=True):
+            machines.append(PairSolution(p.pair, p.ids, formulation.solution(one)))
     return machines
 
 
@@ -341,53 +272,28 @@ def typical(diagonal: Vector) -> float:
 
 
 def _solve_hard(
-    examples: PairExamples,
+    pairs: Sequence[PairExamples],
     bounds: Vector,
     formulation: _Formulation,
-    diagonal: Vector,
     rows: RowSource,
-    start: Vector | None,
+    starts: Mapping[Pair, Vector],
     stop: StopRule,
     options: SolverOptions,
-) -> PairSolution:
-    def attempt(raised: Vector, start: Vector | None, left: StopRule) -> Solution:
-        problem = formulation.subproblem(examples, raised, start)
-        return formulation.of_examples(solve_all([problem], rows, stop=left, options=options)[0])
+) -> list[PairSolution]:
+    source, diagonal, machines = formulation.rows(rows, bounds), rows.diagonal(), list[PairSolution]()
+    for p in pairs:
+        if machines and stop.late:
+            break
 
-    prices = np.array(HARD_MARGIN_LADDER) / typical(diagonal[examples.ids])
-    solution, found = solve_hard(attempt, bounds, prices.tolist(), start, stop)
-    return PairSolution(examples.pair, examples.ids, solution, hard_margin_found=found)
+        def attempt(raised: Vector, start: Vector | None, left: StopRule, p: PairExamples = p) -> Solution:
+            problem = formulation.subproblem(p, raised, start)
+            return formulation.solution(solve_all([problem], source, stop=left, options=options)[0])
 
-
-def gather_votes(
-    machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int, present: Collection[int]
-) -> Votes:
-    """Collect the pairs' coefficients; a pair in which one class is not `present` always votes for the other.
-
-    Those of the pairs that have no machine, since time did not suffice to begin with them, are 0.
-    """
-    begins = np.cumsum([0, *range(n_classes - 1, 0, -1)]).tolist()  # of the pairs of each class with later ones
-    coefficients = np.zeros((n_classes - 1, len(labels)))
-    intercept = np.zeros(begins[-1])
-    for machine in machines:
-        first, second = machine.pair
-        intercept[begins[first] + second - first - 1] = machine.solution.intercept
-        ours = labels[machine.ids] == first
-        coefficients[second - 1, machine.ids[ours]] = machine.solution.alpha[ours]
-        coefficients[first, machine.ids[~ours]] = machine.solution.alpha[~ours]
-    if len(present) < n_classes:
-        for number, (first, second) in enumerate(itertools.combinations(range(n_classes), 2)):
-            if (first in present) != (second in present):
-                intercept[number] = 1.0 if first in present else -1.0
-    return sorted_by_class(coefficients, intercept, labels, n_classes)
-
-
-def sorted_by_class(coefficients: Vector, intercept: Vector, labels: NDArray[np.intp], n_classes: int) -> Votes:
-    """Keep the columns of examples that have coefficients, those of the first class first."""
-    used = np.flatnonzero(coefficients.any(axis=0))
-    support = used[_by_class(labels[used], n_classes)].astype(np.int32)
-    n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
-    return Votes(support, n_support, np.ascontiguousarray(coefficients[:, support]), intercept)
+        prices = np.array(HARD_MARGIN_LADDER) / typical(diagonal[p.ids])
+        begin = starts[p.pair][p.ids] if p.pair in starts else None
+        solution, found = solve_hard(attempt, bounds[p.ids], prices.tolist(), begin, stop)
+        machines.append(PairSolution(p.pair, p.ids, solution, hard_margin_found=found))
+    return machines
 
 
 def starting_points(machines: list[PairSolution], n_examples: int) -> dict[Pair, Vector]:

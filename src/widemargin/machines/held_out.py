@@ -105,11 +105,11 @@ def held_out_values(
     Examples
     --------
     >>> from widemargin.kernels.rows import row_source
-    >>> from widemargin.machines.classifier import pairs_of_classes, solve_pairs
+    >>> from widemargin.machines.classifier import ClassPairs, solve_pairs
     >>> labels, bounds = np.array([0, 1, 0, 1]), np.full(4, 10.0)
     >>> rows = row_source(np.array([[-2.0], [1.0], [-1.0], [2.0]]), kernel="linear")
     >>> how = {"stop": StopRule(), "options": SolverOptions()}
-    >>> machines, problems = solve_pairs(rows, labels, 2, bounds, **how), pairs_of_classes(labels, 2, bounds)
+    >>> machines, problems = solve_pairs(rows, labels, 2, bounds, **how), ClassPairs(labels, 2, bounds)
     >>> (found,) = held_out_values(rows, problems, machines, bounds, np.array([0, 1, 1, 0]), **how)
     >>> found.values.round(6).tolist()  # those of class 0 come first
     [2.0, 0.5, -0.5, -2.0]

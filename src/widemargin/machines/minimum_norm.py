@@ -24,7 +24,6 @@ from widemargin.machines.classifier import (
     PairExamples,
     PairSolution,
     in_turns,
-    pairs_of_classes,
     ridge_of,
     share_class_rows,
     typical,
@@ -116,7 +115,7 @@ def solve_minimum_norm_pairs(
     starts, problems
         As in :func:`widemargin.machines.classifier.solve_pairs`.
     """
-    pairs = pairs_of_classes(labels, n_classes, bounds) if problems is None else problems
+    pairs = ClassPairs(labels, n_classes, bounds) if problems is None else problems
     hard = bool(np.isinf(bounds).any())
     if isinstance(pairs, ClassPairs) and not hard:
         rows, options = share_class_rows(rows, labels, len(pairs), options)

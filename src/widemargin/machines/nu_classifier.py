@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from widemargin.kernels.rows import RowSource
 from widemargin.machines.chain import Chain, ChainKernel, Link, ended_early
 from widemargin.machines.classifier import (
+    ClassPairs,
     Pair,
     PairExamples,
     PairSolution,
     box,
     in_turns,
-    pairs_of_classes,
     share_class_rows,
     starting_points,
     typical,
@@ -279,7 +279,7 @@ def solve_nu_pairs(
         such a machine is divided by the largest rho that weights and kernel admit, and its `hard_margin_found` is
         unset.
     """
-    pairs = pairs_of_classes(labels, n_classes, weights)
+    pairs = ClassPairs(labels, n_classes, weights)
     rows, options = share_class_rows(rows, labels, len(pairs), options)
     diagonal, machines = rows.diagonal(), list[PairSolution]()
 

@@ -7,7 +7,7 @@ the same examples, and share their kernel values.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -16,14 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import RowSource
-from widemargin.machines.classifier import (
-    OTHERS,
-    PairExamples,
-    PairSolution,
-    Votes,
-    share_class_rows,
-    sorted_by_class,
-)
+from widemargin.machines.classifier import OTHERS, PairExamples, PairSolution, share_class_rows
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.runtime import cache_bytes, single_threaded_blas
 
@@ -37,7 +30,7 @@ class Solves(Protocol):
         """Return the solutions of those that time sufficed to begin with."""
 
 
-#: Decision value of a class without examples.
+#: Decision value of a class without samples.
 ABSENT = -1.0
 
 
@@ -114,31 +107,3 @@ def _charged(machine: PairSolution, kernel_evaluations: int) -> PairSolution:
     took = machine.outcome
     outcome = replace(took, kernel_evaluations=took.kernel_evaluations + kernel_evaluations)
     return replace(machine, solution=replace(machine.solution, outcome=outcome))
-
-
-def gather_against_all(
-    machines: list[PairSolution], labels: NDArray[np.intp], n_classes: int, present: Collection[int]
-) -> Votes:
-    """Collect the coefficients, a row for each class; one that is not `present` has no coefficients and never wins.
-
-    Coefficients and constants of those that have no machine, since time did not suffice to begin with them, are 0.
-
-    Examples
-    --------
-    >>> from widemargin.kernels.rows import row_source
-    >>> from widemargin.machines.classifier import solve_pairs
-    >>> from widemargin.machines.dual import SolverOptions, StopRule
-    >>> labels, bounds = np.array([0, 1, 2]), np.ones(3)
-    >>> rows = row_source(np.eye(3), kernel="linear")
-    >>> problems = classes_against_all(labels, 3, bounds)
-    >>> found = solve_pairs(rows, labels, 3, bounds, stop=StopRule(), options=SolverOptions(), problems=problems)
-    >>> gather_against_all(found, labels, 3, range(3)).dual_coef.round(3).tolist()
-    [[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]]
-    """
-    coefficients = np.zeros((n_classes, len(labels)))
-    intercept = np.full(n_classes, ABSENT)
-    intercept[list(present)] = 0.0
-    for machine in machines:
-        coefficients[machine.pair[0], machine.ids] = machine.solution.alpha
-        intercept[machine.pair[0]] = machine.solution.intercept
-    return sorted_by_class(coefficients, intercept, labels, n_classes)

@@ -27,7 +27,6 @@ from widemargin.machines.classifier import (
     PairSolution,
     box,
     classes_present,
-    pairs_of_classes,
     typical,
 )
 from widemargin.machines.dual import Solution, StopRule, Vector, values_of
@@ -95,7 +94,7 @@ class PairwiseSplit(SplitMachines):
                 "The training part of a fold must hold at least two classes; all its samples with positive weights are "
                 "of the same class."
             )
-        self.pairs = pairs_of_classes(self.labels, len(self.classes), self.weights)
+        self.pairs = ClassPairs(self.labels, len(self.classes), self.weights)
         self._all = np.arange(len(y), dtype=np.int32)
         self._used = np.flatnonzero(self.weights > 0)
         self._pairwise = Scheme.of_pairs(self.pairs, len(self.classes))
