@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import expm, logm
 
 from widemargin.kernels import DiagonalGaussian, Gaussian, GeneralGaussian
-from widemargin.kernels.contraction import contract
+from widemargin.kernels.contraction import KernelBlocks
 
 B = np.array([[1.0, 0.3, 0.0], [0.3, 0.8, -0.2], [0.0, -0.2, 0.5]])
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -75,7 +75,8 @@ def test_turning_the_axes_changes_no_distance_in_theta(seed):
 
 def slopes(kernel) -> np.ndarray:
     W = np.random.default_rng(1).normal(size=(20, 20))
-    return contract(kernel, lambda rows, columns, K: [(W + W.T)[rows, columns]], X)[0]
+    blocks = KernelBlocks(kernel, X)
+    return sum(blocks.pull_back((W + W.T)[block.rows, block.columns], block) for block in blocks)
 
 
 def test_slopes_from_an_isotropic_start_are_those_of_the_moving_chart_by_half():

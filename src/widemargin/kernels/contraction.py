@@ -1,83 +1,99 @@
-"""<W, dK/dtheta> for all pairs of examples, block by block: neither K nor W nor any dK is ever there as a whole."""
+"""Kernel values and <W, dK/dtheta> over all pairs of samples, block by block: K, W and dK are never there whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels.base import Kernel
 from widemargin.kernels.rows import count, take
-from widemargin.runtime import single_threaded_blas
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 #: Kernel values in a block: what fits, three times over, into the cache that a core has to itself.
 BLOCK_ENTRIES = 2**17
 
-#: Told the rows, the columns and the kernel values of a block, gives one weight matrix or several.
-Weigh = Callable[[slice, slice, Matrix], Sequence[Matrix]]
+
+class Block(NamedTuple):
+    """Some rows and columns of a kernel matrix, the samples they belong to, and how often the block is in the matrix.
+
+    That is twice for blocks beside the diagonal, whose mirror images are left out.
+    """
+
+    rows: slice
+    columns: slice
+    left: Any
+    right: Any
+    K: Matrix
+    times: float
 
 
-def contract(kernel: Kernel, weigh: Weigh, X: Any, Y: Any = None, *, poll: Callable[[], None] | None = None) -> Matrix:
-    """Sum W_ij dK_ij / dtheta over all i and j, for every weight matrix W and every free parameter.
+class KernelBlocks:
+    """All blocks of a kernel matrix, in order; one that is the whole matrix is kept, others are computed every time.
 
     Parameters
     ----------
     kernel : Kernel
-    weigh : callable
-        Called as ``weigh(rows, columns, K)`` for each block; returns the same blocks of the weight matrices, as many
-        each time. Without `Y` the weights have to be symmetric: blocks below the diagonal are not asked for.
-    X, Y : n and m examples
-        `Y` is `X` if not given.
+    X, Y : n and m samples
+        Without `Y` it is `X`, and blocks below the diagonal are left out.
     poll : callable, optional
         Called before each block; may raise to end the computation.
 
-    Returns
-    -------
-    ndarray of shape (number of weight matrices, n_dims)
+    Attributes
+    ----------
+    computed : int
+        Kernel values that were computed.
 
     Examples
     --------
     >>> from widemargin.kernels import Gaussian
     >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> everything = lambda rows, columns, K: [np.ones_like(K)]
+    >>> blocks = KernelBlocks(Gaussian(gamma=1.0), X)
+    >>> slope = sum(blocks.pull_back(np.ones_like(block.K), block) for block in blocks)
     >>> step = 1e-6
     >>> totals = [Gaussian(gamma=g)(X).sum() for g in (np.exp(-step), np.exp(step))]
-    >>> bool(np.isclose(contract(Gaussian(gamma=1.0), everything, X)[0, 0], (totals[1] - totals[0]) / (2 * step)))
-    True
+    >>> bool(np.isclose(slope[0], (totals[1] - totals[0]) / (2 * step))), blocks.computed
+    (True, 9)
     """
-    X = kernel.examples(X)
-    other = X if Y is None else kernel.examples(Y)
-    total: Matrix | None = None
-    with single_threaded_blas():
-        for rows, columns in _blocks(count(X), None if Y is None else count(Y)):
-            if poll is not None:
-                poll()
-            mirrored = Y is None and rows != columns
+
+    def __init__(self, kernel: Kernel, X: Any, Y: Any = None, *, poll: Callable[[], None] | None = None) -> None:
+        self._kernel, self._poll = kernel, poll
+        self._X = kernel.examples(X)
+        self._Y = None if Y is None else kernel.examples(Y)
+        self._whole: Block | None = None
+        self.computed = 0
+
+    def __iter__(self) -> Iterator[Block]:
+        if self._whole is not None:
+            yield self._whole
+            return
+        X, Y = self._X, self._X if self._Y is None else self._Y
+        n, m, edge = count(X), count(Y), int(np.sqrt(BLOCK_ENTRIES))
+        if n == 0:
+            raise ValueError("X has no rows; there must be at least one.")
+        for top in range(0, n, edge):
+            rows = slice(top, min(top + edge, n))
             left = _part(X, rows)
-            right = left if Y is None and not mirrored else _part(other, columns)
-            K = kernel.values(left, right)
-            found = np.array([kernel.pull_back(W, left, right, K) for W in weigh(rows, columns, K)])
-            if mirrored:
-                found *= 2.0
-            total = found if total is None else total + found
-    if total is None:
-        raise ValueError("X has no rows; there must be at least one.")
-    return total
+            for begin in range(top if self._Y is None else 0, m, edge):
+                if self._poll is not None:
+                    self._poll()
+                columns = slice(begin, min(begin + edge, m))
+                mirrored = self._Y is None and rows != columns
+                right = left if self._Y is None and not mirrored else _part(Y, columns)
+                block = Block(rows, columns, left, right, self._kernel.values(left, right), 2.0 if mirrored else 1.0)
+                self.computed += block.K.size
+                if block.K.shape == (n, m):
+                    self._whole = block
+                yield block
+
+    def pull_back(self, W: Matrix, block: Block) -> Vector:
+        """<W, dK/dtheta> of a block, as often as it is in the matrix; W has to be symmetric where it is there twice."""
+        return block.times * self._kernel.pull_back(W, block.left, block.right, block.K)
 
 
 def _part(X: Any, rows: slice) -> Any:
     return X[rows] if hasattr(X, "shape") else take(X, np.arange(rows.start, rows.stop))
-
-
-def _blocks(n: int, m: int | None) -> Iterator[tuple[slice, slice]]:
-    """Blocks that cover all pairs, or, if `m` is None, the diagonal and what is right of it."""
-    edge = int(np.sqrt(BLOCK_ENTRIES))
-    for top in range(0, n, edge):
-        rows = slice(top, min(top + edge, n))
-        for begin in range(top if m is None else 0, n if m is None else m, edge):
-            columns = slice(begin, min(begin + edge, n if m is None else m))
-            yield rows, columns

@@ -15,9 +15,9 @@ from typing import Unpack
 import numpy as np
 
 from widemargin.kernels import Kernel
-from widemargin.kernels.contraction import contract
+from widemargin.kernels.contraction import KernelBlocks
 from widemargin.objectives.base import BoundObjective, Evaluated, How, Matrix, Objective, Task
-from widemargin.runtime import Work
+from widemargin.runtime import Work, single_threaded_blas
 
 
 def target_vectors(task: Task, *, centred: bool = False) -> Matrix:
@@ -99,16 +99,13 @@ class TargetSum(BoundObjective):
         self._targets = targets
 
     def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
-        """Sum over all pairs of examples, block by block."""
-        value, evaluations = 0.0, 0
-        T = self._targets
-
-        def weigh(rows: slice, columns: slice, K: Matrix) -> list[Matrix]:
-            nonlocal value, evaluations
-            evaluations += K.size
-            W = T[rows] @ T[columns].T
-            value += (1.0 if rows == columns else 2.0) * float(np.vdot(W, K))
-            return [W] if gradient else []
-
-        found = contract(kernel, weigh, self.task.X, poll=self.task.stop.check)
-        return Evaluated(value, found[0] if gradient else None, work=Work(kernel_evaluations=evaluations))
+        """Sum over all pairs of samples, block by block."""
+        T, value, slope = self._targets, 0.0, np.zeros(kernel.n_dims)
+        blocks = KernelBlocks(kernel, self.task.X, poll=self.task.stop.check)
+        with single_threaded_blas():
+            for block in blocks:
+                W = T[block.rows] @ T[block.columns].T
+                value += block.times * float(np.vdot(W, block.K))
+                if gradient:
+                    slope += blocks.pull_back(W, block)
+        return Evaluated(value, slope if gradient else None, work=Work(kernel_evaluations=blocks.computed))

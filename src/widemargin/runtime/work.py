@@ -51,13 +51,16 @@ class Work:
         return self.trained + self.skipped + self.unfinished + self.failed
 
     def __add__(self, other: Work) -> Work:
-        return Work(**{name: getattr(self, name) + getattr(other, name) for name in COUNTS})
+        return Work.total((self, other))
 
     @staticmethod
     def total(parts: Iterable[Work]) -> Work:
         """Add up accounts."""
-        every = list(parts)
-        return Work(**{name: sum(getattr(one, name) for one in every) for name in COUNTS})
+        sums: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+        for one in parts:
+            for name in COUNTS:
+                sums[name] += getattr(one, name)
+        return Work(**sums)
 
     def counts(self) -> dict[str, Any]:
         """Return what was counted by name, without zeros."""
@@ -65,8 +68,7 @@ class Work:
 
     def with_work(self, parts: Iterable[Work]) -> Self:
         """Return the same, for the work of all that led to it."""
-        whole = Work.total(parts)
-        return replace(self, **{name: getattr(whole, name) for name in COUNTS})
+        return replace(self, **vars(Work.total(parts)))
 
     def __repr__(self) -> str:
         said: Any = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)

@@ -37,7 +37,7 @@ class Proposer(Protocol[Proposal]):
         """Return the next batch; an empty one at the end."""
 
     def evaluate(self, batch: Proposal, findings: Findings) -> None:
-        """Evaluate a batch, but for what is known, and hand over what was found."""
+        """Evaluate a batch, but for what is known, hand over what was found, and check what became of it."""
 
     def close(self) -> None:
         """Let whoever evaluates go; what they hand over until then still counts."""
@@ -77,8 +77,7 @@ def run(
             with findings, closing(proposer):
                 while batch := proposer.propose():
                     proposer.evaluate(batch, findings)
-                    findings.check()
-                    if stop.signal.requested:
+                    if stop.signal.reason is not None:
                         break
         except StoppedError:  # models that run out of time say so before anybody has asked them to
             stop.request(stop.reason or TIME_IS_UP)

@@ -187,7 +187,7 @@ class Trace(Sequence[dict[str, Any]]):
 
 def report_of(trace: Trace, path: SearchReport | None, seconds: float) -> SearchReport:
     """Add up what the evaluations of an objective took."""
-    work = replace(Work.total(row[4] for row in trace._rows), seconds=seconds)
+    work = replace(Work.total([row[4] for row in trace._rows]), seconds=seconds)
     return SearchReport(evaluations=trace.n_evaluations, path=path, **work.counts())
 
 

@@ -14,7 +14,7 @@ from sklearn.gaussian_process import kernels as theirs
 
 from widemargin import kernels as ours
 from widemargin.kernels import Kernel
-from widemargin.kernels.contraction import contract
+from widemargin.kernels.contraction import KernelBlocks
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.testing.checks import check_close, check_semidefinite
 from widemargin.testing.oracles import kernel_matrix
@@ -150,14 +150,12 @@ def contracts_in_blocks(kernel: Kernel, X: Any, Z: Any) -> None:
 
 
 def _check_blocks(kernel: Kernel, X: Any, Z: Any, W: Matrix) -> None:
-    def weigh(rows: slice, columns: slice, block: Matrix) -> list[Matrix]:
-        return [W[rows, columns], block]
-
     other = X if Z is None else Z
-    K = kernel.values(X, other)
-    for sums, weights in zip(contract(kernel, weigh, X, Z), (W, K), strict=True):
+    K, blocks = kernel.values(X, other), KernelBlocks(kernel, X, Z)
+    for weights in (W, K):
+        sums = sum(blocks.pull_back(weights[block.rows, block.columns], block) for block in blocks)
         expected = kernel.pull_back(weights, X, other, K)
-        check_close(sums, expected, 1e-9 * float(np.abs(weights * K).sum() + 1.0), f"contract of {kernel!r}")
+        check_close(sums, expected, 1e-9 * float(np.abs(weights * K).sum() + 1.0), f"blocks of {kernel!r}")
 
 
 def is_the_same_to_solvers(kernel: Kernel, X: Any, Z: Any) -> None:

@@ -113,10 +113,6 @@ class PreparedExamples:
             self._last = kernel, rows
         return ChainKernel(rows, matrix, options)
 
-    def claimed(self, kernel: KernelParameters) -> int:
-        """Return how many values of a kernel's matrix were computed that no evaluation has counted yet."""
-        return 0 if self.shared is None else self.shared.claimed(kernel)
-
 
 def kernel_of(machine: Any, X: Any, split: SplitMachines) -> KernelParameters:
     """Resolve the kernel of a machine; what is left to the data depends on the rows that the split trains on."""

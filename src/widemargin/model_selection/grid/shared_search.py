@@ -40,11 +40,15 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Trained:
-    """A candidate trained on a split: a link for each of its functions, and seconds that it cost besides solving."""
+    """A candidate trained on a split: a link for each of its functions, and seconds that it cost besides solving.
+
+    The `first` of a unit counts the kernel values that were computed for all.
+    """
 
     links: Sequence[LinkSolution]
     setting: Setting
     overhead: float
+    first: bool
 
     @property
     def solutions(self) -> list[Solution]:
@@ -158,8 +162,10 @@ class SharedSearch:
         solved = sum(link.solution.outcome.seconds for links in known for link in links)
         # What all machines needed together (their kernel) is charged to each alike.
         each = max(0.0, time.perf_counter() - began - solved) / len(unit.candidates)
+        first = True
         for links in concatenated(known, found):
-            yield Trained(links, setting, each)
+            yield Trained(links, setting, each, first)
+            first = False
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Finding]]:
         """Tell the candidates that a split suits from those that it does not."""
@@ -245,7 +251,8 @@ class SharedSearch:
 
     def _scored(self, candidate: int, number: int, trained: Trained) -> Finding:
         test_scores, train_scores, seconds = self._scores(self.machines[candidate], number, trained)
-        _, prepared, kernel = trained.setting
+        shared, kernel = trained.setting.prepared.shared, trained.setting.kernel
+        computed = shared.claimed(kernel) if trained.first and shared is not None else 0
         outcomes, skipped = (
             [link.solution.outcome for link in trained.links],
             all(link.repeated for link in trained.links),
@@ -254,8 +261,7 @@ class SharedSearch:
             trained=int(not skipped),
             skipped=int(skipped),
             iterations=sum(one.iterations for one in outcomes),
-            # The first that is finished counts the kernel values that were computed for all.
-            kernel_evaluations=sum(one.kernel_evaluations for one in outcomes) + prepared.claimed(kernel),
+            kernel_evaluations=sum(one.kernel_evaluations for one in outcomes) + computed,
             seconds=trained.overhead + sum(one.seconds for one in outcomes),
         )
         return Finding(

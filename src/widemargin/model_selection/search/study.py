@@ -250,7 +250,7 @@ class ModelStudy:
     def _path(self, kernel: Kernel, kept: Journal | None, progress: Any, remarks: list[Warning]) -> PricePath | None:
         """Choose C for a kernel, unless somebody asked to stop, or time is up."""
         if self.stop.reason not in (INTERRUPTED, STOPPED):
-            label = {"stage": PATH, "kernel": fingerprint(kernel)[:16]}
+            label = {} if kept is None else {"stage": PATH, "kernel": fingerprint(kernel)[:16]}
             try:
                 return price_path(
                     clone(self.estimator).set_params(**self.best_params(kernel, None)),
