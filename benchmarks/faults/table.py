@@ -340,7 +340,7 @@ PACKAGE = (
         "src/widemargin/machines/one_class.py",
         "total = self.total * float(upper.sum() / self.upper.sum()) if bounded else self.total",
         "total = self.total",
-        ("tests/machines/test_one_class.py", "tests/model_selection/grid/splits/test_one_class.py"),
+        ("tests/machines/test_one_class.py", "tests/model_selection/grid/folds/test_one_class.py"),
     ),
     Fault(
         "sigmoid-with-the-other-sign-of-its-offset",

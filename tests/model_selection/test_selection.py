@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from widemargin import SVC, datasets, select
 from widemargin.model_selection import growth, selection
-from widemargin.model_selection.grid import examples
+from widemargin.model_selection.grid import samples
 
 X, Y = datasets.twonorm(150, random_state=0)
 
@@ -112,7 +112,7 @@ def test_a_step_along_gamma_computes_its_own_kernel_only() -> None:
 def test_kernels_that_take_too_much_room_are_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, labels = datasets.chess_board(500, random_state=0)
     expected = select(rows, labels)
-    monkeypatch.setattr(examples, "ROOM_FOR_KERNELS", 2**20)
+    monkeypatch.setattr(samples, "ROOM_FOR_KERNELS", 2**20)
     chosen = select(rows, labels)
     # The second step counts the matrix on which the largest C was seen to be met.
     assert [one.kernel_evaluations for one in chosen.reports] == [40 * 500**2, 41 * 500**2]

@@ -37,9 +37,9 @@ class GrowthStep(GridSearchCV):
     found: Found
 
     def _shared_search(self, data: SearchData, stop: Stop) -> SharedSearch:
-        self.search = SharedSearch(data, stop, None if self.before is None else self.before.search.examples)
+        self.search = SharedSearch(data, stop, None if self.before is None else self.before.search.samples)
         if self.before is None:
-            self.search.examples.keep_kernels(len(self.search.candidates.lines))
+            self.search.samples.keep_kernels(len(self.search.candidates.lines))
         return self.search
 
     def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:

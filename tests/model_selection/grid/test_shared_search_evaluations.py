@@ -24,7 +24,7 @@ from searches import TOLERANCE, classifier, data, regressor
 
 from widemargin import SVC, SVDD, GridSearchCV, NuSVC, NuSVR, OneClassSVM
 from widemargin.machines import chain
-from widemargin.model_selection.grid import examples
+from widemargin.model_selection.grid import samples
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers import pool
 from widemargin.model_selection.grid.workers.reports import Address
@@ -316,7 +316,7 @@ def test_who_asks_gets_the_same(family: str, keeps: bool, tmp_path: Path, monkey
     machine, grid, name, how = FAMILIES[family]
     X, y = data(name) if name else (data("two")[0], None)
     if not keeps:
-        monkeypatch.setattr(examples, "KEPT_BYTES", 0)
+        monkeypatch.setattr(samples, "KEPT_BYTES", 0)
     silent = GridSearchCV(machine, grid, cv=3, **how).fit(X, y)
     told: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Probabilities and searches: who needs them when, and the decision values of rows held out that they are made from."""
+"""Probabilities and searches: who needs them when, and the held-out decision values that they are made from."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.kernels.rows import count
+from widemargin.model_selection.grid.folds.classifier import PairwiseFold
 from widemargin.model_selection.grid.setup import Unit, machine_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
-from widemargin.model_selection.grid.splits.classifier import PairwiseSplit
+from widemargin.runtime import single_threaded_blas
 
 FROM_SEARCH = "from-search"
 
@@ -68,7 +69,7 @@ def _asked_for(scorers: Any) -> bool | None:
 
 
 def require_shared(reason: str, estimator: Any, param_grid: Any) -> None:
-    """Refuse to train machines alone if decision values of the search are needed."""
+    """Refuse to train models alone if decision values of the search are needed."""
     if FROM_SEARCH in calibrations(estimator, param_grid):
         raise ValueError(
             f"{reason}, so this search would train every model alone, where calibration={FROM_SEARCH!r} has no "
@@ -77,10 +78,10 @@ def require_shared(reason: str, estimator: Any, param_grid: Any) -> None:
 
 
 def provide_values(estimator: Any, search: SharedSearch, candidate: int) -> None:
-    """Hand the decision values of rows held out to a machine that is to be refitted, if it wants them.
+    """Hand the decision values of held-out samples to a model that is to be refitted, if it wants them.
 
-    They are those of the candidate's machines on the splits of the search, which are trained once more: they are not
-    kept while a search is under way, on whatever machines. Nothing depends on what a journal held.
+    They are those of the candidate on the folds of the search, where it is trained once more: they are not kept while a
+    search is under way, on whatever computers. Nothing depends on what a journal held.
     """
     machine = machine_of(estimator)
     if getattr(machine, "calibration", None) == FROM_SEARCH:
@@ -88,19 +89,20 @@ def provide_values(estimator: Any, search: SharedSearch, candidate: int) -> None
 
 
 def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
-    """Train a candidate on all splits, each time from the last; return what it says of the rows held out."""
+    """Train a candidate on all folds, each time from the last; return what it says of the samples held out."""
     search.renew()
     found, start = OutOfFold(count(search.data.rows)), None
     machine = search.machines[candidate]
-    for number in range(len(search.data.splits)):
-        try:
-            stretch = search.stretch(Unit(number, (candidate,)), start, None, search.stop)
-        except ValueError:
-            continue  # of a split that does not suit the machine; scores have told
-        if stretch is None:
-            continue
-        split, start = search.split(number), stretch.start
-        assert isinstance(split, PairwiseSplit)
-        for names, values in split.named_values(machine, [link.solution for link in stretch.links[-1]]):
-            found.add(names, split.test, values)
+    with single_threaded_blas():
+        for number in range(len(search.data.folds)):
+            try:
+                stretch = search.stretch(Unit(number, (candidate,)), start, None, search.stop)
+            except ValueError:
+                continue  # of a fold that does not suit the model; scores have told
+            if stretch is None:
+                continue
+            fold, start = search.fold(number), stretch.start
+            assert isinstance(fold, PairwiseFold)
+            for names, values in fold.named_values(machine, [link.solution for link in stretch.links[-1]]):
+                found.add(names, fold.test, values)
     return found

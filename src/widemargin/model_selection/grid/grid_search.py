@@ -195,7 +195,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         params = _check_method_params(X, params=params)
         data, fit_params, refit_metric = self._search_data(X, y, params)
         require_suitable_plan(self.plan, machine_of(self.estimator), data.candidates)
-        self.n_splits_ = len(data.splits)
+        self.n_splits_ = len(data.folds)
         for remark in self._search_and_refit(
             self._shared_search(data, self._stop(began)), X, y, params, fit_params, refit_metric, began
         ):
@@ -299,7 +299,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         """Run a search, choose and refit; return what is worth a remark."""
         weights = params.get("sample_weight")
         with SearchTasks(self, X, y, refit=bool(self.refit), sample_weight=weights) as tasks:
-            with tasks.search(len(search.data.candidates) * len(search.data.splits)) as evaluations:
+            with tasks.search(len(search.data.candidates) * len(search.data.folds)) as evaluations:
                 found, missing, ended = self._evaluate(search, evaluations, weights, began)
             self.work_report_ = report_of(search, found, time.perf_counter() - began)
             out = as_results(search, found, self.error_score)
@@ -342,7 +342,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         with self._opened_journal(search) as journal:
             told = listener(tasks, search.data, weights)
             found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told)
-        missing = missing_from(found, len(search.data.candidates), len(search.data.splits))
+        missing = missing_from(found, len(search.data.candidates), len(search.data.folds))
         if missing.any(axis=1).all():
             if ended == INTERRUPTED:
                 raise KeyboardInterrupt

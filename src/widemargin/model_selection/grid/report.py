@@ -26,23 +26,23 @@ ROUNDING = 1e-12
 
 def report_of(search: SharedSearch, found: Found, seconds: float) -> SearchReport:
     """Report a search from what it has found."""
-    data, n_splits = search.data, len(search.data.splits)
-    rows = [(len(np.unique(train)), len(test)) for train, test in data.splits]
+    data, n_folds = search.data, len(search.data.folds)
+    rows = [(len(np.unique(train)), len(test)) for train, test in data.folds]
     cold = 0
     for one in found.values():
-        candidate, split = divmod(one.number, n_splits)
+        candidate, split = divmod(one.number, n_folds)
         n_train, n_test = rows[split]
         if one.error is None and search.machines[candidate].kernel != "precomputed":
             cold += n_train * (n_train + n_test)
-    unfinished = len(data.candidates) * n_splits - len(found)
+    unfinished = len(data.candidates) * n_folds - len(found)
     work = replace(Work.total([one.work for one in found.values()]), unfinished=unfinished, seconds=seconds)
     return SearchReport(cold_kernel_evaluations=cold, **work.counts())
 
 
-def report_of_plain(results: Mapping[str, Any], n_splits: int, seconds: float) -> SearchReport:
+def report_of_plain(results: Mapping[str, Any], n_folds: int, seconds: float) -> SearchReport:
     """Report a search whose models were trained alone, from its results; trained are those with a score."""
     metric = next(key.removeprefix("split0") for key in results if key.startswith("split0_test_"))
-    scores = [results[f"split{split}{metric}"] for split in range(n_splits)]
+    scores = [results[f"split{split}{metric}"] for split in range(n_folds)]
     trained = int(np.count_nonzero(~np.isnan(scores)))
     return SearchReport(trained=trained, failed=np.size(scores) - trained, counted=False, seconds=seconds)
 

@@ -22,10 +22,10 @@ class UnfinishedSearchWarning(UserWarning):
     """A search has ended before all of its candidates were finished on every split."""
 
 
-def missing_from(found: Found, n_candidates: int, n_splits: int) -> Mask:
+def missing_from(found: Found, n_candidates: int, n_folds: int) -> Mask:
     """Tell which evaluations there are not."""
-    gone = [number not in found for number in range(n_candidates * n_splits)]
-    return np.array(gone, dtype=np.bool_).reshape(n_candidates, n_splits)
+    gone = [number not in found for number in range(n_candidates * n_folds)]
+    return np.array(gone, dtype=np.bool_).reshape(n_candidates, n_folds)
 
 
 def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dic
         result: dict[str, Any] = {
             "fit_error": None if one is None else one.error,
             "test_scores": stand_in if one is None or one.value is None else one.value,
-            "n_test_samples": len(search.data.splits[number % len(search.data.splits)][1]),
+            "n_test_samples": len(search.data.folds[number % len(search.data.folds)][1]),
             "fit_time": 0.0 if one is None else one.work.seconds,
             "score_time": 0.0 if one is None else one.score_seconds,
         }

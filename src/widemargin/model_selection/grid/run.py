@@ -65,8 +65,8 @@ class GridUnits:
         """Return the units of the next round."""
         if self._turns is not None:
             return self._turns.next_round()
-        n_splits, found = len(self._search.data.splits), self._findings.found
-        units = [u for u in self._search.units() if any(c * n_splits + u.split not in found for c in u.candidates)]
+        n_folds, found = len(self._search.data.folds), self._findings.found
+        units = [u for u in self._search.units() if any(c * n_folds + u.fold not in found for c in u.candidates)]
         if not units or self._search.stop.signal.requested:
             return []
         finished = self._findings.take if self._findings.awaited else None
@@ -78,11 +78,11 @@ class GridUnits:
         """Evaluate the units of a round."""
         assert self._workers is not None
         assert self._turns is not None
-        n_splits = len(self._search.data.splits)
+        n_folds = len(self._search.data.folds)
         with closing(self._workers.evaluate(batch, self._turns.limit)) as results:
             for done in results:
                 findings.take(*done.findings)
-                complete = findings.taken.issuperset(c * n_splits + done.unit.split for c in done.unit.candidates)
+                complete = findings.taken.issuperset(c * n_folds + done.unit.fold for c in done.unit.candidates)
                 self._turns.done(done.unit, done.seconds, complete=complete)
                 findings.check()
                 if self._search.stop.signal.requested:
@@ -99,7 +99,7 @@ def run_grid(
 ) -> tuple[Found, str]:
     """Run what a journal does not hold; return all findings there are in the end, and why it ended."""
     data = search.data
-    standing = Standing(data.n_evaluations, len(data.splits))
+    standing = Standing(data.n_evaluations, len(data.folds))
     limit = data.n_evaluations
     findings = Findings(standing, journal, search.stop, limit=limit, progress=progress, told=told)
     units = GridUnits(search, n_jobs, pre_dispatch, findings)
@@ -113,7 +113,7 @@ def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable
         return None
 
     def told(one: Finding) -> bool:
-        train, _ = data.splits[one.number % len(data.splits)]
+        train, _ = data.folds[one.number % len(data.folds)]
         X, y, own = (
             None if part is None else partial(_safe_indexing, part, train) for part in (data.rows, data.y, weights)
         )
@@ -130,7 +130,7 @@ def identity(search: SharedSearch, scoring: Any, return_train_score: bool) -> di
         "data": fingerprint(data.rows),
         "target": fingerprint(data.y),
         "weights": fingerprint(data.weights, dict(data.fit_params)) if data.fit_params else fingerprint(data.weights),
-        "splits": fingerprint([[np.asarray(train), np.asarray(test)] for train, test in data.splits]),
+        "splits": fingerprint([[np.asarray(train), np.asarray(test)] for train, test in data.folds]),
         "candidates": fingerprint(list(data.candidates)),
         "estimator": fingerprint(data.estimator),
         "scoring": fingerprint(scoring, return_train_score),

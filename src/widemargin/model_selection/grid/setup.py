@@ -21,11 +21,10 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 from widemargin.estimators.scale import leaves_gamma_unused
 from widemargin.estimators.validation import check_weights
 from widemargin.machines.dual import Vector
-from widemargin.model_selection.grid.prepared_examples import Share
-from widemargin.model_selection.grid.splits import Rows, family_of
+from widemargin.model_selection.grid.folds import Indices, family_of
 from widemargin.model_selection.one_class_scores import OneClassScore
 from widemargin.plans import Plan
-from widemargin.runtime import thread_count
+from widemargin.runtime import free_memory, thread_count
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,31 @@ class Scoring:
         return _score(machine, rows, targets, self.scorers, params, self.error_score)
 
 
+#: A kernel may take this share of the free memory unless `memory` says otherwise.
+SHARE_OF_MEMORY = 0.5
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a search may use: megabytes, split among as many processes, and threads, all of which wait for a kernel."""
+
+    memory: float | str = "auto"
+    processes: int = 1
+    threads: int = 1
+
+    @property
+    def allowed_bytes(self) -> float:
+        """What the kernels of one process may take.
+
+        Examples
+        --------
+        >>> Share(memory=16, processes=2).allowed_bytes == 8 * 2**20
+        True
+        """
+        whole = SHARE_OF_MEMORY * free_memory() if self.memory == "auto" else float(self.memory) * 2**20
+        return whole / self.processes
+
+
 Parameters = Mapping[str, Any]
 
 
@@ -67,7 +91,7 @@ Parameters = Mapping[str, Any]
 class Unit:
     """Candidates that differ in C alone, in the order of a chain, on one split: what is solved in one go."""
 
-    split: int
+    fold: int
     candidates: tuple[int, ...]
 
 
@@ -83,7 +107,7 @@ class SearchData:
     candidates: Sequence[Parameters]
     X: Any
     y: Any
-    splits: Sequence[tuple[Rows, Rows]]
+    folds: Sequence[tuple[Indices, Indices]]
     weights: Vector
     scoring: Scoring
     rows: Any = None
@@ -96,7 +120,7 @@ class SearchData:
     @property
     def n_evaluations(self) -> int:
         """Candidates times splits."""
-        return len(self.candidates) * len(self.splits)
+        return len(self.candidates) * len(self.folds)
 
 
 def machine_of(estimator: Any) -> Any:
@@ -262,7 +286,7 @@ def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:
 
 
 def search_data(
-    search: Any, X: Any, y: Any, splits: Sequence[tuple[Rows, Rows]], scorers: Any, routed: Any
+    search: Any, X: Any, y: Any, splits: Sequence[tuple[Indices, Indices]], scorers: Any, routed: Any
 ) -> SearchData:
     """Return what a search is about.
 
@@ -287,7 +311,7 @@ def search_data(
         list(ParameterGrid(search.param_grid)),
         rows,
         targets,
-        checked_splits(splits, _num_samples(X)),
+        checked_folds(splits, _num_samples(X)),
         weights,
         Scoring(scorers, dict(routed.scorer.score), search.error_score, accuracy),
         rows=X,
@@ -299,12 +323,12 @@ def search_data(
     )
 
 
-def checked_splits(splits: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Rows, Rows]]:
+def checked_folds(splits: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indices, Indices]]:
     """Return the rows that the parts of splits consist of; splitters may give masks, or count from the end.
 
     Examples
     --------
-    >>> checked_splits([([True, True, False], [-1])], 3)
+    >>> checked_folds([([True, True, False], [-1])], 3)
     [(array([0, 1]), array([2]))]
     """
     rows, found = np.arange(n), []

@@ -16,10 +16,10 @@ from sklearn.pipeline import Pipeline
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.model_selection.grid.calibration import out_of_fold
+from widemargin.model_selection.grid.folds import Indices
 from widemargin.model_selection.grid.grid_search import GridSearchCV
 from widemargin.model_selection.grid.setup import machine_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
-from widemargin.model_selection.grid.splits import Rows
 from widemargin.model_selection.growth import PERFECT, GrowthStep, best_of, grown
 from widemargin.objectives import CrossValidation, Objective, Task
 from widemargin.plans.ranges import c_values
@@ -34,10 +34,10 @@ STEP = 4.0
 class FixedSplits:
     """Splits that were drawn, in the place of the splitter that drew them; it may be an objective's own (None)."""
 
-    def __init__(self, splitter: Any, splits: Sequence[tuple[Rows, Rows]]) -> None:
+    def __init__(self, splitter: Any, splits: Sequence[tuple[Indices, Indices]]) -> None:
         self.splitter, self.splits = splitter, splits
 
-    def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Rows, Rows]]:
+    def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Indices, Indices]]:
         """Give the splits; what a splitter may be told was told when they were drawn."""
         return iter(self.splits)
 

@@ -17,8 +17,8 @@ from widemargin.kernels import Kernel
 from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.rows import count
 from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.model_selection.grid.folds import family_of
 from widemargin.model_selection.grid.setup import FitParameters, machine_of
-from widemargin.model_selection.grid.splits import family_of
 from widemargin.objectives import Objective, Task
 
 #: Largest violation of the optimality conditions that derivatives and comparisons of neighbours put up with.

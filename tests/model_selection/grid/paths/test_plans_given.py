@@ -153,7 +153,7 @@ def test_every_machine_is_trained_once(n_jobs: int, monkeypatch: pytest.MonkeyPa
 
     def counted(self: SharedSearch, unit: Unit, *rest: Any) -> Any:
         with lock:
-            trained.extend((unit.split, candidate) for candidate in unit.candidates)
+            trained.extend((unit.fold, candidate) for candidate in unit.candidates)
         return train(self, unit, *rest)
 
     monkeypatch.setattr(SharedSearch, "_train", counted)

@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVDD, GridSearchCV, OneClassSVM, UnfinishedSearchWarning
 from widemargin.model_selection.grid.candidates import Candidates
+from widemargin.model_selection.grid.folds.one_class import OneClassFold
 from widemargin.model_selection.grid.paths.plans import walk_of
-from widemargin.model_selection.grid.splits.one_class import OneClassSplit
 from widemargin.plans import GridGraph, Plan, best_tree, heuristic_plan, minimum_arborescence
 
 WIDTHS = [0.01, 0.1, 1.0]
@@ -139,7 +139,7 @@ def test_one_plan_for_lines_along_several_parameters() -> None:
 
 def test_every_candidate_is_chained_along_its_own_parameter() -> None:
     parameters = list(ParameterGrid(SEVERAL))
-    candidates = Candidates(OneClassSVM(), parameters, OneClassSplit, raises=True)
+    candidates = Candidates(OneClassSVM(), parameters, OneClassFold, raises=True)
     assert sorted(map(len, candidates.lines)) == [2] * 3 + [4] * 9
     parents = {after: before for line in candidates.lines for before, after in pairwise(line)}
     plan = Plan(GridGraph.from_candidates(parameters), tuple(parents.get(node) for node in range(len(parameters))))

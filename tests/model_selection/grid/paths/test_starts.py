@@ -11,9 +11,9 @@ import pytest
 
 from widemargin.machines.chain import LinkSolution
 from widemargin.machines.dual import Outcome, Solution
+from widemargin.model_selection.grid.folds import Way
 from widemargin.model_selection.grid.paths.plans import Backbone, LearningBackbone, PlannedWalk
 from widemargin.model_selection.grid.paths.starts import Start, Stretch, Walk
-from widemargin.model_selection.grid.splits import Way
 from widemargin.plans import Chain
 
 PARAMETERS = [{"C": C, "gamma": g} for g in (0.1, 1.0, 10.0) for C in (1.0, 2.0)]
@@ -55,7 +55,7 @@ def place_of(start: Start) -> tuple[int, int]:
 def begun(walk: Walk, split: int, candidates: tuple[int, ...], train: Trainer) -> tuple[Any, ...]:
     """What begin() says: the candidates that are known, those its links are of, and where the others start."""
     found = walk.begin(split, candidates, train)
-    assert found.joint == (found.candidates[-1] if found.candidates else walk.joint(walk._of_nodes[candidates]))
+    assert found.joint == (found.candidates[-1] if found.candidates else walk._joints.get(candidates[0]))
     linked = tuple(int(link.solution.alpha[0]) for stretch in found.stretches for (link,) in stretch.links)
     assert linked == found.candidates
     return found.candidates, None if found.start is None else place_of(found.start)

@@ -1,22 +1,23 @@
 """The ways in which a search can walk through its chains: a backbone across the kernel widths, or a plan of the user's.
 
-Along a backbone, the first machine of every chain is trained on the first split, from that of the neighbouring width;
-chains of the other splits start from the same machine on the first split. A given plan is walked on every split by
-itself: far from the backbone, where C is large, a machine of another split is worth less than a neighbour of the same.
+Along a backbone, the first model of every chain is trained on the first fold, from that of the neighbouring width;
+chains of the other folds start from the same model on the first fold. A given plan is walked on every fold by itself:
+far from the backbone, where C is large, a model of another fold is worth less than a neighbour of the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from widemargin.model_selection.grid.candidates import Candidates
+from widemargin.model_selection.grid.folds import FAMILIES, Way, family_of
 from widemargin.model_selection.grid.paths.starts import Place, Stretch, Trains, Walk
 from widemargin.model_selection.grid.setup import prefix_of
-from widemargin.model_selection.grid.splits import FAMILIES, StartableMachines, Way, family_of
 from widemargin.plans import Chain, GridGraph, LearningPlan, Plan, heuristic_plan
+from widemargin.plans.plan import End
 
-#: Parameters of machines and of kernel objects that say how wide a kernel is.
+#: Parameters of models and of kernel objects that say how wide a kernel is.
 WIDTHS = ("gamma", "delta")
 
 #: Names of plans.
@@ -24,7 +25,7 @@ PLANS = ("heuristic", "learn", "cold")
 
 
 class Backbone(Walk):
-    """From the smallest C of each width to that of the next smaller gamma, on the first split; from there to others.
+    """From the smallest C of each width to that of the next smaller gamma, on the first fold; from there to others.
 
     Chains come in this order too. Steps are about the same in either direction, but narrow kernels take longest: where
     they come first, workers end at the same time. Lines whose way is "down" are walked the other way in both: from the
@@ -45,39 +46,28 @@ class Backbone(Walk):
     ) -> None:
         lines = [line[::-1] if way == "down" else line for line, way in zip(lines, ways, strict=True)]
         self._firsts = [line[0] for line in lines]
-        self._cold = {first for first, way in zip(self._firsts, ways, strict=True) if way == "cold"}
-        self._wanted: Set[int | None] = {*self._firsts} - self._cold
         graph = GridGraph.from_candidates([parameters[first] for first in self._firsts])
-        # In a pipeline, names of parameters end in those that the machine, or its kernel, knows.
+        # In a pipeline, names of parameters end in those that the model, or its kernel, knows.
         widths = next((name for name in graph.axes if name.rpartition("__")[2] in WIDTHS), "gamma")
-        starts: dict[Way, tuple[int | None, ...]] = {
-            "up": heuristic_plan(graph, along="", across=widths, root="largest").parents,
-            "down": heuristic_plan(graph, along="", across=widths, root="smallest").parents,
-            "cold": (None,) * len(lines),
-        }
+        nothing: tuple[int | None, ...] = (None,) * len(lines)
+        starts: dict[Way, tuple[int | None, ...]] = {"cold": nothing}
+        for way in {*ways} - {"cold"}:
+            root: End = "largest" if way == "up" else "smallest"
+            starts[way] = heuristic_plan(graph, along="", across=widths, root=root).parents
         # Neighbours have the same way: it depends on the solver, and on whether there is a target at all.
-        self._plan = Plan(graph, tuple(starts[way][number] for number, way in enumerate(ways)))
+        self._plan = Plan(graph, tuple([starts[way][number] for number, way in enumerate(ways)]))
         parents = [None if parent is None else self._firsts[parent] for parent in self._plan.parents]
-        super().__init__([Chain(lines[number], parents[number], None) for number in self._plan.order])
-
-    def before(self, split: int, chain: Chain) -> Place | None:
-        """Return the machine of the last width, or that of the first split."""
-        start = chain.start if split == 0 or chain.nodes[0] in self._cold else chain.nodes[0]
-        return None if start is None else (0, start)
-
-    def joint(self, chain: Chain) -> int | None:
-        """Go on from nowhere: what chains start from has another kernel, or is of another split."""
-        return None
-
-    def wanted(self, split: int) -> Set[int | None]:
-        """Want the first machines of all chains, on the first split."""
-        return self._wanted if split == 0 else frozenset()
+        super().__init__(
+            [Chain(lines[number], parents[number], None) for number in self._plan.order],
+            {first for first, way in zip(self._firsts, ways, strict=True) if way != "cold"},
+            over_folds=True,
+        )
 
 
 class LearningBackbone(Backbone):
-    """The same for all lines, but from nothing where the steps of the machines before say that this is cheaper.
+    """The same for all lines, but from nothing where the steps of the models before say that this is cheaper.
 
-    Only the machines on the way to a width count, not those that happen to be finished: the same is learnt whoever
+    Only the models on the way to a width count, not those that happen to be finished: the same is learnt whoever
     works on what.
     """
 
@@ -89,18 +79,18 @@ class LearningBackbone(Backbone):
         self._steps: dict[int, tuple[int | None, int]] = {}
 
     def _solve(self, place: Place, train: Trains) -> Stretch | None:
-        split, candidate = place
+        fold, candidate = place
         number = self._numbers[candidate]
         parent = self._plan.parents[number]
         known = None if parent is None else self.start((0, self._firsts[parent]), train)
         begin = None if parent is None or known is None else self._learnt(number).next_start(number, {parent})
-        made = train(split, (candidate,), None if begin is None else known, None)
+        made = train(fold, (candidate,), None if begin is None else known, None)
         if made is not None:
             self._steps[number] = begin, made.iterations
         return made
 
     def _learnt(self, number: int) -> LearningPlan:
-        """Learn from all machines between a root and a first machine."""
+        """Learn from all models between a root and a first one."""
         way = []
         parent = self._plan.parents[number]
         while parent is not None:
@@ -115,7 +105,9 @@ class LearningBackbone(Backbone):
 
 
 class PlannedWalk(Walk):
-    """Along a given plan, on every split by itself.
+    """Along a given plan, on every fold by itself.
+
+    A chain goes on from a model of the same line, where the other branch at it goes up and this one down, or so.
 
     Parameters
     ----------
@@ -125,22 +117,8 @@ class PlannedWalk(Walk):
     """
 
     def __init__(self, chains: Sequence[Chain], may_follow: Callable[[int, int], bool]) -> None:
-        super().__init__(chains)
-        self._may_follow = may_follow
-        self._wanted = {chain.start for chain in chains}
-
-    def before(self, split: int, chain: Chain) -> Place | None:
-        """Return the machine that the plan names, on the same split."""
-        return None if chain.start is None else (split, chain.start)
-
-    def joint(self, chain: Chain) -> int | None:
-        """Go on from a machine of the same line, where the other branch at it goes up and this one down, or so."""
-        follows = chain.start is not None and self._may_follow(chain.start, chain.nodes[0])
-        return chain.start if follows else None
-
-    def wanted(self, split: int) -> Set[int | None]:
-        """Want the machines at which chains branch off."""
-        return self._wanted
+        joints = {c.nodes[0]: c.start for c in chains if c.start is not None and may_follow(c.start, c.nodes[0])}
+        super().__init__(chains, {chain.start for chain in chains if chain.start is not None}, joints)
 
 
 def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:
@@ -148,7 +126,7 @@ def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:
     if isinstance(plan, Plan):
         return PlannedWalk(_chains(plan, candidates), candidates.may_follow)
     family = candidates.family
-    if plan == "cold" or not issubclass(family, StartableMachines):
+    if plan == "cold" or not family.startable:
         return None
     ways = [family.way(candidates.machines[line[0]]) for line in candidates.lines]
     return (LearningBackbone if plan == "learn" else Backbone)(candidates.parameters, candidates.lines, ways)
@@ -220,7 +198,7 @@ def require_plan(plan: Any) -> None:
 
 
 def require_suitable_plan(plan: str | Plan, machine: Any, parameters: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a plan that was made for other candidates, or for machines that cannot follow it."""
+    """Refuse a plan that was made for other candidates, or for models that cannot follow it."""
     if isinstance(plan, str):
         if plan == "learn":
             require_starts("plan='learn'", machine)
@@ -235,7 +213,7 @@ def require_suitable_plan(plan: str | Plan, machine: Any, parameters: Sequence[M
 
 
 def require_starts(what: str, machine: Any) -> None:
-    """Refuse machines whose chains all start from nothing.
+    """Refuse models whose chains all start from nothing.
 
     Examples
     --------
@@ -246,8 +224,8 @@ def require_starts(what: str, machine: Any) -> None:
     ValueError: plan='learn' needs models that start from each other across kernels (SVC, SVR, OneClassSVM or SVDD)...
     """
     family = family_of(machine)
-    if family is None or not issubclass(family, StartableMachines):
-        *others, last = (kind.__name__ for kind, own in FAMILIES.items() if issubclass(own, StartableMachines))
+    if family is None or not family.startable:
+        *others, last = (kind.__name__ for kind, own in FAMILIES.items() if own.startable)
         raise ValueError(
             f"{what} needs models that start from each other across kernels ({', '.join(others)} or {last}); chains "
             f"of {type(machine).__name__} all start from zero, which plan='heuristic' and plan='cold' accept."

@@ -1,12 +1,11 @@
 """Where the chains of a search start: at the solutions of other chains, as a walk through all of them says.
 
-Whoever needs a machine to start from trains it, with what it needs itself, or waits for the one who does. What a chain
+Whoever needs a model to start from trains it, with what it needs itself, or waits for the one who does. What a chain
 starts from so depends on the search alone, not on who works on what, or when.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,20 +18,20 @@ from widemargin.machines.dual import Vector
 from widemargin.plans import Chain
 from widemargin.runtime import Lock
 
-#: A machine: the numbers of its split and of its candidate.
+#: A model: the numbers of its fold and of its candidate.
 Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Start:
-    """Coefficients to start from, by decision function; those of most examples are 0."""
+    """Coefficients to start from, by decision function; those of most samples are 0."""
 
     size: int
     functions: Mapping[Hashable, tuple[NDArray[np.intp], Vector]]
 
     @classmethod
     def of(cls, functions: Mapping[Hashable, Vector]) -> Start:
-        """Keep the coefficients of all examples, (n,), of each function.
+        """Keep the coefficients of all samples, (n,), of each function.
 
         Examples
         --------
@@ -45,18 +44,18 @@ class Start:
         return cls(size, kept)
 
     def coefficients(self, function: Hashable) -> Vector | None:
-        """Return the coefficients of all examples, or None for a function that is not known."""
+        """Return the coefficients of all samples, or None for a function that is not known."""
         if function not in self.functions:
             return None
-        rows, values = self.functions[function]
+        samples, values = self.functions[function]
         whole = np.zeros(self.size)
-        whole[rows] = values
+        whole[samples] = values
         return whole
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a chain, solved on a split: for each candidate the links of its functions; the last one as a start."""
+    """A part of a chain, solved on a fold: for each candidate the links of its functions; the last one as a start."""
 
     links: list[list[LinkSolution]]
     start: Start
@@ -68,10 +67,10 @@ class Stretch:
 
 
 class Trains(Protocol):
-    """Trains candidates of a chain on a split, each from the one before."""
+    """Trains candidates of a chain on a fold, each from the one before."""
 
     def __call__(
-        self, split: int, candidates: tuple[int, ...], start: Start | None, joint: int | None
+        self, fold: int, candidates: tuple[int, ...], start: Start | None, joint: int | None
     ) -> Stretch | None:
         """Train from a start or from nothing; return None if that failed, or if time ran out.
 
@@ -81,7 +80,7 @@ class Trains(Protocol):
 
 @dataclass(frozen=True)
 class Beginning:
-    """What is known of a chain on a split: its first candidates, in stretches, and where the others start.
+    """What is known of a chain on a fold: its first candidates, in stretches, and where the others start.
 
     `joint` is the candidate whose solution that is, if the chain goes on from there.
     """
@@ -92,56 +91,59 @@ class Beginning:
     joint: int | None = None
 
 
-class Walk(ABC):
-    """A way through the chains of a search, on all splits.
+class Walk:
+    """A way through the chains of a search, on all folds.
 
-    Machines that others start from are trained when they are first asked for, and kept as starts. A chain whose unit
+    Models that others start from are trained when they are first asked for, and kept as starts. A chain whose unit
     comes along later does not train them again.
 
     Parameters
     ----------
     chains : sequence of Chain
         Candidates of each chain in its order; those that share a kernel had better be side by side.
+    wanted : set of int
+        Candidates that others start from.
+    joints : mapping from int to int, optional
+        Candidates that go on from another one, by the first ones of their chains, as if they were of the same chain.
+    over_folds : bool, default=False
+        Walk the first fold only; chains of other folds start from their own first candidate there, if it is wanted.
     """
 
-    def __init__(self, chains: Sequence[Chain]) -> None:
+    def __init__(
+        self,
+        chains: Sequence[Chain],
+        wanted: Set[int],
+        joints: Mapping[int, int] | None = None,
+        *,
+        over_folds: bool = False,
+    ) -> None:
         self.chains = [chain.nodes for chain in chains]
-        self._of_nodes = {chain.nodes: chain for chain in chains}
+        self._wanted, self._joints, self._over_folds = wanted, joints or {}, over_folds
         self._of_node = {node: chain for chain in chains for node in chain.nodes}
         self._guard = Lock()
         self._locks: dict[Place, Lock] = {}
         self._starts: dict[Place, Start] = {}
         self._links: dict[Place, list[list[LinkSolution]]] = {}
 
-    @abstractmethod
-    def before(self, split: int, chain: Chain) -> Place | None:
-        """Return the machine that the first one of a chain starts from on a split; None for nothing."""
-
-    @abstractmethod
-    def joint(self, chain: Chain) -> int | None:
-        """Return the candidate that the first one of a chain follows as if it were of the same chain, if it does."""
-
-    @abstractmethod
-    def wanted(self, split: int) -> Set[int | None]:
-        """Return the candidates that others start from on a split."""
-
-    def begin(self, split: int, candidates: tuple[int, ...], train: Trains) -> Beginning:
-        """Begin a chain on a split, with the machines that others start from."""
+    def begin(self, fold: int, candidates: tuple[int, ...], train: Trains) -> Beginning:
+        """Begin a chain on a fold, with the models that others start from."""
+        if self._over_folds and fold > 0:
+            return Beginning((), (), *self._origin(fold, candidates[0], train))
         stretches: list[Stretch] = []
-        done, wanted = 0, self.wanted(split)
+        done = 0
         for at, candidate in enumerate(candidates):
-            if candidate in wanted:
-                stretch = self._taken((split, candidate), train)
+            if candidate in self._wanted:
+                stretch = self._taken((fold, candidate), train)
                 if stretch is None:
                     break
                 stretches.append(stretch)
                 done = at + 1
         if stretches:
             return Beginning(candidates[:done], stretches, stretches[-1].start, candidates[done - 1])
-        return Beginning((), (), *self._origin(split, self._of_nodes[candidates], train))
+        return Beginning((), (), *self._origin(fold, candidates[0], train))
 
     def start(self, place: Place, train: Trains) -> Start | None:
-        """Return a machine that is wanted, as a start; None if it could not be trained."""
+        """Return a model that is wanted, as a start; None if it could not be trained."""
         with self._lock_of(place):  # a walk has no circles, nor have those who wait
             if place not in self._starts:
                 stretch = self._solve(place, train)
@@ -151,7 +153,7 @@ class Walk(ABC):
             return self._starts[place]
 
     def _taken(self, place: Place, train: Trains) -> Stretch | None:
-        """Return the stretch that ends in a machine; its links, which are large, are not kept any longer."""
+        """Return the stretch that ends in a model; its links, which are large, are not kept any longer."""
         with self._lock_of(place):
             start = self.start(place, train)
             if start is None:
@@ -161,24 +163,29 @@ class Walk(ABC):
             return self._solve(place, train) if links is None else Stretch(links, start)
 
     def _solve(self, place: Place, train: Trains) -> Stretch | None:
-        """Train a machine and those before it on its chain, back to the last one that is wanted as well."""
-        split, candidate = place
-        chain = self._of_node[candidate]
-        end = chain.nodes.index(candidate)
-        wanted = self.wanted(split)
-        begin = max((at + 1 for at in range(end) if chain.nodes[at] in wanted), default=0)
+        """Train a model and those before it on its chain, back to the last one that is wanted as well."""
+        fold, candidate = place
+        nodes = self._of_node[candidate].nodes
+        end, begin = nodes.index(candidate), 0
+        for at in range(end):
+            if nodes[at] in self._wanted:
+                begin = at + 1
         if begin == 0:
-            return train(split, chain.nodes[: end + 1], *self._origin(split, chain, train))
-        joint = chain.nodes[begin - 1]
-        start = self.start((split, joint), train)
-        return None if start is None else train(split, chain.nodes[begin : end + 1], start, joint)
+            return train(fold, nodes[: end + 1], *self._origin(fold, nodes[0], train))
+        joint = nodes[begin - 1]
+        start = self.start((fold, joint), train)
+        return None if start is None else train(fold, nodes[begin : end + 1], start, joint)
 
-    def _origin(self, split: int, chain: Chain, train: Trains) -> tuple[Start | None, int | None]:
-        """Return what the first machine of a chain starts from, and the joint if there is one."""
-        before = self.before(split, chain)
-        start = None if before is None else self.start(before, train)
-        return start, None if start is None else self.joint(chain)
+    def _origin(self, fold: int, first: int, train: Trains) -> tuple[Start | None, int | None]:
+        """Return what the first model of a chain starts from, and the joint if there is one."""
+        before = self._of_node[first].start
+        if self._over_folds and fold > 0:
+            fold, before = 0, first if first in self._wanted else None
+        start = None if before is None else self.start((fold, before), train)
+        return start, None if start is None else self._joints.get(first)
 
     def _lock_of(self, place: Place) -> Lock:
         with self._guard:
-            return self._locks.setdefault(place, Lock())
+            if place not in self._locks:
+                self._locks[place] = Lock()
+            return self._locks[place]

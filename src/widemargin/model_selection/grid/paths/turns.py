@@ -78,7 +78,7 @@ class Turns:
         for unit, seconds in self._had.items():
             chains[unit.candidates] = max(seconds, chains.get(unit.candidates, 0.0))
         # All splits of a chain, those first that promise to be cheap.
-        return sorted(units, key=lambda unit: (chains[unit.candidates], unit.candidates, unit.split))
+        return sorted(units, key=lambda unit: (chains[unit.candidates], unit.candidates, unit.fold))
 
     def limit(self, unit: Unit) -> TimeShare | None:
         """Return the time that a unit gets whose turn it is; None if it is to wait for the next round."""

@@ -1,4 +1,4 @@
-"""One-class machines of one split."""
+"""One-class models of one fold."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector
 from widemargin.machines.max_min_over import CountedSolution, count_chain
 from widemargin.machines.nu_property import with_borders
 from widemargin.machines.one_class import nu_scale, solve_sums, times
+from widemargin.model_selection.grid.folds.base import FUNCTION, Way
+from widemargin.model_selection.grid.folds.novelty import NoveltyFold
 from widemargin.model_selection.grid.paths.starts import Start
-from widemargin.model_selection.grid.splits.base import Way
-from widemargin.model_selection.grid.splits.novelty import FUNCTION, NoveltySplit
 from widemargin.solvers import MaxMinOver, as_solver
 
 
-class OneClassSplit(NoveltySplit):
-    """One-class machines: along nu, or along C if slack is squared."""
+class OneClassFold(NoveltyFold):
+    """One-class models: along nu, or along C if slack is squared."""
 
     solvers = ("maxminover", MaxMinOver())
 
@@ -38,14 +38,14 @@ class OneClassSplit(NoveltySplit):
 
     @classmethod
     def own_matrices(cls, machine: OneClassSVM) -> int:
-        """Machines with squared slack copy the kernel: to add a variable, or to count with it."""
+        """Models with squared slack copy the kernel: to add a variable, or to count with it."""
         return int(machine.loss == "squared_hinge")
 
     @classmethod
     def way(cls, machine: OneClassSVM) -> Way:
-        """Go down where machines are counted: counts fine enough for a large C are so for a small one.
+        """Go down where models are counted: counts fine enough for a large C are so for a small one.
 
-        Other machines with squared slack start from nothing: at a small C almost all rows are support vectors, and to
+        Other models with squared slack start from nothing: at a small C almost all samples are support vectors, and to
         sum them up takes as long as the steps that a start saves.
         """
         if isinstance(as_solver(machine.solver), MaxMinOver):
@@ -113,21 +113,21 @@ class OneClassSplit(NoveltySplit):
         return float(share) * float(weights.sum())
 
     def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
-        """Return a one-class machine with scikit-learn's attributes."""
+        """Return a one-class model with scikit-learn's attributes."""
         (solution,) = solutions
         found = clone(machine)
         X, _ = found._check_samples(X)
         found._keep_function(
             X,
             kernel,
-            coefficients=solution.alpha[self.rows],
+            coefficients=solution.alpha[self.samples],
             intercept=solution.intercept,
             outcome=solution.outcome,
         )
         found.offset_ = -solution.intercept
         if machine.loss == "hinge" and machine.target_rejection is None:
             # Scores of the chain come from another kernel than predictions: one in float32.
-            own, scores = self.weights[self.rows], -solution.gradient[self.rows]
+            own, scores = self.weights[self.samples], -solution.gradient[self.samples]
             found._accept_border(X, own, kernel.rows_of(X).diagonal(), scores, measured=True)
         return found
 

@@ -1,4 +1,4 @@
-"""Regression on one split: one chain."""
+"""Regression on one fold: one chain."""
 
 from __future__ import annotations
 
@@ -17,27 +17,18 @@ from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector, taking_part, values_of
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.regression import hard_unit, nu_function, solve_nu_tube_chain, tube
+from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, ridge
 from widemargin.model_selection.grid.paths.starts import Start
-from widemargin.model_selection.grid.splits.base import (
-    KnownValues,
-    Rows,
-    SplitMachines,
-    StartableMachines,
-    ridge,
-)
-
-#: What starts call the one function.
-FUNCTION = "f"
 
 
-class FunctionSplit(SplitMachines):
+class FunctionFold(FoldModels):
     """What both kinds of regression share: targets that are numbers, and what scorers get."""
 
-    def __init__(self, y: Any, train: Rows, test: Rows, weights: Vector, asked: Rows) -> None:
+    def __init__(self, y: Any, train: Indices, test: Indices, weights: Vector, asked: Indices) -> None:
         super().__init__(np.asarray(y, dtype=np.float64), train, test, weights, asked)
 
     def require_trainable(self, machine: KernelRegressor) -> None:
-        """Let the machine check its prices against the weights of the split."""
+        """Let the model check its prices against the weights of the fold."""
         machine._bounds(self.weights)
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
@@ -46,25 +37,27 @@ class FunctionSplit(SplitMachines):
 
     @cached_property
     def targets(self) -> Vector:
-        """Targets of the rows to train on; 0 for others."""
+        """Targets of the samples to train on; 0 for others."""
         return taking_part(self.y, self.weights)
 
     def _kept(self, machine: Any, X: Any, kernel: KernelParameters, solution: Solution, intercept: float) -> Any:
         found = clone(machine)
-        X, _ = found._check_samples(X, self.y[self.rows])
+        X, _ = found._check_samples(X, self.y[self.samples])
         found._keep_function(
-            X, kernel, coefficients=solution.alpha[self.rows], intercept=intercept, outcome=solution.outcome
+            X, kernel, coefficients=solution.alpha[self.samples], intercept=intercept, outcome=solution.outcome
         )
         return found
 
 
-class RegressorSplit(FunctionSplit, StartableMachines):
+class RegressorFold(FunctionFold):
     """Regression with a tube of given width, along C."""
 
-    def solve_from(
-        self, machines: Sequence[SVR], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
+    free = ("C",)
+
+    def solve(
+        self, machines: Sequence[SVR], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
     ) -> Iterator[list[LinkSolution]]:
-        """Solve the one chain from a given start."""
+        """Solve the one chain."""
         bounds = [machine._bounds(self.weights) for machine in machines]
         soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
         links = tuple(self._link(machine, prices) for machine, prices in zip(soft, bounds, strict=False))
@@ -80,22 +73,17 @@ class RegressorSplit(FunctionSplit, StartableMachines):
                 warn_of_missing_tube(float(hardest.epsilon))
             yield [one]
 
-    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
-        """Return the coefficients of the function."""
-        (solution,) = solutions
-        return Start.of({FUNCTION: solution.alpha})
-
     def _link(self, machine: SVR, bounds: Vector) -> Link:
         if machine.loss == "epsilon_insensitive":
             return _tube_link(self.targets, float(machine.epsilon), bounds)
         limit = np.where(bounds > 0, np.inf, 0.0)
         return Link(tube(self.targets, float(machine.epsilon), limit), ridge(bounds))
 
-    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
-        slack = None if machine.loss == "epsilon_insensitive" else ridge(machine._bounds(self.weights))[rows]
-        return values_of(solution, self.targets[rows], slack, rows)[:, np.newaxis]
+        slack = None if machine.loss == "epsilon_insensitive" else ridge(machine._bounds(self.weights))[samples]
+        return values_of(solution, self.targets[samples], slack, samples)[:, np.newaxis]
 
     def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a regressor with scikit-learn's attributes."""
@@ -103,21 +91,23 @@ class RegressorSplit(FunctionSplit, StartableMachines):
         return self._kept(machine, X, kernel, solution, solution.intercept)
 
 
-class NuRegressorSplit(FunctionSplit):
+class NuRegressorFold(FunctionFold):
     """Regression whose tube has a width that nu decides, along C or nu."""
+
+    startable = False
 
     @classmethod
     def chained(cls, machine: NuSVR) -> tuple[str, ...]:
-        """Chains go along C or, where all machines have the same, along nu."""
+        """Chains go along C or, where all models have the same, along nu."""
         return ("C", "nu")
 
     @classmethod
     def own_matrices(cls, machine: NuSVR) -> int:
-        """Every example to train on has two variables."""
+        """Every sample to train on has two variables."""
         return 4
 
     def solve(
-        self, machines: Sequence[NuSVR], X: Any, kernel: ChainKernel, stop: StopRule
+        self, machines: Sequence[NuSVR], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
     ) -> Iterator[list[LinkSolution]]:
         """Solve the one chain."""
         bounds = [machine._bounds(self.weights) for machine in machines]
@@ -125,11 +115,11 @@ class NuRegressorSplit(FunctionSplit):
         for one in solve_nu_tube_chain(kernel, self.targets, bounds, fractions, stop=stop):
             yield [one]
 
-    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
         """Values of the function."""
         (solution,) = solutions
         own = replace(solution, intercept=nu_function(solution)[0])
-        return values_of(own, self.targets[rows], at=rows)[:, np.newaxis]
+        return values_of(own, self.targets[samples], at=samples)[:, np.newaxis]
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a regressor that knows the width of its tube."""

@@ -1,7 +1,7 @@
-"""One-class machines and balls of one split: one chain, and one more for each part held out by `target_rejection`.
+"""One-class models and balls of one fold: one chain, and one more for each part held out by `target_rejection`.
 
-Solutions leave :meth:`NoveltySplit.solve` in one form, whatever was solved: the gradient is minus the scores of all
-examples, the intercept minus the threshold, so that their difference is the decision value.
+Solutions leave :meth:`NoveltyFold.solve` in one form, whatever was solved: the gradient is minus the scores of all
+samples, the intercept minus the threshold, so that their difference is the decision value.
 """
 
 from __future__ import annotations
@@ -22,42 +22,39 @@ from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector, values_of
 from widemargin.machines.one_class import rejecting_threshold
+from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, Way
 from widemargin.model_selection.grid.paths.starts import Start
-from widemargin.model_selection.grid.splits.base import KnownValues, Rows, StartableMachines, Way
-
-#: What starts call the one function.
-FUNCTION = "f"
 
 
-class NoveltySplit(StartableMachines):
-    """What machines of one class share."""
+class NoveltyFold(FoldModels):
+    """What models of one class share."""
 
     @classmethod
     def way(cls, machine: NoveltyModel) -> Way:
-        """Start from nothing where rows are held out: most of the work is theirs, and a start is none of their own."""
+        """Start from nothing where samples are held out: most of the work is theirs, and a start is not theirs."""
         return "up" if machine.target_rejection is None else "cold"
 
     def require_trainable(self, machine: NoveltyModel) -> None:
-        """Let the machine check the weights of the split."""
+        """Let the model check the weights of the fold."""
         machine._require_feasible(self.weights, self._total_weight)
 
     @cached_property
     def _total_weight(self) -> float:
         return total_weight(check_weights(self.weights, len(self.weights)))
 
-    def solve_from(
-        self, machines: Sequence[NoveltyModel], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None
+    def solve(
+        self, machines: Sequence[NoveltyModel], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
     ) -> Iterator[list[LinkSolution]]:
-        """Solve the one chain from a given start; set the thresholds by rows held out if asked to."""
+        """Solve the one chain; set the thresholds by samples held out if asked to."""
         begin = None if start is None else start.coefficients(FUNCTION)
         if machines[0].target_rejection is None:
             for one in self._chain(machines, kernel, self.weights, begin, stop):
                 yield [one]
             return
-        rows = self.train[np.sort(np.unique(self.train, return_index=True)[1])]
-        rows = rows[self.weights[rows] > 0]
-        folds = parts_to_hold_out(take(X, rows), pairwise=machines[0].kernel == "precomputed")
-        others = [self._without(rows[held_out]) for held_out in folds]
+        own = self.train[np.sort(np.unique(self.train, return_index=True)[1])]
+        own = own[self.weights[own] > 0]
+        folds = parts_to_hold_out(take(X, own), pairwise=machines[0].kernel == "precomputed")
+        others = [self._without(own[held_out]) for held_out in folds]
         kernel = kernel.side_by_side([len(self.weights)] * (1 + len(folds)))
         whole = self._chain(machines, kernel, self.weights, begin, stop)
         first = next(whole)
@@ -69,26 +66,21 @@ class NoveltySplit(StartableMachines):
             yield from self._chain(machines, kernel, weights, first.solution.alpha, left)
 
         for machine, *found in zip(machines, chain([first], whole), *map(trained_on, others), strict=False):
-            scores = np.zeros(len(rows))
+            scores = np.zeros(len(own))
             for held_out, weights, one in zip(folds, others, found[1:], strict=True):
-                scores[held_out] = -one.solution.gradient[rows[held_out]] / self._unit(machine, weights)
-            yield [self._rejecting(machine, scores, self.weights[rows], found)]
+                scores[held_out] = -one.solution.gradient[own[held_out]] / self._unit(machine, weights)
+            yield [self._rejecting(machine, scores, self.weights[own], found)]
 
-    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
-        """Return the coefficients of the machine that was trained on all samples of the split."""
-        (solution,) = solutions
-        return Start.of({FUNCTION: solution.alpha})
-
-    def _without(self, rows: Rows) -> Vector:
-        """Return the weights if some rows are held out."""
+    def _without(self, samples: Indices) -> Vector:
+        """Return the weights if some samples are held out."""
         weights = self.weights.copy()
-        weights[rows] = 0.0
+        weights[samples] = 0.0
         return weights
 
     def _rejecting(
         self, machine: NoveltyModel, scores: Vector, weights: Vector, found: Sequence[LinkSolution]
     ) -> LinkSolution:
-        """Set the threshold of a machine by the scores of rows held out; the work of all machines counts."""
+        """Set the threshold of a model by the scores of samples held out; the work of all models counts."""
         assert machine.target_rejection is not None
         threshold = rejecting_threshold(scores, weights, machine.target_rejection)
         outcomes = [one.solution.outcome for one in found]
@@ -109,19 +101,19 @@ class NoveltySplit(StartableMachines):
         start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
-        """Solve the chain for some weights; the first machine may start from the coefficients of another one."""
+        """Solve the chain for some weights; the first model may start from the coefficients of another one."""
 
     def _unit(self, machine: Any, weights: Vector) -> float:
         """Return the sum of the coefficients that scores are proportional to."""
         return 1.0
 
-    def values(self, machine: Any, solutions: Sequence[Solution], rows: Rows) -> NDArray[np.float64]:
+    def values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
         """Scores above the threshold."""
         (solution,) = solutions
-        return values_of(solution, 0.0, at=rows)[:, np.newaxis]
+        return values_of(solution, 0.0, at=samples)[:, np.newaxis]
 
     def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
-        """Return a machine that knows its threshold and the number of its support vectors."""
+        """Return a model that knows its threshold and the number of its support vectors."""
         (solution,) = solutions
         n_support = np.array([np.count_nonzero(solution.alpha[self.train])], dtype=np.int32)
         return machine._knowing(known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),))

@@ -1,4 +1,4 @@
-"""What the threads of a search share of a split."""
+"""What the threads of a search share of a fold."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,18 +11,18 @@ from widemargin import SVC
 from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import ChainKernel
 from widemargin.machines.dual import StopRule
-from widemargin.model_selection.grid.splits import KnownValues
-from widemargin.model_selection.grid.splits.classifier import ClassifierSplit
+from widemargin.model_selection.grid.folds import KnownValues
+from widemargin.model_selection.grid.folds.classifier import ClassifierFold
 from widemargin.runtime import Stop
 
 
 @pytest.fixture
-def split() -> ClassifierSplit:
+def fold() -> ClassifierFold:
     y = np.array([0, 1] * 10)
-    return ClassifierSplit(y, np.arange(16), np.arange(16, 20), np.ones(20), np.arange(16, 20))
+    return ClassifierFold(y, np.arange(16), np.arange(16, 20), np.ones(20), np.arange(16, 20))
 
 
-def test_a_thread_sees_no_weights_that_another_has_not_finished(split, monkeypatch):
+def test_a_thread_sees_no_weights_that_another_has_not_finished(fold, monkeypatch):
     machine = SVC(C=2.0, class_weight="balanced")
     at_work, seen = threading.Event(), threading.Event()
     factors = SVC._class_factors
@@ -35,10 +35,10 @@ def test_a_thread_sees_no_weights_that_another_has_not_finished(split, monkeypat
 
     monkeypatch.setattr(SVC, "_class_factors", slow_for_the_first)
     with ThreadPoolExecutor(1) as other:
-        first = other.submit(split._bounds, machine)
+        first = other.submit(fold._bounds, machine)
         try:
             assert at_work.wait(60)
-            second = split._bounds(machine)
+            second = fold._bounds(machine)
         finally:
             seen.set()
         expected = np.repeat([2.0, 0.0], [16, 4])
@@ -46,28 +46,28 @@ def test_a_thread_sees_no_weights_that_another_has_not_finished(split, monkeypat
         np.testing.assert_array_equal(first.result(), expected)
 
 
-def test_problems_of_another_kernel_are_not_built_again(split):
+def test_problems_of_another_kernel_are_not_built_again(fold):
     Cs = (1.0, 2.0, np.inf)
-    first = split._problems_of([SVC(C=C, gamma=1.0) for C in Cs], Stop())
-    assert split._problems_of([SVC(C=C, gamma=5.0) for C in Cs], Stop()) is first
+    first = fold._problems_of([SVC(C=C, gamma=1.0) for C in Cs], Stop())
+    assert fold._problems_of([SVC(C=C, gamma=5.0) for C in Cs], Stop()) is first
     (pair,) = first
     assert [link.problem.upper.max() for link in pair.links] == [1.0, 2.0]
     assert [bounds.max() for bounds in pair.bounds] == [1.0, 2.0, np.inf]
 
 
 @pytest.mark.parametrize("other", [{"C": 3.0}, {"loss": "squared_hinge"}, {"class_weight": {0: 2.0}}], ids=str)
-def test_problems_of_other_machines_are_built(split, other):
-    ((first,),) = (one.links for one in split._problems_of([SVC()], Stop()))
-    ((own,),) = (one.links for one in split._problems_of([SVC(**other)], Stop()))
+def test_problems_of_other_machines_are_built(fold, other):
+    ((first,),) = (one.links for one in fold._problems_of([SVC()], Stop()))
+    ((own,),) = (one.links for one in fold._problems_of([SVC(**other)], Stop()))
     assert not np.array_equal(own.problem.upper, first.problem.upper)
 
 
 def test_large_problems_are_not_kept():
     y = np.tile([0, 1], 60_000)
     rows = np.arange(len(y))
-    split = ClassifierSplit(y, rows, rows[:2], np.ones(len(y)), rows[:2])
+    fold = ClassifierFold(y, rows, rows[:2], np.ones(len(y)), rows[:2])
     machines = [SVC(C=1.0), SVC(C=2.0)]
-    assert split._problems_of(machines, Stop()) is not split._problems_of(machines, Stop())
+    assert fold._problems_of(machines, Stop()) is not fold._problems_of(machines, Stop())
 
 
 @pytest.mark.parametrize("kind", ["two classes", "a class not trained on", "rows of both parts", "weights of 0"])
@@ -81,19 +81,18 @@ def test_correct_predictions_are_counted_as_if_predicted(kind):
         test = np.arange(30, 60)
     if kind == "weights of 0":
         weights[:10] = 0.0
-    split, machine = ClassifierSplit(y, train, test, weights, test), SVC(C=10.0)
+    fold, machine = ClassifierFold(y, train, test, weights, test), SVC(C=10.0)
     kernel = ChainKernel(row_source(X, kernel="rbf", gamma=1.0), kernel_matrix(X, gamma=1.0))
-    ((link,),) = split.solve([machine], X, kernel, StopRule())
-    known = KnownValues(partial(split.values, machine, [link.solution]))
-    known.know(X, test)
-    predicted = split.twin(machine, known, [link.solution]).predict(X)
-    assert split.correct(machine, [link.solution]) == np.count_nonzero(predicted == y[test])
-    assert 0 < split.correct(machine, [link.solution]) < len(test)
+    ((link,),) = fold.solve([machine], X, kernel, StopRule())
+    known = KnownValues(partial(fold.values, machine, [link.solution]), [(X, test)])
+    predicted = fold.twin(machine, known, [link.solution]).predict(X)
+    assert fold.correct(machine, [[link]]) == [np.count_nonzero(predicted == y[test])]
+    assert 0 < fold.correct(machine, [[link]])[0] < len(test)
 
 
 def test_nothing_is_counted_where_machines_have_to_predict():
     y = np.arange(30) % 3
     rows = np.arange(30)
-    assert ClassifierSplit(y, rows, rows, np.ones(30), rows).correct(SVC(), [None, None, None]) is None
-    split = ClassifierSplit(y[y < 2], rows[:20], rows[:20], np.ones(20), rows[:20])
-    assert split.correct(SVC(loss="squared_hinge"), [None]) is None
+    assert ClassifierFold(y, rows, rows, np.ones(30), rows).correct(SVC(), [[None, None, None]]) is None
+    fold = ClassifierFold(y[y < 2], rows[:20], rows[:20], np.ones(20), rows[:20])
+    assert fold.correct(SVC(loss="squared_hinge"), [[None]]) is None

@@ -1,4 +1,4 @@
-"""Balls of one split."""
+"""Balls of one fold."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_chain, ball_unit
-from widemargin.model_selection.grid.splits.novelty import NoveltySplit
+from widemargin.model_selection.grid.folds.novelty import NoveltyFold
 
 #: Kernel values in float32 err by this share of the largest one.
 FLOAT32_ERROR = 1e-7
 
 
-class BallSplit(NoveltySplit):
+class BallFold(NoveltyFold):
     """Balls: along nu, or along C if that is given."""
 
     @classmethod
@@ -32,8 +32,8 @@ class BallSplit(NoveltySplit):
         return ("nu" if machine.target_rejection is None else "target_rejection",)
 
     @classmethod
-    def kernel_examples(cls, kernel: KernelParameters, X: Any, weights: Vector) -> Any:
-        """Centre the rows of a linear kernel: balls go along, and a common offset costs no digits."""
+    def kernel_samples(cls, kernel: KernelParameters, X: Any, weights: Vector) -> Any:
+        """Centre the samples of a linear kernel: balls go along, and a common offset costs no digits."""
         return centred(X, weights) if kernel.is_linear else X
 
     def _chain(
@@ -66,14 +66,14 @@ class BallSplit(NoveltySplit):
         (solution,) = solutions
         found = clone(machine)
         X, _ = found._check_samples(X)
-        weights, alpha = self.weights[self.rows], solution.alpha[self.rows]
-        rows = kernel.rows_of(self.kernel_examples(kernel, X, weights))
+        weights, alpha = self.weights[self.samples], solution.alpha[self.samples]
+        rows = kernel.rows_of(self.kernel_samples(kernel, X, weights))
         diagonal = rows.diagonal()
         own = found._machine(weights, diagonal)
         found.spread_ = ball_unit(own, rows, diagonal, found._solver_options(len(weights)))
         largest = float(np.abs(diagonal[own.ids]).max())
         squared_radius = solution.intercept - (BORDER * largest if machine.target_rejection is None else 0.0)
-        distances = solution.gradient[self.rows]
+        distances = solution.gradient[self.samples]
         # The mean of |phi - c|^2 over the centre's own coefficients is that of k(x, x) less |c|^2.
         norm = float(alpha @ (diagonal - distances))
         ball = Ball(alpha[own.ids], norm, squared_radius, distances[own.ids], solution.outcome)

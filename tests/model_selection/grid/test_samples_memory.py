@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import GridSearchCV
 from widemargin.kernels.shared import SharedKernel
-from widemargin.model_selection.grid import prepared_examples
+from widemargin.model_selection.grid import samples
 
 GRID = {"svc__C": [1.0, 10.0], "svc__gamma": [0.01, 0.1, 1.0]}
 
@@ -49,7 +49,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Held:
         def __del__(self) -> None:
             counts.count(-self.needed)
 
-    monkeypatch.setattr(prepared_examples, "SharedKernel", CountedKernel)
+    monkeypatch.setattr(samples, "SharedKernel", CountedKernel)
     return counts
 
 

@@ -1,0 +1,175 @@
+"""What the families of models share that a search trains together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.kernels.rows import KernelParameters
+from widemargin.machines.chain import ChainKernel, LinkSolution
+from widemargin.machines.classifier import ridge_of
+from widemargin.machines.dual import Solution, StopRule, Vector
+from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.solvers import Auto, Solver
+
+Indices = NDArray[np.intp]
+
+#: From the smallest value of each chain, the narrowest kernel first; from the largest, the widest first; from nothing.
+Way = Literal["up", "down", "cold"]
+
+#: What starts call the one function of models that have no more.
+FUNCTION = "f"
+
+
+class FoldModels(ABC):
+    """All candidates of one family on one fold.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,) or None
+        Targets of all samples.
+    train, test : ndarray of int
+        Samples to train on, with repetitions if they are to count more than once, and samples to predict.
+    weights : ndarray of shape (n,)
+        Weights of all samples.
+    asked : ndarray of int
+        Samples whose decision values will be asked for.
+    """
+
+    #: Solvers, other than ``Auto()``, that the family has chains for.
+    solvers: ClassVar[tuple[str | Solver, ...]] = ()
+
+    #: Whether chains may start at the solution of another fold, or of another kernel.
+    startable: ClassVar[bool] = True
+
+    #: Parameters whose values, if they are accepted alone, go with any of the others.
+    free: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, y: Any, train: Indices, test: Indices, weights: Vector, asked: Indices) -> None:
+        self.y, self.train, self.test, self.asked = y, train, test, np.unique(asked)
+        self.weights = weights * np.bincount(train, minlength=len(weights))
+
+    @classmethod
+    def why_alone(cls, setting: Mapping[str, Any]) -> str | None:
+        """Say why models with these parameters (some of them, or all) cannot be trained together, if they cannot."""
+        solver = setting.get("solver", "auto")
+        if solver != "auto" and solver not in (Auto(), *cls.solvers):
+            return f"solver={solver!r} is asked for, and chains of models have a solver of their own"
+        for name in setting:
+            if name.startswith("solver__"):
+                return f"{name} is an option of a solver, and chains of models have a solver of their own"
+        return "max_time limits single models" if setting.get("max_time") is not None else None
+
+    @classmethod
+    def chained(cls, machine: Any) -> tuple[str, ...]:
+        """Name the parameters along which a chain of such models may go, the best one first."""
+        return ("C",)
+
+    @classmethod
+    def kernel_samples(cls, kernel: KernelParameters, X: Any, weights: Vector) -> Any:
+        """Return the samples that kernel values are computed from."""
+        return X
+
+    @classmethod
+    def own_matrices(cls, machine: Any) -> int:
+        """Return how many matrices of the size of the kernel a chain makes for itself, roughly."""
+        return 0
+
+    @classmethod
+    def way(cls, machine: Any) -> Way:
+        """Return the way that is cheapest for such models as a rule."""
+        return "up" if cls.startable else "cold"
+
+    @classmethod
+    def suit_any_fold(cls, machines: Sequence[Any]) -> bool:
+        """Tell whether :meth:`require_trainable` need not be asked about any of these models."""
+        return False
+
+    @abstractmethod
+    def require_trainable(self, machine: Any) -> None:
+        """Raise a ValueError if the fold does not suit the parameters of a model."""
+
+    @abstractmethod
+    def solve(
+        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
+    ) -> Iterator[list[LinkSolution]]:
+        """Train candidates of one chain: one by one, when they are asked for, if the kernel says so.
+
+        Parameters
+        ----------
+        machines : sequence of estimators
+            Those of a chain, in its order.
+        X : all samples
+        kernel : ChainKernel
+            Of these models, over all samples.
+        stop : StopRule
+            For each model; the deadline is for all of them together.
+        start : Start, optional
+            Where the first model starts, if the family is `startable`.
+
+        Yields
+        ------
+        list of LinkSolution
+            For each model those of its decision functions; for fewer models where time ran out.
+        """
+
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
+        """Return what other folds and other kernels may start from: a model's coefficients for each function."""
+        (solution,) = solutions
+        return Start.of({FUNCTION: solution.alpha})
+
+    @abstractmethod
+    def values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+        """Return decision values of some of the samples asked for, a column for each of a model's functions."""
+
+    def correct(self, machine: Any, found: Sequence[list[LinkSolution]]) -> list[int] | None:
+        """Count what models of a chain predict correctly of the test part, if there is a quick way to; else None."""
+        return None
+
+    @abstractmethod
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return `machine` as if it had been fitted on the fold, for scorers that only predict its samples."""
+
+    @abstractmethod
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return `machine` fitted on the fold, all its attributes set; `X` are the training samples, each once."""
+
+    @cached_property
+    def samples(self) -> Indices:
+        """The training samples, each once."""
+        return np.unique(self.train)
+
+
+class KnownValues:
+    """Decision values of the samples of a fold, by the very object that holds the samples.
+
+    Parameters
+    ----------
+    values : callable
+        Returns the decision values of samples by their numbers.
+    known : sequence of (X, ndarray of int)
+        What stands for which samples.
+    """
+
+    def __init__(self, values: Callable[[Indices], NDArray[np.float64]], known: Sequence[tuple[Any, Indices]]) -> None:
+        self._values, self._known = values, known
+
+    def __call__(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of the samples that `X` stands for."""
+        for known, samples in self._known:
+            if known is X:
+                return self._values(samples)
+        raise ValueError(
+            "A scorer asked a model of the search about other samples than those of its fold; pass a scorer that "
+            "predicts the samples it is given."
+        )
+
+
+def ridge(bounds: Vector) -> Vector:
+    """Return what the square loss adds to the diagonal: nothing for samples that are not trained on."""
+    return ridge_of(np.where(bounds > 0, bounds, np.inf))

@@ -1,0 +1,378 @@
+"""Classifiers of one fold: a chain for each pair of classes, or for each class against all others."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.multi_class import in_scikit_learns_sign
+from widemargin.estimators.nu_svc import NuSVC
+from widemargin.estimators.out_of_fold import function_name
+from widemargin.estimators.svc import SVC
+from widemargin.kernels.rows import KernelParameters
+from widemargin.machines.chain import Chain, ChainKernel, Ids, Link, LinkSolution
+from widemargin.machines.classifier import (
+    OTHERS,
+    ClassPairs,
+    PairExamples,
+    PairSolution,
+    box,
+    classes_present,
+    typical,
+)
+from widemargin.machines.dual import Solution, StopRule, Vector, values_of, values_of_each
+from widemargin.machines.hard_margins import solve_to_the_hard_end
+from widemargin.machines.nu_classifier import solve_nu_chain
+from widemargin.machines.one_against_all import ABSENT, classes_against_all
+from widemargin.model_selection.grid.folds.base import FoldModels, Indices, KnownValues, ridge
+from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.runtime import Stop
+
+#: Chains of problems that a fold keeps for the next kernel, and numbers that the bounds of one may consist of.
+KEPT_CHAINS, KEPT_NUMBERS = 4, 2**17
+
+
+@dataclass(frozen=True)
+class FoldPair:
+    """Two classes of a fold, or one and all others: a decision function.
+
+    `own` are the samples that it is trained on. The problem is over `ids`: these, then those that the function only has
+    to say something about; None stands for all samples. `signs` are their labels, 0 where there is none. `name` tells
+    the function from others by its classes, which folds may number otherwise.
+    """
+
+    own: PairExamples
+    name: Hashable
+    ids: Ids | None
+    signs: Vector
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The two-class problems of a fold, and the column of each among the decision functions.
+
+    `constants` are the values of functions that there is no problem for, since a class is absent.
+    """
+
+    pairs: list[FoldPair]
+    columns: list[int]
+    constants: Mapping[int, float]
+    n_functions: int
+
+
+@dataclass(frozen=True)
+class PairProblems:
+    """The largest coefficients of a chain of models for the samples of one pair, and the soft ones' problems."""
+
+    bounds: list[Vector]
+    links: tuple[Link, ...]
+
+
+class PairwiseFold(FoldModels):
+    """What classifiers share: the pairs of classes, and what scorers get."""
+
+    def __init__(self, y: Any, train: Indices, test: Indices, weights: Vector, asked: Indices) -> None:
+        super().__init__(y, train, test, weights, asked)
+        self.classes, labels = np.unique(y[train], return_inverse=True)
+        self.labels = np.zeros(len(y), dtype=np.intp)
+        self.labels[train] = labels
+        self._used = np.flatnonzero(self.weights > 0)
+        if len(np.unique(self.labels[self._used])) < 2:
+            raise ValueError(
+                "The training part of a fold must hold at least two classes; all its samples with positive weights are "
+                "of the same class."
+            )
+        self._weighted: dict[str, Vector] = {}
+        self._schemes: dict[bool, Scheme] = {}
+        self._in_test: tuple[Vector, NDArray[np.int8]] | None = None
+
+    def require_trainable(self, machine: KernelClassifier) -> None:
+        """Let the model check its prices against the classes of the fold."""
+        self._bounds(machine)
+
+    def scheme(self, machine: KernelClassifier, stop: Stop | None = None) -> Scheme:
+        """Return the pairs of classes of a model, or each class against all others.
+
+        Where there are many, time may not suffice for all of them: the `stop` then raises.
+        """
+        one_against_all = len(self.classes) > 2 and getattr(machine, "multi_class", "ovo") == "ovr"
+        if one_against_all not in self._schemes:
+            made = self._against_all if one_against_all else self._pairwise
+            self._schemes[one_against_all] = made(stop or Stop())
+        return self._schemes[one_against_all]
+
+    def _pairwise(self, stop: Stop) -> Scheme:
+        """Let pairs decide; a class that is absent loses against any that is there."""
+        columns = {pair: column for column, pair in enumerate(combinations(range(len(self.classes)), 2))}
+        problems = ClassPairs(self.labels, len(self.classes), self.weights)
+        present = {c for pair in problems.names for c in pair}
+        won = {at: 1.0 if a in present else -1.0 for (a, b), at in columns.items() if (a in present) != (b in present)}
+        return Scheme(self._placed(problems, stop), [columns[pair] for pair in problems.names], won, len(columns))
+
+    def _against_all(self, stop: Stop) -> Scheme:
+        """Let each class stand against all others; one that is absent never wins."""
+        problems = classes_against_all(self.labels, len(self.classes), self.weights)
+        columns = [one.pair[0] for one in problems]
+        lost = {c: ABSENT for c in range(len(self.classes)) if c not in columns}
+        return Scheme(self._placed(problems, stop), columns, lost, len(self.classes))
+
+    def _placed(self, problems: Sequence[PairExamples], stop: Stop) -> list[FoldPair]:
+        placed: list[FoldPair] = []
+        for own in problems:
+            if placed:
+                stop.check()
+            ids, signs = None, np.zeros(len(self.labels))
+            signs[own.ids] = own.signs
+            if len(self.classes) > 2 and own.pair[1] != OTHERS:
+                ids = np.concatenate([own.ids, np.setdiff1d(self.asked, own.ids)]).astype(np.int32)
+                signs = signs[ids]
+            placed.append(FoldPair(own, function_name(self.classes, own.pair), ids, signs))
+        return placed
+
+    def _bounds(self, machine: KernelClassifier) -> Vector:
+        """Return the largest coefficients, by the weights of the training samples times those of their classes."""
+        return self._knowing(machine)._bounds(self.labels, self._weights_of(machine))
+
+    def _knowing(self, machine: KernelClassifier) -> KernelClassifier:
+        """Return the model with the classes of this fold; other folds may know others."""
+        return machine._knowing(classes_=self.classes)
+
+    def _weights_of(self, machine: KernelClassifier) -> Vector:
+        key = repr(machine.class_weight)
+        if key not in self._weighted:
+            labels, weights = self.labels[self._used], self.weights[self._used]
+            weighted = np.zeros(len(self.labels))
+            with np.errstate(over="ignore"):  # as in a fit
+                weighted[self._used] = weights * self._knowing(machine)._class_factors(labels, weights)[labels]
+            self._weighted[key] = weighted  # whole: other threads read it
+        return self._weighted[key]
+
+    def _side_by_side(self, kernel: ChainKernel, pairs: Sequence[FoldPair]) -> ChainKernel:
+        """Prepare a kernel for the chains of all pairs."""
+        return kernel if len(pairs) == 1 else kernel.side_by_side([len(pair.signs) for pair in pairs])
+
+    def _warn_of_missing_margins(self, machine: KernelClassifier, links: Sequence[LinkSolution]) -> None:
+        """Warn as the model does where a pair of classes has no margin of the kind that was asked for."""
+        found = zip(self.scheme(machine).pairs, links, strict=True)
+        solved = [PairSolution(p.own.pair, p.own.ids, one.solution, one.hard_margin_found) for p, one in found]
+        self._knowing(machine)._warn_of_missing_margins(solved)
+
+    def values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+        """Decision values of the pairs, in the sign of the fitted attributes."""
+        return in_scikit_learns_sign(self._pair_values(machine, solutions, samples), len(self.classes))
+
+    def _pair_values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+        """Decision values of the pairs, positive for the first class of a pair."""
+        scheme = self.scheme(machine)
+        prices = None if getattr(machine, "loss", "hinge") == "hinge" else self._bounds(machine)
+        values = np.zeros((len(samples), scheme.n_functions))
+        for column, pair, solution in zip(scheme.columns, scheme.pairs, solutions, strict=True):
+            at = samples if pair.ids is None else _places(pair.ids, len(self.labels))[samples]
+            slack = None if prices is None else ridge(_bounds_of_pair(pair, prices))[at]
+            values[:, column] = values_of(solution, pair.signs[at], slack, at)
+        for column, value in scheme.constants.items():
+            values[:, column] = value
+        return values
+
+    def named_values(self, machine: Any, solutions: Sequence[Solution]) -> Iterator[tuple[Hashable, Vector]]:
+        """Decision values of the test part, by the names of the classes that a function tells apart.
+
+        They are positive for the first of two classes, or the only one of those against all. Two classes that are left
+        of more stand against all others of the fold.
+        """
+        scheme, values = self.scheme(machine), self._pair_values(machine, solutions, self.test)
+        for column, pair in zip(scheme.columns, scheme.pairs, strict=True):
+            yield pair.name, values[:, column]
+        if len(self.classes) == 2:
+            first, second = self.classes.tolist()
+            yield (first,), values[:, 0]
+            yield (second,), -values[:, 0]
+
+    def correct(self, machine: Any, found: Sequence[list[LinkSolution]]) -> list[int] | None:
+        """Count the test samples on the side of their class, where there is but one function and no slack in it."""
+        own_way = type(machine) not in (SVC, NuSVC)  # a subclass may predict as it likes
+        if len(self.classes) > 2 or own_way or getattr(machine, "loss", "hinge") != "hinge":
+            return None
+        if self._in_test is None:
+            labels = self.y[self.test]
+            others = 2 * ~np.isin(labels, self.classes)  # classes that the training part does not know
+            signs = self.scheme(machine).pairs[0].signs[self.test]
+            self._in_test = signs, ((labels == self.classes[1]) + others).astype(np.int8)
+        signs, sides = self._in_test
+        on_second = values_of_each([links[0].solution for links in found], signs, self.test) < 0
+        correct: list[int] = np.count_nonzero(on_second == sides, axis=1).tolist()
+        return correct
+
+    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return a classifier that knows the classes of the training part."""
+        return machine._knowing(known, classes_=self.classes)
+
+    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return a classifier with scikit-learn's attributes."""
+        samples = self.samples
+        found = clone(machine)
+        X, _ = found._check_samples(X, self.y[samples])
+        found.classes_ = self.classes
+        labels, weights = self.labels[samples], self.weights[samples]
+        found.class_weight_ = found._class_factors(labels, weights)
+        solved = []
+        for (pair, whole), solution in zip(self._whole(machine, solutions), solutions, strict=True):
+            own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
+            solved.append(PairSolution(pair.pair, np.searchsorted(samples, pair.ids).astype(np.int32), own))
+        found._keep_solutions(X, labels, kernel, solved, classes_present(labels, weights))
+        return found
+
+    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
+        """Return the coefficients of each pair, by the names of its classes: folds may know different ones."""
+        names = [pair.name for pair in self.scheme(machine).pairs]
+        whole = [whole for _, whole in self._whole(machine, solutions)]
+        return Start.of(dict(zip(names, whole, strict=True)))
+
+    def _whole(self, machine: Any, solutions: Sequence[Solution]) -> list[tuple[PairExamples, Vector]]:
+        """Return the coefficients of all samples for each pair."""
+        found = []
+        for pair, solution in zip(self.scheme(machine).pairs, solutions, strict=True):
+            whole = np.zeros(len(self.labels))
+            whole[slice(None) if pair.ids is None else pair.ids] = solution.alpha
+            found.append((pair.own, whole))
+        return found
+
+
+class ClassifierFold(PairwiseFold):
+    """Classifiers with a C: chains along it, hard margins at their end."""
+
+    free = ("C",)
+
+    def __init__(self, y: Any, train: Indices, test: Indices, weights: Vector, asked: Indices) -> None:
+        super().__init__(y, train, test, weights, asked)
+        self._problems: dict[Hashable, list[PairProblems]] = {}
+
+    @classmethod
+    def own_matrices(cls, machine: SVC) -> int:
+        """Without an intercept there is one variable more, and so another matrix."""
+        return int(not machine.fit_intercept)
+
+    @classmethod
+    def suit_any_fold(cls, machines: Sequence[SVC]) -> bool:
+        """Accept all prices of the hinge."""
+        return all([machine.loss == "hinge" for machine in machines])
+
+    def solve(
+        self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
+    ) -> Iterator[list[LinkSolution]]:
+        """Solve the chains of all two-class problems."""
+        pairs, problems = self.scheme(machines[0], stop).pairs, self._problems_of(machines, stop)
+        n_soft = len(problems[0].links)
+        diagonal = kernel.diagonal() if n_soft < len(machines) else None
+        kernel = self._side_by_side(kernel, pairs)
+        chains: list[Iterator[LinkSolution]] = []
+        for pair, own in zip(pairs, problems, strict=True):
+            if stop.deadline is not None:
+                stop.check()  # what some have is of no use without the others
+            given = None if start is None else start.coefficients(pair.name)
+            if given is not None and pair.ids is not None:
+                given = given[pair.ids]
+            chain = Chain(own.links, pair.ids, given, any_sum=not machines[0].fit_intercept)
+            if diagonal is None:
+                chains.append(kernel.solve(chain, stop))
+            else:
+                unit = 1.0 / typical(diagonal[pair.own.ids])
+                hinge = partial(_hinge_link, pair.signs)
+                chains.append(solve_to_the_hard_end(kernel, chain, own.bounds, hinge, unit, stop))
+        found = map(list, zip(*chains, strict=False))
+        return found if diagonal is None else self._telling(machines, found)
+
+    def _telling(self, machines: Sequence[SVC], found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
+        """Warn of margins that the last model was to have and has not."""
+        for machine, links in zip(machines, found, strict=False):
+            if machine is machines[-1]:
+                self._warn_of_missing_margins(machine, links)
+            yield links
+
+    def _bounds(self, machine: KernelClassifier) -> Vector:
+        return machine._bounds(self.labels, self._weights_of(machine))
+
+    def _problems_of(self, machines: Sequence[SVC], stop: Stop) -> list[PairProblems]:
+        """Return the problems of each pair; small ones are kept, as those of other kernels are the same.
+
+        Where there are many, time may not suffice for all of them: the `stop` then raises.
+        """
+        first = machines[0]
+        key = first.loss, first.multi_class, repr(first.class_weight), *[machine.C for machine in machines]
+        known = self._problems.get(key)
+        if known is not None:
+            return known
+        bounds = [self._bounds(machine) for machine in machines]
+        soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
+        problems: list[PairProblems] = []
+        for pair in self.scheme(first, stop).pairs:
+            if problems:
+                stop.check()
+            own = [_bounds_of_pair(pair, prices) for prices in bounds]
+            links = tuple([_link(machine, pair.signs, prices) for machine, prices in zip(soft, own, strict=False)])
+            problems.append(PairProblems(own, links))
+        if len(self._problems) < KEPT_CHAINS and sum(len(b) for one in problems for b in one.bounds) <= KEPT_NUMBERS:
+            self._problems[key] = problems
+        return problems
+
+
+class NuClassifierFold(PairwiseFold):
+    """Classifiers with a nu: chains along it."""
+
+    startable = False
+
+    @classmethod
+    def chained(cls, machine: NuSVC) -> tuple[str, ...]:
+        """Chains go along nu."""
+        return ("nu",)
+
+    def solve(
+        self, machines: Sequence[NuSVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
+    ) -> Iterator[list[LinkSolution]]:
+        """Solve the chains of all pairs."""
+        weights, fractions = self._bounds(machines[0]), [float(machine.nu) for machine in machines]
+        pairs = self.scheme(machines[0], stop).pairs
+        kernel = self._side_by_side(kernel, pairs)
+
+        def chain_of(pair: FoldPair) -> Iterator[LinkSolution]:
+            if stop.late:
+                return  # what others have is of no use without it
+            ids = np.arange(len(self.labels), dtype=np.int32) if pair.ids is None else pair.ids
+            samples, own = PairExamples(pair.own.pair, ids, pair.signs), _bounds_of_pair(pair, weights)
+            for one in solve_nu_chain(kernel, samples, own, fractions, stop=stop):
+                yield LinkSolution(one.solution, hard_margin_found=one.hard_margin_found)
+
+        for machine, *links in zip(machines, *map(chain_of, pairs), strict=False):
+            self._warn_of_missing_margins(machine, links)
+            yield links
+
+
+def _bounds_of_pair(pair: FoldPair, prices: Vector) -> Vector:
+    """Return the largest coefficients of a pair's samples: 0 where it only has to say something."""
+    # With all samples in one problem, those that do not count have no other price.
+    return prices if pair.ids is None else np.where(pair.signs != 0, prices[pair.ids], 0.0)
+
+
+def _places(ids: Ids, n: int) -> Indices:
+    """Return at which place of `ids` each of n samples is."""
+    places = np.full(n, n, dtype=np.intp)
+    places[ids] = np.arange(len(ids))
+    return places
+
+
+def _hinge_link(signs: Vector, bounds: Vector) -> Link:
+    return Link(box(signs, bounds))
+
+
+def _link(machine: SVC, signs: Vector, bounds: Vector) -> Link:
+    if machine.loss == "hinge":
+        return _hinge_link(signs, bounds)
+    return Link(box(signs, np.where(bounds > 0, np.inf, 0.0)), ridge(bounds))

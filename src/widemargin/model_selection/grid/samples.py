@@ -1,0 +1,270 @@
+"""Samples of a search: those of each fold, as the user gave them and as its models see them, with shared kernels."""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from widemargin.estimators.scale import fits_float32, require_moderate_diagonal, resolve_kernel
+from widemargin.kernels.base import is_kernel_object
+from widemargin.kernels.rows import KernelParameters, RowSource, count, take
+from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.kernels.shared import KEPT, SharedKernel
+from widemargin.machines.chain import KEPT_BYTES, ChainKernel
+from widemargin.machines.dual import SolverOptions, Vector
+from widemargin.model_selection.grid.candidates import Candidates
+from widemargin.model_selection.grid.folds import FoldModels, Indices
+from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, machine_of
+from widemargin.runtime import Lock, Stop, cache_bytes
+
+#: Bytes that matrices kept for a search to come may take; filling more takes as long as computing them again.
+ROOM_FOR_KERNELS = 2**27
+
+
+def sets_at_once(allowed: float, threads: int, sets: int, bytes_of_one: float) -> tuple[int, float]:
+    """Say how many of some sets of samples a search keeps at once, and the bytes that each may take.
+
+    As many as fit are kept. If these are not all, each thread may still be at one that is let go of.
+
+    Examples
+    --------
+    >>> [sets_at_once(100, 2, 5, needed)[0] for needed in (20, 21, 50, 51)]
+    [5, 3, 1, 1]
+    """
+    fitting = int(allowed // bytes_of_one) if bytes_of_one > 0 else sets
+    if fitting >= sets:
+        return sets, allowed / max(1, sets)
+    kept = max(1, fitting - (threads - 1))
+    return kept, allowed / min(sets, kept + threads - 1)
+
+
+class PreparedSamples:
+    """One set of samples and its kernels: as matrices if these fit into memory, else as rows computed when needed.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or sequence of n samples
+    machine : estimator
+        One of those that are to be trained.
+    family : type of FoldModels
+        What trains them.
+    kernel : KernelParameters
+        Its kernel; others will differ in numbers only.
+    weights : ndarray of shape (n,)
+    allowed : float
+        Bytes that the kernels may take.
+    n_threads : int
+        To compute them with.
+    stop : Stop
+        When to give up on what they share.
+    pipeline : Pipeline, optional
+        The fitted steps that the samples have gone through.
+    kept : int
+        Kernel matrices to hold at the same time.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        machine: Any,
+        family: type[FoldModels],
+        kernel: KernelParameters,
+        weights: Vector,
+        allowed: float,
+        n_threads: int,
+        stop: Stop,
+        pipeline: Any = None,
+        kept: int = KEPT,
+    ) -> None:
+        self.X, self.pipeline = X, pipeline
+        checked = machine._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
+        rows = checked.rows_of(X)
+        require_moderate_diagonal(rows, checked)
+        self._source = family.kernel_samples(kernel, X, weights)
+        self.shared: SharedKernel | None = None
+        if self.bytes_needed(X, machine, family) <= allowed and fits_float32(rows):
+            self.shared = SharedKernel(
+                self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, stop=stop, kept=kept
+            )
+        self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
+        self._options = SolverOptions(cache_bytes=min(int(allowed), cache_bytes("auto", count(X), "float32")))
+
+    @staticmethod
+    def bytes_needed(X: Any, machine: Any, family: type[FoldModels]) -> int:
+        """Bytes that kernels of these samples take as matrices."""
+        own = 4 * count(X) ** 2 * family.own_matrices(machine)
+        kernel = as_kernel(machine.kernel).core_name if is_kernel_object(machine.kernel) else None
+        return SharedKernel.bytes_needed(X, machine.kernel if kernel is None else kernel) + own
+
+    def behind_steps(self, machine: Any) -> Any:
+        """Put a fitted model behind the steps before it."""
+        if self.pipeline is None:
+            return machine
+        return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], machine)])
+
+    def chain_kernel(self, kernel: KernelParameters, stop: Stop) -> ChainKernel:
+        """Return a kernel to solve chains on."""
+        matrix = None if self.shared is None else self.shared.matrix(kernel, stop)
+        known, rows = self._last
+        if rows is None or known != kernel:
+            rows = kernel.rows_of(self._source)
+            self._last = kernel, rows
+        return ChainKernel(rows, matrix, self._options)
+
+
+class SearchSamples:
+    """Keeps, for all threads, what the units of a search have in common.
+
+    Parameters
+    ----------
+    data : SearchData
+    candidates : Candidates
+
+    Attributes
+    ----------
+    all_folds_at_once : bool
+        Whether the samples of all folds are kept at the same time, those of a pipeline in particular, which differ.
+    kept_bytes : int
+        What the chains of one thread may keep of a kernel besides the kernel itself.
+    """
+
+    def __init__(self, data: SearchData, candidates: Candidates) -> None:
+        self.data = data
+        self._family = family = candidates.family
+        self._pipeline = isinstance(data.estimator, Pipeline)
+        kinds: dict[Hashable, int] = {}
+        sizes: dict[Hashable, Any] = {}
+        for line in candidates.lines:
+            machine = candidates.machines[line[0]]
+            kind, of_fold = _kind_of_kernel(machine)
+            kinds[candidates.steps[line[0]][0], kind] = len(data.folds) if self._pipeline or of_fold else 1
+            sizes[kind, family.own_matrices(machine)] = machine
+        needed = max([PreparedSamples.bytes_needed(data.rows, one, family) for one in sizes.values()], default=0)
+        allowed = data.share.allowed_bytes
+        self._kept, self._allowed = sets_at_once(allowed, data.share.threads, sum(kinds.values()), needed)
+        self.all_folds_at_once = self._kept >= max(kinds.values(), default=1)
+        self.kept_bytes = min(KEPT_BYTES, int(allowed / data.share.threads))
+        self._lock = Lock()
+        self._shared: OrderedDict[Any, PreparedSamples] = OrderedDict()
+        self._behind_steps: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
+        self._folds: dict[int, FoldModels] = {}
+        self._held_out: dict[int, tuple[Any, Any]] = {}
+        self._kernels = KEPT
+
+    def keep_kernels(self, kernels: int) -> None:
+        """Keep so many kernels of each set of samples from now on, if `ROOM_FOR_KERNELS` holds those of all sets."""
+        needed = 4 * count(self.data.rows) ** 2 * (1 + kernels)
+        if kernels > KEPT and needed <= min(self._allowed, ROOM_FOR_KERNELS / self._kept):
+            self._kernels = kernels
+
+    def of_fold(self, number: int) -> FoldModels:
+        """Return the models of a fold."""
+        with self._lock:
+            if number not in self._folds:
+                data, (train, test) = self.data, self.data.folds[number]
+                asked = np.concatenate([test, train]) if data.return_train_score else test
+                self._folds[number] = self._family(data.y, train, test, data.weights, asked)
+            return self._folds[number]
+
+    def to_score_on(self, fold: int) -> tuple[Any, Any]:
+        """Return the samples to score on, as the user gave them: held-out ones, and those trained on if they count."""
+        with self._lock:
+            if fold not in self._held_out:
+                train, test = self.data.folds[fold]
+                own = np.unique(train)
+                both = self.given(test, own), self.given(train, own) if self.data.return_train_score else None
+                self._held_out[fold] = both
+            return self._held_out[fold]
+
+    def given(self, rows: Indices, columns: Indices) -> Any:
+        """Return samples as the user gave them; a kernel matrix, as one between these and those trained on."""
+        if self.data.X is not None and machine_of(self.data.estimator).kernel == "precomputed":
+            return self.data.X[np.ix_(rows, columns)]
+        return _safe_indexing(self.data.rows, rows)
+
+    def prepared(
+        self,
+        machine: Any,
+        steps: tuple[Hashable, Parameters],
+        fold: int,
+        kernel: KernelParameters | None,
+        stop: Stop,
+    ) -> tuple[FoldModels, PreparedSamples, KernelParameters]:
+        """Return the models of a fold, the samples as a candidate sees them, and its kernel there.
+
+        `steps` are the parameters of what comes before the model, after a key for them; `kernel` is the kernel if that
+        is known; `stop` says when to give up on what is computed for all units.
+        """
+        key, own = steps
+        with self._lock:
+            models = self.of_fold(fold)
+            X, fitted = self._transformed(machine, key, own, fold) if self._pipeline else (self.data.X, None)
+            if kernel is None:
+                rows, weights = X, models.weights
+                if depends_on_samples(machine):
+                    rows, weights = take(X, models.samples), weights[models.samples]
+                numbers = machine.gamma, machine.coef0, machine.degree
+                kernel = resolve_kernel(machine.kernel, *numbers, rows, weights, tell=False, checked=True)
+            name = (key, kernel.kernel, kernel.map, fold if self._pipeline else None)
+            if name not in self._shared:
+                _make_room(self._shared, self._kept)
+                self._shared[name] = PreparedSamples(
+                    X,
+                    machine,
+                    self._family,
+                    kernel,
+                    self.data.weights,
+                    self._allowed,
+                    self.data.share.threads,
+                    stop,
+                    fitted,
+                    self._kernels,
+                )
+            self._shared.move_to_end(name)
+            return models, self._shared[name], kernel
+
+    def _transformed(self, machine: Any, key: Hashable, own: Parameters, fold: int) -> tuple[Any, Any]:
+        """Return all samples behind the steps before the model, fitted on the training part of a fold; these steps."""
+        if (key, fold) not in self._behind_steps:
+            _make_room(self._behind_steps, self._kept)
+            train, test = self.data.folds[fold]
+            pipeline = clone(self.data.estimator).set_params(**own)
+            parts = behind_steps(pipeline, self.data.rows, self.data.y, train, test, self.data.fit_params)
+            checked = [copy.copy(machine)._check_samples(X)[0] for X in parts]
+            both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
+            # Samples in neither part stand for themselves nowhere: any will do.
+            place = np.zeros(count(self.data.rows), dtype=np.intp)
+            place[test] = len(train) + np.arange(len(test))
+            place[train] = np.arange(len(train))
+            self._behind_steps[key, fold] = both[place], pipeline
+        self._behind_steps.move_to_end((key, fold))
+        return self._behind_steps[key, fold]
+
+
+def _kind_of_kernel(machine: Any) -> tuple[Hashable, bool]:
+    """Return what tells kernels apart that share nothing, and whether folds do not share them either."""
+    if isinstance(machine.kernel, str) or not is_kernel_object(machine.kernel):
+        return machine.kernel, False
+    kernel = as_kernel(machine.kernel)
+    return kernel.kind, kernel.kind_depends_on_data
+
+
+def depends_on_samples(machine: Any) -> bool:
+    """Tell whether the parameters of a kernel are left to the samples that a fold trains on."""
+    if isinstance(machine.kernel, str) or not is_kernel_object(machine.kernel):
+        return isinstance(machine.gamma, str)
+    return as_kernel(machine.kernel).leaves_to_data
+
+
+def _make_room(kept: OrderedDict[Any, Any], most: int) -> None:
+    """Let go of the oldest, so that there is room for another."""
+    while len(kept) >= most:
+        kept.popitem(last=False)
