@@ -13,7 +13,6 @@ PACKAGE = TESTS.parent / "src" / "widemargin"
 WITHOUT_TESTS = {
     "model_selection/grid/workers/dask_backend.py": "needs a cluster, as the tests of the pool beside it",
     "model_selection/grid/workers/units.py": "runs on the workers of the pool, with whose tests its own are",
-    "study/point_evaluation.py": "runs under model searches, by whose tests it is judged",
     "study/records.py": "written and read by the journals of searches, by whose tests it is judged",
     "study/strategy_search.py": "runs under model searches, by whose tests it is judged",
     "testing/protocols.py": "types only: the contracts call whatever has these attributes",

@@ -72,7 +72,8 @@ class KernelBlocks:
             yield self._whole
             return
         X, Y = self._X, self._X if self._Y is None else self._Y
-        n, m, edge = count(X), count(Y), int(np.sqrt(BLOCK_ENTRIES))
+        n, edge = count(X), int(np.sqrt(BLOCK_ENTRIES))
+        m = n if self._Y is None else count(Y)
         if n == 0:
             raise ValueError("X has no rows; there must be at least one.")
         for top in range(0, n, edge):

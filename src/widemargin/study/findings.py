@@ -287,14 +287,17 @@ class Findings:
                 self.found[one.number] = one
                 self._standing.add(one)
         self._progress.advance(len(self.found), 0.0, None, self._standing.best)
-        for one in self.found.values():
-            self._tell(one)
+        if self._told is not None and any([self._told(one) for one in self.found.values()]):
+            self._stop.request(STOPPED)
 
     def take(self, *findings: Finding) -> None:
         """Take findings; what goes wrong with them, :meth:`check` raises."""
+        new = []
         with self._lock:
-            new = [] if self._closed else [one for one in findings if one.number not in self.taken]
-            self.taken.update(one.number for one in new)
+            for one in () if self._closed else findings:
+                if one.number not in self.taken:
+                    self.taken.add(one.number)
+                    new.append(one)
             if self._journal is None:
                 self._count(new)
                 return
@@ -340,7 +343,8 @@ class Findings:
                     self.found[one.number] = one
                     if not self._silent:
                         self._show(one, None if one.number in self.known else one.work.seconds + one.score_seconds)
-                    self._tell(one)
+                    if self._told is not None and self._told(one):
+                        self._stop.request(STOPPED)
             except BaseException as error:
                 self.fail(error)
 
@@ -354,10 +358,6 @@ class Findings:
         new, cost, self._unshown, self._unshown_cost = self._unshown, self._unshown_cost, 0, 0.0
         self._next_show = time.perf_counter() + self._show_every
         self._progress.advance(new, cost, self._standing.expected_cost(), self._standing.best)
-
-    def _tell(self, one: Finding) -> None:
-        if self._told is not None and self._told(one):
-            self._stop.request(STOPPED)
 
     def fail(self, error: BaseException) -> None:
         """End the search with an error."""

@@ -1,31 +1,77 @@
-"""The points that a strategy asks for, as what a search proposes: an objective is evaluated there."""
+"""The points that a strategy asks for, as what a search proposes: an objective is evaluated there, the same every time.
+
+Models of an evaluation start where those of the last one ended. What they started from is not written to journals;
+instead every 16th evaluation starts from nothing, so that an interrupted search regains it by repeating fifteen
+evaluations at most. Points that are asked for together start from the same place, that of the evaluation before them,
+and the last of them says where the next ones start: nothing depends on which of them is finished first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from widemargin.kernels import Kernel
+from widemargin.objectives import BoundObjective, Evaluated, Objective
 from widemargin.runtime import FINISHED, Stop, StoppedError
 from widemargin.runtime.stopping import why_ended
 from widemargin.strategies import Ask, StrategyRun, Told
 from widemargin.study.findings import Finding, Findings, Vector
-from widemargin.study.point_evaluation import PointEvaluator
 from widemargin.study.trace import Trace
+
+#: Evaluations from one that starts from nothing to the next.
+ANCHOR = 16
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a strategy wants to know at a point.
+
+    Parameters
+    ----------
+    gradient, higher : bool
+        Derivatives; those with respect to the scale of the kernel, of higher order too.
+    places : ndarray of int, optional
+        Which of the kernel's parameters are coordinates of points; all of them by default.
+    with_c : bool
+        Whether log C is a coordinate too.
+    """
+
+    gradient: bool = False
+    higher: bool = False
+    places: NDArray[np.intp] | None = None
+    with_c: bool = False
 
 
 class StrategySearch:
-    """Proposes what a strategy asks for, until that or a number of evaluations ends it.
+    """Proposes what a strategy asks for, until that or a number of evaluations ends it, and evaluates an objective.
 
     Parameters
     ----------
     strategy : StrategyRun
-    evaluator : PointEvaluator
+    objective : Objective
+    bound : BoundObjective
+        The objective, prepared for `n_threads` threads.
+    bound_to_one : callable () -> BoundObjective
+        Prepares it for one thread.
+    at : callable (point) -> (Kernel, C)
+        Says what a point stands for.
+    wanted : Wanted
     trace : Trace
         Gets every evaluation.
     stop : Stop
         The search ends before points that would exceed its `max_evaluations`.
-    greater_is_better : bool
+    seed : int
+        The random numbers of an evaluation follow from this and its number.
+    n_threads : int
+        Points that are asked for together are evaluated so many at a time; a point by itself gets all threads.
 
     Attributes
     ----------
@@ -36,23 +82,40 @@ class StrategySearch:
     """
 
     def __init__(
-        self, strategy: StrategyRun, evaluator: PointEvaluator, trace: Trace, stop: Stop, *, greater_is_better: bool
+        self,
+        strategy: StrategyRun,
+        objective: Objective,
+        bound: BoundObjective,
+        bound_to_one: Callable[[], BoundObjective],
+        at: Callable[[Vector], tuple[Kernel, float]],
+        wanted: Wanted,
+        trace: Trace,
+        stop: Stop,
+        *,
+        seed: int,
+        n_threads: int,
     ) -> None:
-        self.strategy, self.evaluator, self.trace = strategy, evaluator, trace
-        self._stop, self._greater_is_better = stop, greater_is_better
+        self.strategy, self.trace = strategy, trace
+        self._objective, self._bound, self._bound_to_one = objective, bound, bound_to_one
+        self._at, self._wanted, self._stop, self._seed, self._n_threads = at, wanted, stop, seed, n_threads
+        self._side_by_side: tuple[ThreadPoolExecutor, BoundObjective] | None = None
+        self._state: Any = None
+        self._skipped: list[tuple[int, Ask]] = []  # known evaluations since the one that the state is of
         self._full: str | None = None
         self.n_told = 0
         self.notes: dict[str, int] = {}
 
     def close(self) -> None:
-        """Let the threads of the evaluator go."""
-        self.evaluator.close()
+        """Let its threads go."""
+        if self._side_by_side is not None:
+            self._side_by_side[0].shutdown(wait=True, cancel_futures=True)
+            self._side_by_side = None
 
     @property
     def expected(self) -> int | None:
         """How many evaluations there will be, if anybody knows."""
-        known = [self.strategy.expected_evaluations, self._stop.max_evaluations]
-        return min((number for number in known if number is not None), default=None)
+        own, most = self.strategy.expected_evaluations, self._stop.max_evaluations
+        return own if most is None else most if own is None else min(own, most)
 
     @property
     def unfinished(self) -> str | None:
@@ -64,7 +127,7 @@ class StrategySearch:
         """Why there is nothing left to ask for."""
         return self._full or self.strategy.reason or FINISHED
 
-    def propose(self) -> list[Ask]:
+    def propose(self) -> Sequence[Ask]:
         """Ask the strategy; nothing, if that would exceed the number of evaluations."""
         asks, most = self.strategy.ask(), self._stop.max_evaluations
         if asks and most is not None and self.n_told + len(asks) > most:
@@ -75,26 +138,125 @@ class StrategySearch:
                 )
             return []
         # Points are copied, since their strategy may go on with them; the only part of an objective is the objective.
-        whole = self.evaluator.n_parts == 1
+        whole = self._bound.n_parts == 1
         return [Ask(np.array(ask.point, dtype=np.float64), None if whole else ask.part) for ask in asks]
 
     def evaluate(self, batch: Sequence[Ask], findings: Findings) -> None:
-        """Evaluate points that are asked for together, or know their values; keep what is finished, come what may."""
-        first = self.n_told
+        """Evaluate points that are asked for together, or know their values; keep what is finished, come what may.
+
+        Raises
+        ------
+        StoppedError
+            If the search has to end; what is finished has been handed over then.
+        """
+        first, found, known = self.n_told, findings.found, findings.known
         numbers = range(first, first + len(batch))
+        missing = []
         try:
             for number, ask in zip(numbers, batch, strict=True):
-                if number in findings.known:
+                if number in known:
                     self._require_same(number, ask, findings)
-                    findings.take(findings.known[number])
-            self.evaluator.evaluate(first, batch, findings.known, findings.take)
+                    findings.take(known[number])
+                else:
+                    missing.append((number, ask))
+            self._evaluate(numbers, batch[-1], missing, findings)
         finally:
-            found = [findings.found[number] for number in numbers if number in findings.found]
-            for one in found:
-                self._keep(one)
+            told = []
+            for number in numbers:
+                if number in found:
+                    self._keep(found[number])
+                    told.append(self._as_told(found[number]))
         findings.check()
-        self.strategy.tell([self._as_told(one) for one in found])
-        self.n_told += len(found)
+        self.strategy.tell(told)
+        self.n_told += len(told)
+
+    def _evaluate(self, numbers: range, last: Ask, missing: Sequence[tuple[int, Ask]], findings: Findings) -> None:
+        """Evaluate what is missing of points that were asked for together, each as soon as the last one is taken."""
+        if numbers[0] // ANCHOR != numbers[-1] // ANCHOR or numbers[0] % ANCHOR == 0:
+            self._state, self._skipped = None, []
+        if not missing:
+            self._skipped.append((numbers[-1], last))
+            return
+        self._regain()
+        after = None
+        if len(missing) == 1 or self._n_threads == 1:
+            for number, ask in missing:
+                finding, after = self._one(self._bound, number, ask, self._state, self._wanted)
+                findings.take(finding)
+        else:
+            with closing(self._in_threads(missing)) as results:
+                for finding, state in results:
+                    findings.take(finding)
+                    after = state if finding.number == numbers[-1] else after
+        if missing[-1][0] == numbers[-1]:
+            self._state = after
+        else:
+            self._skipped = [(numbers[-1], last)]
+
+    def _in_threads(self, missing: Sequence[tuple[int, Ask]]) -> Generator[tuple[Finding, Any], None, None]:
+        """Yield findings and the states after them, as they come."""
+        if self._side_by_side is None:
+            bound = self._bound_to_one()
+            self._side_by_side = ThreadPoolExecutor(self._n_threads, thread_name_prefix="widemargin"), bound
+        threads, bound = self._side_by_side
+        left: set[Future[tuple[Finding, Any]]] = {
+            threads.submit(self._one, bound, number, ask, self._state, self._wanted) for number, ask in missing
+        }
+        try:
+            while left:
+                # A signal that another thread took is heard between two waits, not within one.
+                done, _ = wait(left, timeout=0.05, return_when=FIRST_COMPLETED)
+                for one in done:
+                    yield one.result()
+                    left.remove(one)
+        except BaseException as error:
+            self._stop.request(why_ended(error))
+            for one in left:
+                one.cancel()
+            wait(left)
+            if not isinstance(error, GeneratorExit):
+                yield from [one.result() for one in left if not one.cancelled() and one.exception() is None]
+            raise
+
+    def _regain(self) -> None:
+        """Repeat evaluations that a journal knew, for where their models ended."""
+        for number, ask in self._skipped if self._objective.needs_machine else ():
+            _, self._state = self._one(self._bound, number, ask, self._state, self._wanted)
+        self._skipped = []
+
+    def _one(self, bound: BoundObjective, number: int, ask: Ask, state: Any, wanted: Wanted) -> tuple[Finding, Any]:
+        self._stop.check()
+        kernel, C = self._at(ask.point)
+        generator = None if self._objective.deterministic else np.random.default_rng([self._seed, number])
+        began = time.perf_counter()
+        found = bound.evaluate(kernel, C, gradient=wanted.gradient, generator=generator, state=state, part=ask.part)
+        work = replace(found.work, seconds=time.perf_counter() - began)
+        gradient, higher = self._slopes(found, wanted)
+        finding = Finding(
+            number,
+            float(found.value),
+            work,
+            found.notes,
+            point=ask.point,
+            part=ask.part,
+            gradient=gradient,
+            higher=higher,
+        )
+        return finding, found.state if self._objective.needs_machine else None
+
+    def _slopes(self, found: Evaluated, wanted: Wanted) -> tuple[Vector | None, tuple[float, ...]]:
+        """Put derivatives into the order of the point."""
+        if not wanted.gradient:
+            return None, ()
+        if wanted.higher:
+            first, *others = found.higher
+            return np.array([first]), tuple(map(float, others))
+        slopes, slope = found.gradient, found.c_slope
+        if slopes is None or (wanted.with_c and slope is None):
+            raise RuntimeError(f"The objective {self._objective.name!r} gave no gradient where it was asked for one.")
+        if wanted.places is not None:
+            slopes = slopes[wanted.places]
+        return slopes if slope is None or not wanted.with_c else np.append(slopes, slope), ()
 
     def _require_same(self, number: int, ask: Ask, findings: Findings) -> None:
         one = findings.known[number]
@@ -114,10 +276,10 @@ class StrategySearch:
         """Turn a finding so that smaller is better; a gradient that is no direction makes a point without a value."""
         if one.gradient is not None and not np.isfinite(one.gradient).all():
             return Told(np.nan)
-        if not self._greater_is_better:
+        if not self._objective.greater_is_better:
             return Told(one.value, one.gradient, one.higher)
         gradient = None if one.gradient is None else -one.gradient
-        return Told(-one.value, gradient, tuple(-number for number in one.higher))
+        return Told(-one.value, gradient, tuple([-number for number in one.higher]) if one.higher else ())
 
     def chosen(self) -> Vector | None:
         """Return the point that the search chooses; None if it knows of none.
@@ -130,14 +292,14 @@ class StrategySearch:
         values = np.where(self.trace["part"] == -1, self.trace["value"], np.nan)
         if not np.isfinite(values).any():
             return None
-        best = np.nanargmax(values) if self._greater_is_better else np.nanargmin(values)
+        best = np.nanargmax(values) if self._objective.greater_is_better else np.nanargmin(values)
         return np.array(self.trace.points[best])
 
     def value_at(self, point: Vector, findings: Findings) -> float:
         """Return the value of the objective at the point that was chosen; NaN if there is no time to find out.
 
         That is what was found there, on average if more than once; or, if the strategy never asked for it, the value
-        of one further evaluation.
+        of one further evaluation, from nothing and without derivatives.
         """
         here = (self.trace.points == point).all(axis=1) & (self.trace["part"] == -1)
         if here.any():
@@ -145,7 +307,7 @@ class StrategySearch:
         found = findings.value_of(self.n_told, point)
         if found is None:
             try:
-                found = self.evaluator.value_at(self.n_told, point)
+                found = self._one(self._bound, self.n_told, Ask(point), None, Wanted())[0]._replace(chosen=True)
             except (StoppedError, KeyboardInterrupt) as error:
                 self._stop.request(why_ended(error))
                 return float("nan")

@@ -25,10 +25,9 @@ from widemargin.runtime import INTERRUPTED, STOPPED, TIME_IS_UP, Stop, StoppedEr
 from widemargin.strategies import Ask, Strategy, StrategyRun, Told
 from widemargin.study import Journal, JournalPart, Progress, fingerprint
 from widemargin.study.findings import RECORD_SCHEMA, Findings, Standing
-from widemargin.study.point_evaluation import PointEvaluator, Wanted
 from widemargin.study.records import COUNT, what_is_wrong
 from widemargin.study.runner import run
-from widemargin.study.strategy_search import StrategySearch
+from widemargin.study.strategy_search import StrategySearch, Wanted
 from widemargin.study.trace import PATH, SEARCH, Trace
 
 Vector = NDArray[np.float64]
@@ -175,24 +174,37 @@ class ModelStudy:
     ) -> tuple[StrategySearch, Ended, Findings]:
         """Run the strategy."""
         objective, space, seed = self.objective, self.space, self._settled_seed(kept)
+        n_threads, greater = thread_count(self.n_jobs), objective.greater_is_better
         trace = Trace(
             space.names,
             [axis.logarithmic for axis in space.axes],
-            greater_is_better=objective.greater_is_better,
-            price=None if self.prices is None else self.space.C,
+            greater_is_better=greater,
+            price=None if self.prices is None else space.C,
         )
-        wanted = Wanted(self.strategy.needs_gradient, self.strategy.needs_higher, space.places, space.searches_c)
-        evaluator = PointEvaluator(
+        wanted, strategy = Wanted(), self.strategy
+        if space.axes:
+            wanted = Wanted(strategy.needs_gradient, strategy.needs_higher, space.places, space.searches_c)
+        task = replace(self.subject.task, n_threads=n_threads, stop=stop)
+        try:
+            bound = objective.bind(task)
+        except StoppedError:
+            raise self._no_time() from None
+        most = self.stop.max_evaluations
+        begun: StrategyRun = OnePoint()
+        if space.axes:
+            begun = strategy.begin(space.box(), seed=seed, n_parts=bound.n_parts, max_evaluations=most)
+        search = StrategySearch(
+            begun,
             objective,
-            lambda n_threads: objective.bind(replace(self.subject.task, n_threads=n_threads, stop=stop)),
+            bound,
+            lambda: objective.bind(replace(task, n_threads=1)),
             space.at,
-            wanted if space.axes else Wanted(),
+            wanted,
+            trace,
+            stop,
             seed=seed,
-            n_threads=thread_count(self.n_jobs),
-            stop=stop,
+            n_threads=n_threads,
         )
-        greater = objective.greater_is_better
-        search = StrategySearch(self._begun(evaluator, seed), evaluator, trace, stop, greater_is_better=greater)
         findings = Findings(
             Standing(search.expected, greater_is_better=greater),
             _part(kept, SEARCH),
@@ -205,16 +217,6 @@ class ModelStudy:
         )
         ended = Ended(*run(search, findings, stop, progress))
         return search, ended, findings
-
-    def _begun(self, evaluator: PointEvaluator, seed: int) -> StrategyRun:
-        if not self.space.axes:
-            return OnePoint()
-        try:
-            return self.strategy.begin(
-                self.space.box(), seed=seed, n_parts=evaluator.n_parts, max_evaluations=self.stop.max_evaluations
-            )
-        except StoppedError:
-            raise self._no_time() from None
 
     def _flat_at_the_start(self, began: Mapping[str, Any]) -> ConvergenceWarning:
         place = ", ".join(f"{name}={began[name]:.4g}" for name in self.space.names)
