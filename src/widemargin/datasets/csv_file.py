@@ -40,12 +40,10 @@ def read_csv(
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> from pathlib import Path
     >>> from widemargin.datasets import read_csv
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "iris.csv"
-    ...     _ = path.write_text("length;width;species\n5.1;3.5;setosa\n6.2;2.9;versicolor\n")
-    ...     X, y, feature_names = read_csv(path, target="species")
+    >>> _ = Path("iris.csv").write_text("length;width;species\n5.1;3.5;setosa\n6.2;2.9;versicolor\n")
+    >>> X, y, feature_names = read_csv("iris.csv", target="species")
     >>> X.tolist(), y.tolist(), feature_names
     ([[5.1, 3.5], [6.2, 2.9]], ['setosa', 'versicolor'], ['length', 'width'])
     """

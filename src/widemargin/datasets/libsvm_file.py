@@ -73,12 +73,10 @@ def read_libsvm(
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> from pathlib import Path
     >>> from widemargin.datasets import read_libsvm
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "tiny.libsvm"
-    ...     _ = path.write_text("+1 1:0.5 3:2\n-1 2:1\n")
-    ...     X, y = read_libsvm(path)
+    >>> _ = Path("tiny.libsvm").write_text("+1 1:0.5 3:2\n-1 2:1\n")
+    >>> X, y = read_libsvm("tiny.libsvm")
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1, -1])
     """

@@ -36,10 +36,8 @@ def data_folder(path: FilePath | None = None) -> Path:
 
     Examples
     --------
-    >>> import tempfile
     >>> from widemargin.datasets import data_folder
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     data_folder(name).is_dir()
+    >>> data_folder(".").is_dir()
     True
     """
     given = os.environ.get(DATA_VARIABLE) if path is None else path
@@ -90,12 +88,10 @@ def load_npz(
 
     Examples
     --------
-    >>> import pathlib, tempfile
     >>> import numpy as np
     >>> from widemargin.datasets import load_npz
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.savez(pathlib.Path(folder) / "tiny.npz", X=np.eye(2, dtype=np.uint8), y=[0, 1], n_train=1)
-    ...     X, y, extra = load_npz("tiny", folder)
+    >>> np.savez("tiny.npz", X=np.eye(2, dtype=np.uint8), y=[0, 1], n_train=1)
+    >>> X, y, extra = load_npz("tiny", folder=".")
     >>> X.dtype.name, y.tolist(), extra
     ('float32', [0, 1], {'n_train': 1})
     """

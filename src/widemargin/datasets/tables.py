@@ -122,12 +122,10 @@ def read_table(
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> from pathlib import Path
     >>> from widemargin.datasets import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "iris.csv"
-    ...     _ = path.write_text("length,colour,species\n5.1,blue,setosa\n6.2,white,versicolor\n")
-    ...     table = read_table(path, encode=True)
+    >>> _ = Path("iris.csv").write_text("length,colour,species\n5.1,blue,setosa\n6.2,white,versicolor\n")
+    >>> table = read_table("iris.csv", encode=True)
     >>> table.names, table.X.tolist(), table.y.tolist()
     (['length', 'colour=blue', 'colour=white'], [[5.1, 1.0, 0.0], [6.2, 0.0, 1.0]], ['setosa', 'versicolor'])
     >>> table.notes
@@ -193,12 +191,10 @@ def read_features(
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> from pathlib import Path
     >>> from widemargin.datasets import read_features
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "new.csv"
-    ...     _ = path.write_text("species,width,length\nsetosa,3.5,5.1\n")
-    ...     new = read_features(path, n_features=2, names=["length", "width"], target="species")
+    >>> _ = Path("new.csv").write_text("species,width,length\nsetosa,3.5,5.1\n")
+    >>> new = read_features("new.csv", n_features=2, names=["length", "width"], target="species")
     >>> new.X.tolist(), new.notes
     ([[5.1, 3.5]], ("Column 'species', which the model predicts, is ignored.",))
     """

@@ -29,7 +29,6 @@ def save_picture(path: str | PathLike[str], panels: Sequence[DecisionSurface | D
 
     Examples
     --------
-    >>> import pathlib, tempfile
     >>> import numpy as np
     >>> from widemargin.inspection import DecisionValues
     >>> from widemargin.inspection.pictures import save_picture
@@ -37,8 +36,7 @@ def save_picture(path: str | PathLike[str], panels: Sequence[DecisionSurface | D
     ...     title="three samples", values=np.array([-1.0, 0.5, 2.0]), spread=np.arange(3.0), spread_name="sample",
     ...     positive=np.array([False, False, True]), class_names=("no", "yes"),
     ... )
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_picture(pathlib.Path(folder) / "samples.png", [panel])
+    >>> save_picture("samples.png", [panel])
     """
     figure = Figure(figsize=(6.4 * len(panels), 6.2), layout="constrained")
     for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):

@@ -115,7 +115,6 @@ def save_model(
 
     Examples
     --------
-    >>> import pathlib, tempfile
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
@@ -123,10 +122,8 @@ def save_model(
     >>> from widemargin.persistence.model_file import load_model, save_model
     >>> X, y = load_iris(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "iris.wm"
-    ...     save_model(model, path)
-    ...     loaded = load_model(path)
+    >>> save_model(model, "iris.wm")
+    >>> loaded = load_model("iris.wm")
     >>> bool((loaded.decision_function(X) == model.decision_function(X)).all())
     True
     """
