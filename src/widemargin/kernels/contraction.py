@@ -6,13 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from widemargin.kernels.base import Kernel
+from widemargin.kernels.base import Kernel, Matrix, Vector
 from widemargin.kernels.rows import count, take
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 #: Kernel values in a block: what fits, three times over, into the cache that a core has to itself.
 BLOCK_ENTRIES = 2**17

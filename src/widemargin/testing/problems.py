@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,16 +49,25 @@ class Case:
         return self.name
 
 
-def classification_case(
+def _case(
     name: str,
     points: Matrix,
-    labels: Vector,
-    penalties: Vector | float,
+    linear: Vector,
+    lower: Vector,
+    upper: Vector,
+    kink: Vector | None = None,
     *,
     kernel: str = "rbf",
     gamma: float = 1.0,
 ) -> Case:
+    gram = kernel_matrix(points, kernel=kernel, gamma=gamma, coef0=1.0, degree=2)
+    return Case(name, linear.astype(np.float64), lower, upper, gram, points, kernel, gamma, kink)
+
+
+def classification_case(name: str, points: Matrix, labels: Vector, penalties: Vector | float, **settings: Any) -> Case:
     """Build the dual problem of a two-class model: y in {-1, +1}, L = min(0, y C), U = max(0, y C).
+
+    Settings are the `kernel` ("rbf" if not given) and its `gamma` (1).
 
     Examples
     --------
@@ -67,22 +77,15 @@ def classification_case(
     ([0.0, -10.0], [10.0, 0.0])
     """
     box = labels * np.broadcast_to(np.asarray(penalties, dtype=np.float64), labels.shape)
-    gram = kernel_matrix(points, kernel=kernel, gamma=gamma, coef0=1.0, degree=2)
-    lower, upper = np.minimum(0.0, box), np.maximum(0.0, box)
-    return Case(name, labels.astype(np.float64), lower, upper, gram, points, kernel, gamma)
+    return _case(name, points, labels, np.minimum(0.0, box), np.maximum(0.0, box), **settings)
 
 
 def regression_case(
-    name: str,
-    points: Matrix,
-    targets: Vector,
-    penalties: Vector | float,
-    epsilon: Vector | float,
-    *,
-    kernel: str = "rbf",
-    gamma: float = 1.0,
+    name: str, points: Matrix, targets: Vector, penalties: Vector | float, epsilon: Vector | float, **settings: Any
 ) -> Case:
     """Build the dual problem of a regression model: the targets, boxes [-C, C], and a kink of epsilon at 0.
+
+    Settings are those of :func:`classification_case`.
 
     Examples
     --------
@@ -92,8 +95,7 @@ def regression_case(
     ([-10.0, -10.0], [10.0, 10.0], [0.5, 0.5])
     """
     upper, kink = (np.broadcast_to(np.asarray(v, dtype=np.float64), targets.shape).copy() for v in (penalties, epsilon))
-    gram = kernel_matrix(points, kernel=kernel, gamma=gamma, coef0=1.0, degree=2)
-    return Case(name, targets.astype(np.float64), -upper, upper, gram, points, kernel, gamma, kink)
+    return _case(name, points, targets, -upper, upper, kink, **settings)
 
 
 def chess_board_case(n: int, penalty: float, *, seed: int = 0) -> Case:
@@ -138,9 +140,8 @@ def small_cases() -> Iterator[Case]:
     yield classification_case("polynomial", points, labels, 0.5, kernel="poly", gamma=0.5)
 
     points = rng.normal(size=(70, 2))
-    gram = kernel_matrix(points, kernel="rbf", gamma=1.0)
     lower, upper = -rng.uniform(0.0, 2.0, size=70), rng.uniform(0.0, 2.0, size=70)
-    yield Case("arbitrary-linear-term", rng.normal(size=70), lower, upper, gram, points, "rbf", 1.0)
+    yield _case("arbitrary-linear-term", points, rng.normal(size=70), lower, upper)
 
     points = rng.normal(size=(45, 4))
     labels = np.where(np.arange(45) % 2 == 0, 1.0, -1.0)
@@ -182,8 +183,7 @@ def kinked_cases() -> Iterator[Case]:
     upper, lower = 10.0 ** rng.uniform(-2.0, 1.0, size=60), -(10.0 ** rng.uniform(-2.0, 1.0, size=60))
     upper[::3], lower[::4] = 0.0, 0.0
     kink = np.where(np.arange(60) % 5 == 0, 0.0, 10.0 ** rng.uniform(-3.0, 1.0, size=60))
-    gram = kernel_matrix(points, kernel="rbf", gamma=1.0)
-    yield Case("random-boxes-and-kinks", 2.0 * rng.normal(size=60), lower, upper, gram, points, "rbf", 1.0, kink)
+    yield _case("random-boxes-and-kinks", points, 2.0 * rng.normal(size=60), lower, upper, kink)
 
     points, targets = _noisy_sine(rng, 45, 4)
     yield regression_case("tube-all-free", points, targets, 100.0, 1e-3, gamma=5.0)

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpocon, dpotrf, dpotri, dpotrs, dpstrf
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from widemargin.kernels.base import Matrix, Vector
 
 #: Reciprocal condition numbers below this call for a factorisation that looks for dependent variables.
 WELL_CONDITIONED = 1e-13

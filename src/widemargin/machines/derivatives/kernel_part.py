@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from widemargin.kernels.base import Matrix
+
 Ids = NDArray[np.intp]
 
 #: Gives kernel values in float64 between some samples and others, by their numbers.

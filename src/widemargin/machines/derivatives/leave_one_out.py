@@ -15,12 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.machines.derivatives.sensitivity import Machine, PairProblem, Sensitivity
+from widemargin.kernels.base import Matrix, Vector
+from widemargin.machines.derivatives.sensitivity import Machine, PairProblem, Sensitivity, Single
 from widemargin.runtime import Stop
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
+from widemargin.kernels.base import Matrix, Vector
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import box, ridge_of
 from widemargin.machines.derivatives.free_system import DEPENDENT, WELL_CONDITIONED, FreeSystem
-from widemargin.machines.derivatives.kernel_part import Evaluate, KernelPart
+from widemargin.machines.derivatives.kernel_part import Evaluate, Ids, KernelPart
 from widemargin.machines.dual import Outcome, StopRule, taking_part, values_of
 from widemargin.runtime import single_threaded_blas
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Single = NDArray[np.float32]
-Ids = NDArray[np.intp]
-
-
 #: Values that move by more than this, in units of the margin, show the sets to be those of other kernel values.
 MISFIT = 0.1
 
@@ -72,7 +68,7 @@ class PairProblem:
         """What the square loss adds to the diagonal of the kernel; None without it."""
         return ridge_of(self.bounds) if self.squared else None
 
-    def held_out(self, rows: NDArray[np.intp]) -> PairProblem:
+    def held_out(self, rows: Ids) -> PairProblem:
         """Return the same problem with some samples held out."""
         bounds = self.bounds.copy()
         bounds[rows] = 0.0
@@ -90,18 +86,18 @@ class Machine:
     outcome: Outcome
 
     @cached_property
-    def support(self) -> NDArray[np.intp]:
+    def support(self) -> Ids:
         """Examples with a coefficient other than 0."""
         return np.flatnonzero(self.alpha)
 
     @cached_property
-    def free(self) -> NDArray[np.intp]:
+    def free(self) -> Ids:
         """Examples strictly between their bounds."""
         size = np.abs(self.alpha)
         return np.flatnonzero((size > 0) & (self.problem.squared | (size < self.problem.bounds)))
 
     @cached_property
-    def bounded(self) -> NDArray[np.intp]:
+    def bounded(self) -> Ids:
         """Examples whose coefficient is all that C allows."""
         size = np.abs(self.alpha)
         return np.flatnonzero((size > 0) & ~self.problem.squared & (size >= self.problem.bounds))
@@ -293,7 +289,7 @@ def _part(K: Matrix | Evaluate, machine: Machine, rows: Ids | None) -> tuple[Ids
     return known, KernelPart(K(known, machine.support), known, machine.support, n)
 
 
-def _limiting(machine: Machine) -> NDArray[np.intp]:
+def _limiting(machine: Machine) -> Ids:
     """Return the two samples between which the intercept of a machine without free variables lies."""
     problem = machine.problem
     slope = problem.signs - (machine.values - machine.intercept)  # what the intercept would have to be
