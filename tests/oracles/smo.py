@@ -8,24 +8,108 @@ the rule that a solver in the core has to follow. The problems are those without
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from widemargin.testing.oracles import (
-    Pair,
-    Step,
-    can_fall,
-    can_rise,
-    curvature_between,
-    newton_size,
-    own_curvature,
-    select_most_violating_pair,
-    select_second_order,
-    slope_along,
-    step_bounds,
-    step_newton,
-)
+from widemargin.testing.oracles import LEAST_CURVATURE
 from widemargin.testing.protocols import Matrix, Problem, Vector
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step along e_i - e_j.
+
+    Attributes
+    ----------
+    size : float
+        How far to go (mu).
+    newton : float
+        The unconstrained optimum along the line (mu-hat).
+    free : bool
+        Whether the box allows the unconstrained optimum [Glasmachers2008, section 4.3.3].
+    planned : bool
+        Whether the size was chosen with the next step in mind.
+    """
+
+    size: float
+    newton: float
+    free: bool
+    planned: bool = False
+
+
+def can_rise(problem: Problem, alpha: Vector) -> NDArray[np.bool_]:
+    """I_up: the variables below their upper bound."""
+    return np.asarray(alpha < problem.upper)
+
+
+def can_fall(problem: Problem, alpha: Vector) -> NDArray[np.bool_]:
+    """I_down: the variables above their lower bound."""
+    return np.asarray(alpha > problem.lower)
+
+
+def slope_along(gradient: Vector, pair: Pair) -> float:
+    """v_B' G: how steeply the objective rises along e_i - e_j."""
+    return float(gradient[pair[0]] - gradient[pair[1]])
+
+
+def curvature_between(K: Matrix, first: Pair, second: Pair) -> float:
+    """v_B' K v_C for two pairs B and C (their own curvature when they are the same)."""
+    (i, j), (m, n) = first, second
+    return float(K[i, m] - K[i, n] - K[j, m] + K[j, n])
+
+
+def own_curvature(K: Matrix, pair: Pair) -> float:
+    """v_B' K v_B, but never less than what divisions need."""
+    return max(curvature_between(K, pair, pair), LEAST_CURVATURE)
+
+
+def step_bounds(problem: Problem, alpha: Vector, pair: Pair) -> tuple[float, float]:
+    """Return the smallest and the largest step that keep both variables in their boxes."""
+    i, j = pair
+    smallest = max(problem.lower[i] - alpha[i], alpha[j] - problem.upper[j])
+    largest = min(problem.upper[i] - alpha[i], alpha[j] - problem.lower[j])
+    return float(smallest), float(largest)
+
+
+def newton_size(K: Matrix, gradient: Vector, pair: Pair) -> float:
+    """Return the unconstrained optimum along the line: far away on a rising one without curvature."""
+    return slope_along(gradient, pair) / own_curvature(K, pair)
+
+
+def step_newton(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector, pair: Pair) -> Step:
+    """Return the Newton step clipped to the box [Glasmachers2008, eq. 4.4]."""
+    newton = newton_size(K, gradient, pair)
+    smallest, largest = step_bounds(problem, alpha, pair)
+    return Step(max(min(newton, largest), smallest), newton, smallest <= newton <= largest)
+
+
+def select_most_violating_pair(problem: Problem, alpha: Vector, gradient: Vector) -> Pair | None:
+    """Return the pair with the steepest slope [Glasmachers2008, eq. 4.5]; none at an optimum. Of equals the first."""
+    up, down = can_rise(problem, alpha), can_fall(problem, alpha)
+    if not up.any() or not down.any():
+        return None
+    i = int(np.argmax(np.where(up, gradient, -np.inf)))
+    j = int(np.argmin(np.where(down, gradient, np.inf)))
+    return (i, j) if gradient[i] > gradient[j] else None
+
+
+def select_second_order(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector) -> Pair | None:
+    """Return the steepest i and the violating j of largest Newton gain with it [Glasmachers2008, eq. 4.7].
+
+    Of equals the first, for either.
+    """
+    steepest = select_most_violating_pair(problem, alpha, gradient)
+    if steepest is None:
+        return None
+    i = steepest[0]
+    slope = gradient[i] - gradient
+    bend = np.maximum(K[i, i] - 2.0 * K[i] + np.diag(K), LEAST_CURVATURE)
+    gains = 0.5 * slope**2 / bend
+    return i, int(np.argmax(np.where(can_fall(problem, alpha) & (slope > 0.0), gains, -np.inf)))
 
 
 def gain_of_step(K: Matrix, gradient: Vector, pair: Pair, size: float) -> float:

@@ -5,17 +5,14 @@ The dual problem [Glasmachers2008, eq. 4.1] is
     maximise  f(a) = y'a - a'Ka / 2    subject to  sum(a) = const,  L <= a <= U,
 
 with signed variables a, the plain kernel matrix K and the gradient G = y - Ka. A problem with kinks, whose objective
-loses kink'|a|, is one of twice as many variables without (:func:`mirror`). Here are the kernels, the projection, the
-exact solver, and the rules of sequential minimal optimisation that it uses; those of the core's solvers that go beyond
-them are in `tests/oracles`.
+loses kink'|a|, is one of twice as many variables without (:func:`mirror`). Here are the kernels, the projection and an
+exact solver; the rules of the core's solvers are in `tests/oracles/smo.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from widemargin.testing.checks import kkt_violation
@@ -153,103 +150,8 @@ def unmirror(alpha: Vector) -> Vector:
     return np.asarray(above + below)
 
 
-Pair = tuple[int, int]
-
 #: Lines without curvature are given this much, so that the steeper one of two gains more [Fan2005, section 4].
 LEAST_CURVATURE = 1e-12
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step along e_i - e_j.
-
-    Attributes
-    ----------
-    size : float
-        How far to go (mu).
-    newton : float
-        The unconstrained optimum along the line (mu-hat).
-    free : bool
-        Whether the box allows the unconstrained optimum [Glasmachers2008, section 4.3.3].
-    planned : bool
-        Whether the size was chosen with the next step in mind.
-    """
-
-    size: float
-    newton: float
-    free: bool
-    planned: bool = False
-
-
-def can_rise(problem: Problem, alpha: Vector) -> NDArray[np.bool_]:
-    """I_up: the variables below their upper bound."""
-    return np.asarray(alpha < problem.upper)
-
-
-def can_fall(problem: Problem, alpha: Vector) -> NDArray[np.bool_]:
-    """I_down: the variables above their lower bound."""
-    return np.asarray(alpha > problem.lower)
-
-
-def slope_along(gradient: Vector, pair: Pair) -> float:
-    """v_B' G: how steeply the objective rises along e_i - e_j."""
-    return float(gradient[pair[0]] - gradient[pair[1]])
-
-
-def curvature_between(K: Matrix, first: Pair, second: Pair) -> float:
-    """v_B' K v_C for two pairs B and C (their own curvature when they are the same)."""
-    (i, j), (m, n) = first, second
-    return float(K[i, m] - K[i, n] - K[j, m] + K[j, n])
-
-
-def own_curvature(K: Matrix, pair: Pair) -> float:
-    """v_B' K v_B, but never less than what divisions need."""
-    return max(curvature_between(K, pair, pair), LEAST_CURVATURE)
-
-
-def step_bounds(problem: Problem, alpha: Vector, pair: Pair) -> tuple[float, float]:
-    """Return the smallest and the largest step that keep both variables in their boxes."""
-    i, j = pair
-    smallest = max(problem.lower[i] - alpha[i], alpha[j] - problem.upper[j])
-    largest = min(problem.upper[i] - alpha[i], alpha[j] - problem.lower[j])
-    return float(smallest), float(largest)
-
-
-def newton_size(K: Matrix, gradient: Vector, pair: Pair) -> float:
-    """Return the unconstrained optimum along the line: far away on a rising one without curvature."""
-    return slope_along(gradient, pair) / own_curvature(K, pair)
-
-
-def step_newton(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector, pair: Pair) -> Step:
-    """Return the Newton step clipped to the box [Glasmachers2008, eq. 4.4]."""
-    newton = newton_size(K, gradient, pair)
-    smallest, largest = step_bounds(problem, alpha, pair)
-    return Step(max(min(newton, largest), smallest), newton, smallest <= newton <= largest)
-
-
-def select_most_violating_pair(problem: Problem, alpha: Vector, gradient: Vector) -> Pair | None:
-    """Return the pair with the steepest slope [Glasmachers2008, eq. 4.5]; none at an optimum. Of equals the first."""
-    up, down = can_rise(problem, alpha), can_fall(problem, alpha)
-    if not up.any() or not down.any():
-        return None
-    i = int(np.argmax(np.where(up, gradient, -np.inf)))
-    j = int(np.argmin(np.where(down, gradient, np.inf)))
-    return (i, j) if gradient[i] > gradient[j] else None
-
-
-def select_second_order(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector) -> Pair | None:
-    """Return the steepest i and the violating j of largest Newton gain with it [Glasmachers2008, eq. 4.7].
-
-    Of equals the first, for either.
-    """
-    steepest = select_most_violating_pair(problem, alpha, gradient)
-    if steepest is None:
-        return None
-    i = steepest[0]
-    slope = gradient[i] - gradient
-    bend = np.maximum(K[i, i] - 2.0 * K[i] + np.diag(K), LEAST_CURVATURE)
-    gains = 0.5 * slope**2 / bend
-    return i, int(np.argmax(np.where(can_fall(problem, alpha) & (slope > 0.0), gains, -np.inf)))
 
 
 def solve_exactly(
@@ -287,16 +189,28 @@ def solve_exactly(
         if kkt_violation(problem, alpha, gradient) <= tolerance * scale:
             return alpha
         for _ in range(len(alpha)):
-            pair = select_second_order(problem, K, alpha, gradient)
-            if pair is None:
+            found = _second_order_step(problem, K, alpha, gradient)
+            if found is None:
                 break
-            i, j = pair
-            step = step_newton(problem, K, alpha, gradient, pair).size
-            alpha = move_pair(problem, alpha, pair, step)
+            i, j, step = found
+            alpha = move_pair(problem, alpha, (i, j), step)
             gradient = gradient - step * (K[i] - K[j])
         while jump_over_free(problem, K, alpha):
             pass
     raise RuntimeError(f"the exact solver did not reach a violation of {tolerance} in {max_rounds} rounds.")
+
+
+def _second_order_step(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector) -> tuple[int, int, float] | None:
+    """Return the steepest variable, the one of largest Newton gain with it, and their step; none at an optimum."""
+    up = alpha < problem.upper
+    i = int(np.argmax(np.where(up, gradient, -np.inf)))
+    slope = gradient[i] - gradient
+    violating = (alpha > problem.lower) & (slope > 0.0)
+    if not up.any() or not violating.any():
+        return None
+    bend = np.maximum(K[i, i] - 2.0 * K[i] + np.diag(K), LEAST_CURVATURE)
+    j = int(np.argmax(np.where(violating, slope**2 / bend, -np.inf)))
+    return i, j, float(min(slope[j] / bend[j], problem.upper[i] - alpha[i], alpha[j] - problem.lower[j]))
 
 
 def move_pair(problem: Problem, alpha: Vector, pair: tuple[int, int], step: float) -> Vector:
