@@ -1,6 +1,6 @@
 """Chains of dual problems: each starts from the solution of the one before.
 
-A chain is a line of a grid: one kernel, one split of the examples, C (or nu) growing. Held-out examples are variables
+A chain is a line of a grid: one kernel, one fold of the samples, C (or nu) growing. Held-out samples are variables
 whose box is [0, 0]; their decision values are at hand at the end, f(x_n) = y_n - G_n + b, so nothing is predicted.
 
 On a kernel matrix the whole chain is one call into the core (`cpp/core/chain/matrix_chain.hpp`), or one call a link,
@@ -11,6 +11,9 @@ them themselves.
 
 A link for which the digits of the matrix do not suffice is solved once more, on exact rows, by the solver of single
 problems.
+
+Solvers call BLAS: whoever solves chains keeps it to one thread (:func:`widemargin.runtime.single_threaded_blas`), once
+for all of them.
 """
 
 from __future__ import annotations
@@ -38,7 +41,6 @@ from widemargin.machines.dual import (
     limits_of,
     settings_of,
 )
-from widemargin.runtime import single_threaded_blas
 
 Ids = NDArray[np.int32]
 
@@ -123,7 +125,7 @@ def solve_chain(kernel: NDArray[np.float32], chain: Chain, *, stop: StopRule) ->
     >>> [one.solution.alpha.round(6).tolist() for one in found], [one.repeated for one in found]
     ([[0.1, -0.1], [1.0, -1.0], [1.0, -1.0]], [False, False, True])
     """
-    return _solutions(_advanced(_held(kernel, chain, stop), len(chain.links)), chain)
+    return _solutions(_held(kernel, chain, stop).advance(len(chain.links)), chain)
 
 
 def walk_chain(
@@ -146,7 +148,7 @@ def walk_chain(
     ([0.1, -0.1], [1.0, -1.0])
     """
     held = _held(kernel, chain, stop)
-    while found := _advanced(held, 1):
+    while found := held.advance(1):
         if not keeps:
             held.rest()
         yield from _solutions(found, chain)
@@ -167,11 +169,6 @@ def _as_ids(ids: NDArray[Any] | None) -> Ids | None:
 def _links_and_start(chain: Chain) -> tuple[list[_core.Task], Vector | None]:
     links = as_tasks([link.problem for link in chain.links], [link.ridge for link in chain.links], chain.start_gradient)
     return links, None if chain.start is None else np.ascontiguousarray(chain.start, dtype=np.float64)
-
-
-def _advanced(held: _core.Chain | _core.RowChain, links: int) -> list[_core.SolvedLink]:
-    with single_threaded_blas():
-        return held.advance(links)
 
 
 def _solutions(solved: list[_core.SolvedLink], chain: Chain) -> list[LinkSolution]:
@@ -209,7 +206,7 @@ def walk_chain_on_rows(
     links, start = _links_and_start(own)
     settings = {**settings_of(options, n), **limits_of(stop)}
     held = _core.RowChain(rows, _as_ids(own.ids), links, start, signal=stop.signal.core, **settings)
-    while found := _advanced(held, 1):
+    while found := held.advance(1):
         (one,) = _solutions(found, chain)
         finite(one.solution)
         yield one

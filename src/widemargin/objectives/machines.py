@@ -18,7 +18,7 @@ from widemargin.machines.derivatives import Adjoint, Evaluate, KernelPart, Machi
 from widemargin.machines.dual import DualProblem, Outcome, StopRule, taking_part, values_of
 from widemargin.machines.regression import tube
 from widemargin.objectives.base import Ids, Matrix, Task, Vector
-from widemargin.runtime import StoppedError, Work
+from widemargin.runtime import StoppedError, Work, single_threaded_blas
 
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -176,7 +176,8 @@ def train_tube(
     problem: DualProblem = tube(targets, task.epsilon, limits)
     ridge = ridge_of(bounds) if task.squared else None
     chain = Chain((Link(problem, ridge),), start=start, any_sum=not task.fit_intercept)
-    found = solve_chain(kernel.single, chain, stop=stop_rule(task))[0].solution
+    with single_threaded_blas():
+        found = solve_chain(kernel.single, chain, stop=stop_rule(task))[0].solution
     note_end(kernel, task, found.outcome)
     return RegressionMachine(found.alpha, found.intercept, values_of(found, targets, ridge), found.outcome)
 

@@ -24,7 +24,7 @@ from widemargin.machines.derivatives import Machine, PairProblem
 from widemargin.machines.dual import DualProblem
 from widemargin.objectives.base import BoundObjective, Evaluated, How, Matrix, Objective, Task, Vector
 from widemargin.objectives.machines import TaskKernel, note_end, notes_of, pair_problem, stop_rule, train_one
-from widemargin.runtime import Work
+from widemargin.runtime import Work, single_threaded_blas
 
 NOT_HARD = "there is no hard margin within reach: coefficients grow beyond what float32 kernel values can tell apart"
 
@@ -116,7 +116,8 @@ class _Bound(BoundObjective):
         chain = Chain((Link(box, ridge if problem.squared else None),), start=None if start is None else start[1])
         task.stop.check()
         stop = stop_rule(task, float(diagonal[taking_part].mean()))
-        ball = solve_chain(values.single, chain, stop=stop)[0].solution
+        with single_threaded_blas():
+            ball = solve_chain(values.single, chain, stop=stop)[0].solution
         note_end(values, task, ball.outcome)
         b = ball.alpha
         radius = float(diagonal @ b) - _form(K, ridge, b)

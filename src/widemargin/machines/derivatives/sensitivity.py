@@ -134,7 +134,8 @@ def train(
     labels = taking_part(problem.signs, problem.bounds)
     link = Link(box(labels, limits), ridge)
     chain = Chain((link,), start=start, any_sum=not problem.fit_intercept)
-    found = solve_chain(K, chain, stop=stop or StopRule(1e-6))[0].solution
+    with single_threaded_blas():
+        found = solve_chain(K, chain, stop=stop or StopRule(1e-6))[0].solution
     values = values_of(found, labels, ridge)
     return Machine(problem, _settled(found.alpha, limits), found.intercept, values, found.outcome)
 

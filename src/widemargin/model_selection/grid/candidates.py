@@ -41,6 +41,8 @@ class Candidates:
         Candidates whose parameters are not accepted, with the traceback.
     lines : list of tuples of int
         Candidates that differ in nothing but the parameter that chains go along, by its values; without failures.
+    line_of : dict
+        The number of each candidate's line.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class Candidates:
         self._along: dict[int, str] = {}
         self._value_along: dict[int, float] = {}
         self.lines = self._sorted()
-        self._line_of = {number: at for at, line in enumerate(self.lines) for number in line}
+        self.line_of = {number: at for at, line in enumerate(self.lines) for number in line}
 
     def along(self, number: int) -> str:
         """Return the parameter that the line of a candidate goes along, as its model knows it."""
@@ -71,7 +73,7 @@ class Candidates:
 
     def may_follow(self, before: int, after: int) -> bool:
         """Tell whether a chain may go on from one candidate to another; hard margins are found at its end only."""
-        return self._line_of[before] == self._line_of[after] and not np.isinf(self._value_along[before])
+        return self.line_of[before] == self.line_of[after] and not np.isinf(self._value_along[before])
 
     def _before(self, parameters: Parameters) -> tuple[Any, dict[str, Any]]:
         if not self._prefix:

@@ -67,7 +67,7 @@ class GridUnits:
             return self._turns.next_round()
         n_folds, found = len(self._search.data.folds), self._findings.found
         units = [u for u in self._search.units() if any(c * n_folds + u.fold not in found for c in u.candidates)]
-        if not units or self._search.stop.signal.requested:
+        if not units or self._search.stop.signal.reason is not None:
             return []
         finished = self._findings.take if self._findings.awaited else None
         self._workers = self._opened.enter_context(Workers(self._search, *self._how, finished))
@@ -84,8 +84,7 @@ class GridUnits:
                 findings.take(*done.findings)
                 complete = findings.taken.issuperset(c * n_folds + done.unit.fold for c in done.unit.candidates)
                 self._turns.done(done.unit, done.seconds, complete=complete)
-                findings.check()
-                if self._search.stop.signal.requested:
+                if self._search.stop.signal.reason is not None:  # which an error of the findings is, too
                     return
 
 

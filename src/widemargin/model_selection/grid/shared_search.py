@@ -244,10 +244,11 @@ class SharedSearch:
 
     def _rule(self, candidate: int, stop: Stop) -> StopRule:
         """Return when each model of a chain may end."""
-        if candidate not in self._rules:
+        line = self.candidates.line_of[candidate]
+        if line not in self._rules:
             own = self.machines[candidate]._stop_rule(len(self.data.weights), 0.0)
-            self._rules[candidate] = replace(own, deadline=self.stop.deadline, signal=self.stop.signal)
-        rule = self._rules[candidate]
+            self._rules[line] = replace(own, deadline=self.stop.deadline, signal=self.stop.signal)
+        rule = self._rules[line]
         return rule if rule.deadline == stop.deadline else replace(rule, deadline=stop.deadline)
 
     def _score_all(

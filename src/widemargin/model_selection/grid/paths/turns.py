@@ -26,7 +26,7 @@ class TimeShare(NamedTuple):
         return min(left, max(self.fraction * left, self.least))
 
 
-#: A unit that was cut short runs again once it would get so many times what it had: it begins with its first machine.
+#: A unit that was cut short runs again once it would get so many times what it had: it begins with its first model.
 WORTHWHILE = 1.5
 
 
@@ -34,8 +34,8 @@ class Turns:
     """The order in which units are evaluated, and the time that each of them gets.
 
     Without a clock that is the order given. With one, a unit gets an equal share of the time left, so that as many
-    candidates as possible are finished on all splits: one that needs more, for a large C, keeps what it has finished
-    and waits until the others had their turn, and so do the same candidates on the other splits. Then those that are
+    candidates as possible are finished on all folds: one that needs more, for a large C, keeps what it has finished
+    and waits until the others had their turn, and so do the same candidates on the other folds. Then those that are
     left share what time there is, again and again.
 
     Parameters
@@ -48,7 +48,7 @@ class Turns:
 
     Examples
     --------
-    >>> units = [Unit(split, chain) for chain in ((0, 1), (2, 3)) for split in (0, 1)]
+    >>> units = [Unit(fold, chain) for chain in ((0, 1), (2, 3)) for fold in (0, 1)]
     >>> turns = Turns(units, Stop(max_seconds=100.0), 1)
     >>> [round(turns.limit(unit).of(100.0)) for unit in turns.next_round()]
     [25, 25, 25, 25]
@@ -70,21 +70,21 @@ class Turns:
         units = list(self._had)
         if self._rounds == 1:
             return units
-        left = self._stop.seconds_left()
-        if left is None or left <= 0.0:
+        if self._stop.deadline is None or self._stop.late:
             return []
         self._in_any_case, self._begun = self._begun == 0, 0
         chains: dict[tuple[int, ...], float] = {}
         for unit, seconds in self._had.items():
             chains[unit.candidates] = max(seconds, chains.get(unit.candidates, 0.0))
-        # All splits of a chain, those first that promise to be cheap.
+        # All folds of a chain, those first that promise to be cheap.
         return sorted(units, key=lambda unit: (chains[unit.candidates], unit.candidates, unit.fold))
 
     def limit(self, unit: Unit) -> TimeShare | None:
         """Return the time that a unit gets whose turn it is; None if it is to wait for the next round."""
         had, fraction = self._had[unit], min(1.0, self._workers / len(self._had))
-        limit, left = TimeShare(fraction, 2.0 * had if self._in_any_case else 0.0), self._stop.seconds_left()
-        if left is not None:
+        limit = TimeShare(fraction, 2.0 * had if self._in_any_case else 0.0)
+        if self._stop.deadline is not None:
+            left = self._stop.seconds_left() or 0.0
             waits = unit.candidates in self._cut_short if self._rounds == 1 else limit.of(left) < WORTHWHILE * had
             if waits and not self._in_any_case:
                 return None

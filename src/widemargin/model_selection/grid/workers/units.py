@@ -46,12 +46,15 @@ def evaluate(
     search: SharedSearch, unit: Unit, share: TimeShare, config: Mapping[str, Any], finished: Finished | None
 ) -> Done:
     """Evaluate a unit under scikit-learn's configuration of the thread that runs the search."""
-    began = time.perf_counter()
-    if search.stop.late:
+    began, stop = time.perf_counter(), search.stop
+    if stop.deadline is not None and stop.late:
         return Done(unit, [], 0.0)
     try:
         with nullcontext() if get_config() == config else config_context(**config):
-            found = _in_time(search, unit, share, finished)
+            if stop.deadline is None:
+                found = search.evaluate(unit, stop, finished)
+            else:
+                found = _in_time(search, unit, share, finished)
     except Exception as error:
         return Done(unit, [], time.perf_counter() - began, error)
     return Done(unit, found, time.perf_counter() - began)
@@ -59,10 +62,9 @@ def evaluate(
 
 def _in_time(search: SharedSearch, unit: Unit, share: TimeShare, finished: Finished | None) -> list[Finding]:
     """Evaluate as many candidates of a unit as its share of time suffices for; one at least, if the deadline admits."""
-    left = search.stop.seconds_left()
-    seconds = None if left is None else share.of(left)
+    seconds = share.of(search.stop.seconds_left() or 0.0)
     found = search.evaluate(unit, search.stop.within(seconds), finished)
-    while seconds is not None and not found and search.stop.reason is None:
+    while not found and search.stop.reason is None:
         seconds *= 2.0
         found = search.evaluate(unit, search.stop.within(seconds), finished)
     return found
