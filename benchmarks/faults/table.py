@@ -309,7 +309,7 @@ PACKAGE = (
     ),
     Fault(
         "absent-class-gets-the-vote",
-        "src/widemargin/machines/classifier.py",
+        "src/widemargin/estimators/multi_class.py",
         "intercept[number] = 1.0 if first in present else -1.0",
         "intercept[number] = -1.0 if first in present else 1.0",
         ("tests/machines/test_classifier.py", "tests/estimators/test_classifier_edge_cases.py"),
@@ -393,9 +393,9 @@ PACKAGE = (
     ),
     Fault(
         "alignment-without-the-blocks-below",
-        "src/widemargin/objectives/target_alignment.py",
-        "twice = 1.0 if rows == columns else 2.0",
-        "twice = 1.0",
+        "src/widemargin/kernels/contraction.py",
+        "2.0 if mirrored else 1.0",
+        "1.0",
         ("tests/objectives/test_target_alignment.py",),
     ),
     Fault(

@@ -18,7 +18,7 @@ struct SolvedLink : Solved {
   double rounding;
 };
 
-// Stands for the number of an example whose kernel values are all 0; such examples come last.
+// Stands for the number of a sample whose kernel values are all 0; such samples come last.
 inline constexpr Id resembles_nothing = -1;
 
 inline std::vector<SolvedLink> as_solved(std::vector<chain::LinkSolution> solutions) {
@@ -44,7 +44,7 @@ inline chain::Link link_of(const Task& task) {
   return {task.problem(), task.ridge ? view(*task.ridge) : std::span<const double>{}};
 }
 
-// The problems of a chain, over `ids` of so many examples or all of them, with all that they refer to but the signal;
+// The problems of a chain, over `ids` of so many samples or all of them, with all that they refer to but the signal;
 // and the clock.
 struct ChainParts {
   ChainParts(std::size_t examples, std::optional<Vector<Id>> ids, std::vector<Task> links,
@@ -129,7 +129,7 @@ class HeldChain {
   }
 
  private:
-  // The kernel of the examples, in a place of its own.
+  // The kernel of the samples, in a place of its own.
   void gather() {
     const std::size_t size = kernel_.shape(0), n = parts_.n;
     part_ = Buffer<float>(n * n);

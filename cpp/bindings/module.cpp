@@ -106,7 +106,7 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
   return result;
 }
 
-// The rows of a source, laid out so that other examples fit in beside its own.
+// The rows of a source, laid out so that other samples fit in beside its own.
 KernelRows beside(const Source& source, const Examples& others) {
   return {*source.examples.examples, source.kernel->kernel(), &others};
 }
@@ -125,7 +125,7 @@ void check_ids(Vector<Id> ids, std::size_t n) {
       throw std::invalid_argument("an id lies outside the row source");
 }
 
-// The kernel among some examples of any source.
+// The kernel among some samples of any source.
 nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids, std::size_t n_threads,
                                            double max_seconds, const StopSignal* signal) {
   constexpr std::size_t at_once = 64;

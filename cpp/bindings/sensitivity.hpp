@@ -1,4 +1,4 @@
-// Machines solved for exactly, differentiated, and without one of their examples.
+// Machines solved for exactly, differentiated, and without one of their samples.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +95,7 @@ inline double likeliest_slope(Vector<double> margins, Vector<double> weights, do
   return sensitivity::likeliest_slope(view(margins), view(weights), largest);
 }
 
-// Values of the machines without each of `examples` at the example left out; which of them were found; and, if wanted,
+// Values of the machines without each of `examples` at the sample left out; which of them were found; and, if wanted,
 // their coefficients (one row each) and intercepts.
 struct LeftOut {
   nb::ndarray<nb::numpy, double> values;

@@ -56,7 +56,7 @@ HeldExamples csr_examples(Vector<T> values, Vector<I> indices, Vector<I> begins,
 
 struct Source {
   std::unique_ptr<RowSource> rows;
-  KernelRows* kernel = nullptr;  // rows, where it is a kernel of examples
+  KernelRows* kernel = nullptr;  // rows, where it is a kernel of samples
   HeldExamples examples;
   std::vector<nb::object> owners;
 };
@@ -102,7 +102,7 @@ std::unique_ptr<Source> gram_source(Matrix<T> gram) {
   return source;
 }
 
-// The same rows for all pairs of classes: `labels` are the class numbers of the examples, `bytes` what may be spent on
+// The same rows for all pairs of classes: `labels` are the class numbers of the samples, `bytes` what may be spent on
 // sharing.
 inline std::unique_ptr<Source> class_shared_source(nb::object base, Vector<Id> labels, std::size_t bytes) {
   const Source& shared = nb::cast<const Source&>(base);

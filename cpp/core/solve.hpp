@@ -26,7 +26,7 @@ struct Options {
   std::size_t cache_bytes = std::size_t{200} << 20;
 };
 
-// `ids` are the examples behind the variables. `owner` tells whether this thread may ask for interruption.
+// `ids` are the samples behind the variables. `owner` tells whether this thread may ask for interruption.
 Solution solve(const DualProblem& problem, const RowSource& source, std::span<const Id> ids, const Options& options,
                const StoppingCriterion& stop, const Start& start, SlabPool& pool, ThreadTeam& team, Deadline& deadline,
                bool owner);

@@ -16,7 +16,7 @@
 
 namespace widemargin {
 
-// The support vectors of a state: positions, examples, coefficients.
+// The support vectors of a state: positions, samples, coefficients.
 struct Support {
   std::vector<Id> positions, ids;
   std::vector<double> coefficients;

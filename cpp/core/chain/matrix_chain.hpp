@@ -100,7 +100,7 @@ class MatrixChain {
   }
 
   // From a point that is spread over all variables to one that has the same sums on those with the largest gradients
-  // alone: for machines with a nu, whose support vectors are the examples where the density is lowest.
+  // alone: for machines with a nu, whose support vectors are the samples where the density is lowest.
   void sharpen(DualState& state, const std::array<double, 2>& total, std::vector<double> spread) {
     std::vector<double> alpha(n_, 0.0);
     make_feasible_by_gradient(state, total, alpha);

@@ -1,4 +1,4 @@
-// OneClassMaxMinOver [Timm2009, Algorithms 1 and 2]: the one-class machine with squared slack, by counting.
+// OneClassMaxMinOver [Timm2009, Algorithms 1 and 2]: the one-class problem of the squared hinge, by counting.
 //
 //   minimise  ||w||^2/2 + C/2 ||xi||^2   subject to  w.phi(x_i) >= 1 - xi_i                                         (1)
 //   repeat    s = K* a,  K* = K + D,  D = 1/C;   i_min = argmin s,  i_max = argmax { s_i : a_i > 0 }

@@ -4,7 +4,7 @@
 //   phi_n(s) = max { s a - ridge_n a^2/2 - kink_n |a| : L_n <= a <= U_n }
 //              reached at a_n(s) = clamp(soft(s, kink_n) / ridge_n)
 //
-// P is convex and piecewise quadratic, its gradient (w - F'a, t - 1'a). The Hessian changes only in the examples whose
+// P is convex and piecewise quadratic, its gradient (w - F'a, t - 1'a). The Hessian changes only in the samples whose
 // a_n meets a bound or leaves it: it is updated by these. Where none does, the step is the last one.
 #pragma once
 
@@ -168,7 +168,7 @@ class Newton {
       d[k] = blas::dot(static_cast<int>(factor_.size()), factor_.columns()[k], alpha.data()) - w_[k];
     d.back() = std::accumulate(alpha.begin(), alpha.end(), 0.0) - problem_.total[0];
     std::vector<double> H(hessian_);  // of which the upper half is kept
-    // Where no example is curved neither is the intercept; there as if all were.
+    // Where no sample is curved neither is the intercept; there as if all were.
     if (H.back() == 0)
       for (std::size_t p = 0; p < alpha.size(); ++p) H.back() += movable(p) ? 1 / ridge_[p] : 0.0;
     H.back() *= 1 + 1e-12;

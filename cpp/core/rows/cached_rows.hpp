@@ -33,7 +33,7 @@ class CachedRows {
  public:
   using Value = T;
 
-  // `ids` are the examples behind the variables: a subset view of the source. `stay_small`: computing rows anew is as
+  // `ids` are the samples behind the variables: a subset view of the source. `stay_small`: computing rows anew is as
   // good as keeping them.
   CachedRows(const RowSource& source, std::vector<Id> ids, std::size_t cache_bytes, std::size_t least_rows,
              bool stay_small, SlabPool& pool, ThreadTeam& team, TimeBudget& budget)

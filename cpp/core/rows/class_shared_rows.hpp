@@ -1,4 +1,4 @@
-// One kernel for all pairs of classes: values between examples of the same class, which every pair of that class needs,
+// One kernel for all pairs of classes: values between samples of the same class, which every pair of that class needs,
 // are computed once.
 //
 // The columns of a pair's problem come in runs of one class each: first class, second class, and after shrinking and
@@ -103,7 +103,7 @@ class ClassSharedRows final : public RowSource {
 
   Id label_of(Id id) const { return label_[static_cast<std::size_t>(id)]; }
 
-  // Values between an example and all of its class, or null if the store is full. Threads that meet here compute the
+  // Values between a sample and all of its class, or null if the store is full. Threads that meet here compute the
   // same values; the first to finish keeps its copy.
   const float* own_class_part(Id id, ThreadTeam& team, std::uint64_t& evaluated) const {
     std::atomic<const float*>& part = parts_[static_cast<std::size_t>(id)];

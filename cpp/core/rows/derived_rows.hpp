@@ -2,8 +2,8 @@
 //
 //   k'(i, j) = s_i s_j k(b_i, b_j) + [i = j] r_i
 //
-// `base` b says which example of the other kernel stands behind an example (twice the same: regression), `scale` s is a
-// label, or 0 for an example that has nothing in common with any other (a machine without intercept), `ridge` r is what
+// `base` b says which sample of the other kernel stands behind a sample (twice the same: regression), `scale` s is a
+// label, or 0 for a sample that has nothing in common with any other (a machine without intercept), `ridge` r is what
 // the square loss adds to the diagonal.
 #pragma once
 
@@ -96,7 +96,7 @@ class DerivedRows final : public RowSourceOfBothTypes<DerivedRows> {
 
   template <class T>
   struct Derived final : Columns<T> {
-    std::unique_ptr<Columns<T>> columns;  // of the source, each of its examples once
+    std::unique_ptr<Columns<T>> columns;  // of the source, each of its samples once
     std::size_t different = 0;
     std::vector<Id> source_column;  // column -> column of the source; empty: the same
     std::vector<Id> ids;
@@ -106,7 +106,7 @@ class DerivedRows final : public RowSourceOfBothTypes<DerivedRows> {
   Id base(Id id) const { return base_[static_cast<std::size_t>(id)]; }
   double scale(Id id) const { return scale_.empty() ? 1.0 : scale_[static_cast<std::size_t>(id)]; }
 
-  // Each value is computed once and written wherever its example stands.
+  // Each value is computed once and written wherever its sample stands.
   template <class T>
   std::uint64_t spread(const std::vector<Id>& behind, const Derived<T>& columns, std::size_t first, std::size_t last,
                        T* const* out, ThreadTeam& team) const {

@@ -1,4 +1,4 @@
-// The examples as the user gave them, never copied: rows are converted on their way into the packed blocks that kernels
+// The samples as the user gave them, never copied: rows are converted on their way into the packed blocks that kernels
 // work on.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rows of a kernel that is a function of dot products or distances between examples.
+// Rows of a kernel that is a function of dot products or distances between samples.
 #pragma once
 
 #include "core/rows/kernel_block.hpp"
@@ -7,7 +7,7 @@ namespace widemargin {
 
 class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
  public:
-  // `others` are examples that will stand at rows or columns beside the source's own.
+  // `others` are samples that will stand at rows or columns beside the source's own.
   KernelRows(const Examples& examples, const KernelFunction& kernel, const Examples* others = nullptr)
       : examples_(examples), kernel_(kernel), geometry_(choose_geometry(examples, kernel, others)) {}
 
@@ -52,7 +52,7 @@ class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
     return ids.size() * (last - first);
   }
 
-  // Other examples at the columns: prediction and kernel matrices.
+  // Other samples at the columns: prediction and kernel matrices.
   template <class T>
   std::unique_ptr<Columns<T>> pack(const Examples& examples, std::span<const Id> ids, bool keep,
                                    ThreadTeam& team) const {

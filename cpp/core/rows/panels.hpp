@@ -25,12 +25,12 @@ enum class Layout {
   sparse_columns,  // sparse columns, 16 rows spread over the lanes of a vector: very many dimensions
 };
 
-// How the examples of a kernel are laid out, decided once from a sample of them.
+// How the samples of a kernel are laid out, decided once from a few of them.
 struct Geometry {
   Layout layout = Layout::products;
   std::size_t dimension = 0;
   std::size_t width = 0;      // columns in a panel
-  std::vector<double> shift;  // subtracted from every example; empty if there is no point in it
+  std::vector<double> shift;  // subtracted from every sample; empty if there is no point in it
   double one = 1;             // bits: the value that is not 0
   std::vector<float> table;   // bits: the Gaussian of every distance, if there are few
   bool fits_floats =
@@ -43,9 +43,9 @@ struct Geometry {
   const double* table_or_null(double) const { return nullptr; }
 };
 
-// Distances do not change under a shift but their rounding error does: examples far from the origin, compared with
+// Distances do not change under a shift but their rounding error does: samples far from the origin, compared with
 // their spread, are centred. The centre is the mean of a sample; any point near the data would do. `others`, if there
-// are any, are going to be compared with the examples.
+// are any, are going to be compared with the samples.
 inline Geometry choose_geometry(const Examples& examples, const KernelFunction& kernel,
                                 const Examples* others = nullptr) {
   constexpr std::size_t sample_size = 512;
@@ -105,7 +105,7 @@ T squared_norm(const T* x, std::size_t d) {
   return static_cast<T>(sum);
 }
 
-// The bits of an example that are not 0, 32 to a word; returns how many.
+// The bits of a sample that are not 0, 32 to a word; returns how many.
 inline std::size_t pack_bits(const Examples& examples, Id id, const Geometry& geometry, std::uint32_t* words) {
   const Scratch<std::int32_t, Geometry> index_memory(geometry.dimension);
   const Scratch<double, Geometry> value_memory(

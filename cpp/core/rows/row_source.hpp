@@ -1,4 +1,4 @@
-// Kernel values between examples, rows of them at a time: all that caches, solvers and prediction know about a kernel.
+// Kernel values between samples, rows of them at a time: all that caches, solvers and prediction know about a kernel.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace widemargin {
 
-using Id = std::int32_t;  // the number of an example (or of a variable of a problem)
+using Id = std::int32_t;  // the number of a sample (or of a variable of a problem)
 
 // Position p takes what stood at order[p].
 template <class V>
@@ -21,7 +21,7 @@ void permute(std::vector<V>& values, std::span<const Id> order) {
   values.swap(moved);
 }
 
-// A sequence of examples prepared to stand at the columns of many blocks.
+// A sequence of samples prepared to stand at the columns of many blocks.
 template <class T>
 class Columns {
  public:

@@ -17,7 +17,7 @@
 namespace widemargin {
 
 // gradient[c] -= sum_s coefficients[s] k(x_rows[s], x_columns[c]), with kernel values of type T and sums in double. The
-// first `common` rows and columns are the same examples: in double, each of their values is computed once and serves
+// first `common` rows and columns are the same samples: in double, each of their values is computed once and serves
 // twice. Returns how many kernel values were evaluated; throws Stopped where the time budget ends, or is known not to
 // suffice.
 template <class T>
@@ -70,7 +70,7 @@ std::uint64_t subtract_kernel_rows(const RowSource& source, std::span<const Id> 
   return evaluated;
 }
 
-// One function of the examples at the columns: values[c] += sum_r coefficients[r] k(x_r, x_c), over the rows [first,
+// One function of the samples at the columns: values[c] += sum_r coefficients[r] k(x_r, x_c), over the rows [first,
 // last).
 struct RowSum {
   const double* coefficients;  // of row `first` on
@@ -84,7 +84,7 @@ struct RowGroup {
 };
 
 // Adds up all functions of all groups at `n_columns` columns, with kernel values of type T and sums in double. `rows`
-// are the examples at the rows; prepare(first, width) prepares a stretch of the columns. Throws Stopped where the time
+// are the samples at the rows; prepare(first, width) prepares a stretch of the columns. Throws Stopped where the time
 // budget ends.
 template <class T, class Prepare>
 void add_row_sums(const RowSource& source, std::span<const Id> rows, std::span<const RowGroup> groups,

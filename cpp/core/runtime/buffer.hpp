@@ -28,7 +28,7 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 // what goes there.
 class MemoryAtRest {
  public:
-  // Up to 256 MB, or a 64th of the machine's.
+  // Up to 256 MB, or a 64th of the computer's memory.
   MemoryAtRest() {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
     if (pages > 0 && page > 0)

@@ -42,7 +42,7 @@ class ThreadTeam {
   // Calls work(piece, member) for every piece < count, member < size(); returns when all are done. Whatever `work`
   // throws, on any thread, comes out here: the first of it, and no piece is begun after that. The calling thread is
   // member 0; with nothing left to take it calls `idle` every few milliseconds until the others are done. It waits for
-  // pieces, not for threads: one that has not come round to the work yet (a busy machine) is not missed.
+  // pieces, not for threads: one that has not come round to the work yet (a busy computer) is not missed.
   template <class Work>
   void share(std::size_t count, Work&& work, const std::function<void()>& idle = nullptr) {
     if (threads_.empty() || count <= 1) {

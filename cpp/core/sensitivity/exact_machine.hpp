@@ -10,9 +10,9 @@
 // H is a bordered system (linear_algebra/bordered_system.hpp) of A = K_uu + D_u + c 1 1', which is positive definite; c
 // does not change the solution.
 //
-// Free variables whose examples depend on others make A singular. The machine's function does not depend on how they
+// Free variables whose samples depend on others make A singular. The machine's function does not depend on how they
 // share their weight, so that they are held where they are: a factorisation with pivots finds out which of them
-// suffice. Without a free variable the intercept lies halfway between two examples that limit it, and follows both.
+// suffice. Without a free variable the intercept lies halfway between two samples that limit it, and follows both.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 
 namespace widemargin::sensitivity {
 
-// Kernel values between some examples and some others, row by row; where an example's row and column are, -1 if
+// Kernel values between some samples and some others, row by row; where a sample's row and column are, -1 if
 // nowhere.
 struct KernelPart {
   const double* values;
@@ -48,7 +48,7 @@ struct SystemPrecision {
 
 class ExactMachine {
  public:
-  // `ridge` is empty for the hinge loss. `known` are the examples whose values are wanted; they, and all free
+  // `ridge` is empty for the hinge loss. `known` are the samples whose values are wanted; they, and all free
   // variables, have a row in the kernel, all support vectors a column.
   ExactMachine(KernelPart kernel, std::span<const double> signs, std::span<const double> bounds,
                std::span<const double> ridge, bool bordered, std::span<const std::int64_t> known,
@@ -125,7 +125,7 @@ class ExactMachine {
  private:
   std::size_t example(std::size_t r) const { return static_cast<std::size_t>(kept_[r]); }
 
-  // Sum of coefficients times kernel values over some support vectors, for one example.
+  // Sum of coefficients times kernel values over some support vectors, for one sample.
   double sum(std::size_t i, const std::vector<std::int64_t>& support, const std::vector<double>& alpha) const {
     const double* row = kernel_.row(i);
     double total = 0;
@@ -194,7 +194,7 @@ class ExactMachine {
     for (const std::size_t r : system_.A.factorise_with_pivots(precision_.dependent * top)) kept_.push_back(free_[r]);
   }
 
-  // The two examples between which the intercept lies if there is no free variable. Positive examples at 0 and negative
+  // The two samples between which the intercept lies if there is no free variable. Positive samples at 0 and negative
   // ones at their bound ask for a larger intercept, the others for a smaller one. Those without kernel values are none
   // of them.
   void find_limits(std::span<const double> trained, double intercept) {

@@ -8,7 +8,7 @@
 //   H [db; da_u] = a_p [1; K_up],    dF_i = K_iu da_u + db - K_ip a_p    (i not in u),    H = [0 1'; 1 K_uu + D_u],
 //
 // until a free variable meets a bound or a residual meets 0: then u changes by one, and so does the inverse of H, in
-// |u|^2 operations. At t = 1 the machine is the one that was never shown example p, exactly, and F_p + y_p is its value
+// |u|^2 operations. At t = 1 the machine is the one that was never shown sample p, exactly, and F_p + y_p is its value
 // there.
 //
 // Residuals far from 0 hardly ever get there. They are left aside on the way, and looked at once, at the end: if one of
@@ -27,7 +27,7 @@
 
 namespace widemargin::sensitivity {
 
-// The machine that examples are left out of. `inverse` is that of H for the examples `free`, border first if there is
+// The machine that samples are left out of. `inverse` is that of H for the samples `free`, border first if there is
 // one, row by row.
 struct TrainedMachine {
   std::span<const double> signs, bounds, ridge, alpha, residual;
@@ -37,7 +37,7 @@ struct TrainedMachine {
   std::span<const double> inverse;
 };
 
-// Kernel values of a machine with its examples in another order: first those with a residual of at most `reach`, whose
+// Kernel values of a machine with its samples in another order: first those with a residual of at most `reach`, whose
 // rows are at hand.
 class OrderedKernel {
  public:
@@ -73,7 +73,7 @@ class OrderedKernel {
   std::vector<double> rows_;
 };
 
-// The inverse of H for a set that changes by one example at a time.
+// The inverse of H for a set that changes by one sample at a time.
 class FreeInverse {
  public:
   void assign(const TrainedMachine& machine, const OrderedKernel& kernel) {
@@ -97,7 +97,7 @@ class FreeInverse {
     simd::ops<double>().subtract_rows(direction.data(), rows_.data(), minus_.data(), size_, 0, size_);
   }
 
-  // Takes the example at a position of the set out of it. False if the rest makes no regular system.
+  // Takes the sample at a position of the set out of it. False if the rest makes no regular system.
   bool remove(std::size_t position) {
     const std::size_t k = position + border_, last = size_ - 1;
     const double pivot = at(k, k);
@@ -112,7 +112,7 @@ class FreeInverse {
     return true;
   }
 
-  // Takes an example into the set, given its kernel values with it (border first) and with itself. False if it depends
+  // Takes a sample into the set, given its kernel values with it (border first) and with itself. False if it depends
   // on the others.
   bool add(std::size_t example, const std::vector<double>& values, double own) {
     solve(values, scratch_);
@@ -164,7 +164,7 @@ class FreeInverse {
   std::size_t size_ = 0, stride_ = 0, border_ = 0;
 };
 
-// Leaves examples of one machine out, one at a time. One object a thread. Examples are known by their places in an
+// Leaves samples of one machine out, one at a time. One object a thread. Samples are known by their places in an
 // ordered kernel.
 class LeaveOneOut {
  public:
@@ -189,7 +189,7 @@ class LeaveOneOut {
     own_row_.resize(n);
   }
 
-  // Follows the path for an example. Unless it was found, the state is of no use.
+  // Follows the path for a sample. Unless it was found, the state is of no use.
   End run(std::size_t example) {
     const std::size_t p = kernel_.place(example);
     begin(p);
@@ -207,7 +207,7 @@ class LeaveOneOut {
     return End::degenerate;
   }
 
-  // Of the machine without the example, after a run.
+  // Of the machine without the sample, after a run.
   double value() const { return value_; }
   double intercept() const { return intercept_; }
   void copy_alpha(double* to) const {
@@ -221,7 +221,7 @@ class LeaveOneOut {
     bound,
     held,
     out
-  };  // held: inside its box, but its example depends on free ones
+  };  // held: inside its box, but its sample depends on free ones
   struct Event {
     enum { end, meets_zero, meets_bound, enters } kind;
     std::size_t index;  // a position in the set, or a place
@@ -293,7 +293,7 @@ class LeaveOneOut {
                                        : std::numeric_limits<double>::infinity();
       if (room < next.step) next = {change < 0 ? Event::meets_zero : Event::meets_bound, k, std::max(0.0, room)};
     }
-    // Residuals of examples that depend on free ones stay what they are, but for rounding.
+    // Residuals of samples that depend on free ones stay what they are, but for rounding.
     const double rounding = unmoved * scale_;
     for (std::size_t k = 0; k < kernel_.near(); ++k) {
       if (status_[k] == free_ || status_[k] == out) continue;

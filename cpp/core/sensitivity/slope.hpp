@@ -1,12 +1,12 @@
 // The slope of a sigmoid that makes labels likeliest [Glasmachers2008, section 9.2.2].
 //
 // L(s) = -sum w log(1 + exp(-s m)) over margins m of size at most 1 is concave, and its maximum balances correct and
-// wrong examples:
+// wrong samples:
 //
 //   sum_{m > 0} w m / (1 + exp(s m)) = sum_{m < 0} w |m| / (1 + exp(s m)).
 //
 // Newton's method on the logarithm of the quotient of both sides, which falls in s and is close to a straight line far
-// out, where few examples are left undecided; a bracket catches steps that overshoot.
+// out, where few samples are left undecided; a bracket catches steps that overshoot.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Part of vector.inl: kernel values from examples, distances or counts of common bits.
+// Part of vector.inl: kernel values from samples, distances or counts of common bits.
 namespace widemargin::simd::WIDEMARGIN_SIMD_NAMESPACE {
 namespace {
 

@@ -42,7 +42,7 @@ class CurrentPoint {
     state.coefficient_bound = coefficient_bound_of(problem, ridge());
   }
 
-  // The examples behind the variables, in the current order.
+  // The samples behind the variables, in the current order.
   std::vector<Id> ids() const {
     std::vector<Id> found(ids_.size());
     for (std::size_t p = 0; p < found.size(); ++p) found[p] = ids_[static_cast<std::size_t>(state.variable[p])];

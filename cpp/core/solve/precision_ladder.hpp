@@ -155,7 +155,7 @@ class PrecisionLadder {
   }
 
   // A small problem costs next to nothing to solve to rounding, and then its solution does not depend on the order of
-  // its rows, on where the solver started, or on whether a row is weighted or repeated.
+  // its samples, on where the solver started, or on whether a sample is weighted or repeated.
   void finish_exactly() {
     const DualState certified = state();
     double scale = 0;
