@@ -26,11 +26,12 @@ def trace(values: list[float], *, greater: bool = True, parts: list[int | None] 
 
 def test_columns() -> None:
     made = trace([0.5, 0.25, 0.75])
-    made.add_price(
-        np.array([np.log(7.0), 1.5]), 0.5, 0.9, Work(trained=5, iterations=50, kernel_evaluations=500, seconds=1.0)
-    )
-    made.add_price(
-        np.array([np.log(7.0), 1.5]), 8.0, 0.8, Work(trained=4, iterations=40, kernel_evaluations=400, seconds=1.0)
+    made.add_path(
+        np.array([np.log(7.0), 1.5]),
+        [
+            (0.5, 0.9, Work(trained=5, iterations=50, kernel_evaluations=500, seconds=1.0)),
+            (8.0, 0.8, Work(trained=4, iterations=40, kernel_evaluations=400, seconds=1.0)),
+        ],
     )
     assert made.names == ("gamma", "shape[0]", "C")
     assert made["stage"].tolist() == ["search"] * 3 + ["C"] * 2

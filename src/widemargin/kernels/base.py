@@ -246,7 +246,10 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return numbers
 
     def _n_logarithms(self) -> int:
-        return sum(int(np.size(getattr(self, name))) for name in self._free())
+        number = 0
+        for name in self._free():
+            number += int(np.size(getattr(self, name)))
+        return number
 
     def _logarithms(self) -> Vector:
         """Logarithms of the kernel's own free parameters."""

@@ -84,6 +84,10 @@ class Gaussian(DistanceKernel):
         self._require_given()
         return KernelParameters("rbf", float(self.gamma))
 
+    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
+        """<W, dK/dtheta> of a block."""
+        return np.array([np.vdot(W, k_log_k(K))]) if self._free() else np.empty(0)
+
     def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         if self.gamma is None:
             self.gamma = scale_gamma(X, weights) if gamma is None else float(gamma)

@@ -17,7 +17,27 @@ from widemargin.objectives.span import SpanBound
 from widemargin.objectives.support_vectors import SupportVectors
 from widemargin.objectives.target_alignment import TargetAlignment
 
+#: All objectives of the package by their names.
+OBJECTIVES: dict[str, type[Objective]] = {
+    objective.name: objective
+    for objective in (
+        Bootstrap,
+        ClassDistance,
+        CrossValidation,
+        HoldOut,
+        LeaveOneOut,
+        Likelihood,
+        Polarization,
+        Posterior,
+        RadiusMargin,
+        SpanBound,
+        SupportVectors,
+        TargetAlignment,
+    )
+}
+
 __all__ = [
+    "OBJECTIVES",
     "Bootstrap",
     "BoundObjective",
     "ClassDistance",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP, Stop, StoppedError
 from widemargin.study.findings import Finding, Findings
@@ -43,13 +43,20 @@ class Proposer(Protocol[Proposal]):
         """Let whoever evaluates go; what they hand over until then still counts."""
 
 
+class Ended(NamedTuple):
+    """Why a search ended, in words, and whether that was before its time."""
+
+    why: str
+    cut_short: bool
+
+
 def run(
     proposer: Proposer[Proposal],
     findings: Findings,
     stop: Stop,
     progress: Progress,
     known: Iterable[Finding] | None = None,
-) -> tuple[str, bool]:
+) -> Ended:
     """Run a search to its end, or to that of time.
 
     Parameters
@@ -60,13 +67,6 @@ def run(
     progress : Progress
     known : iterable of Finding, optional
         What needs no evaluation and counts from the beginning.
-
-    Returns
-    -------
-    ended : str
-        Why it ended, in words.
-    cut_short : bool
-        Whether that was before its time.
     """
     progress.start(proposer.expected)
     shown = FAILED
@@ -82,14 +82,14 @@ def run(
         except StoppedError:  # models that run out of time say so before anybody has asked them to
             stop.request(stop.reason or TIME_IS_UP)
             shown = str(stop.reason)
-            return shown, True
+            return Ended(shown, True)
         # Workers that are let go end with what they are at: that is no end before its time.
         asked = None if stop.signal.reason == FINISHED else stop.signal.reason
         shown = asked or proposer.unfinished or FINISHED
-        return (proposer.reason, False) if shown == FINISHED else (shown, True)
+        return Ended(proposer.reason, False) if shown == FINISHED else Ended(shown, True)
     except KeyboardInterrupt:
         stop.request(INTERRUPTED)
         shown = INTERRUPTED
-        return shown, True
+        return Ended(shown, True)
     finally:
         progress.finish(shown)

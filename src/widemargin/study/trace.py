@@ -87,10 +87,10 @@ class Trace(Sequence[dict[str, Any]]):
         self._rows.append((finding.point, part, finding.value, norm, finding.work))
         self._columns = None
 
-    def add_price(self, chosen: Vector, C: float, score: float, work: Work) -> None:
-        """Add the score of a C for the kernel at the point that was chosen."""
+    def add_path(self, chosen: Vector, path: Sequence[tuple[float, float, Work]]) -> None:
+        """Add values of C, their scores and what they took, for the kernel at the point that was chosen."""
         self._chosen = chosen
-        self._path.append((C, score, work))
+        self._path.extend(path)
         self._columns = None
 
     @property

@@ -21,11 +21,17 @@ from widemargin.estimators.validation import require_flag, require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import FROM_SEARCH
 from widemargin.model_selection.grid.setup import fit_parameters, machine_of, prefix_of
-from widemargin.model_selection.search.choices import objective_of, require_fit, strategy_of
 from widemargin.model_selection.search.path import FixedSplits, splits_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import ModelStudy
-from widemargin.model_selection.search.task import require_machine, require_suitable, subject_of
+from widemargin.model_selection.search.task import (
+    objective_of,
+    require_fit,
+    require_machine,
+    require_suitable,
+    strategy_of,
+    subject_of,
+)
 from widemargin.objectives import Objective
 from widemargin.runtime import Stop
 from widemargin.strategies import Strategy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +70,8 @@ folds; pass calibration='folds'.
     )
 
 
-@dataclass(frozen=True)
-class PathPoint:
-    """The mean score of a C, and what its machines took."""
+class PathPoint(NamedTuple):
+    """The mean score of a C, and what its models took."""
 
     C: float
     score: float
@@ -208,15 +207,13 @@ def _sharing(estimator: Any) -> Any:
     return own
 
 
-def _points(search: GrowthStep, name: str) -> Iterator[PathPoint]:
-    results = search.cv_results_
+def _points(search: GrowthStep, name: str) -> list[PathPoint]:
+    points, results, n_folds = [], search.cv_results_, search.n_splits_
     for candidate, params in enumerate(results["params"]):
         score = float(results["mean_test_score"][candidate])
-        if not math.isfinite(score):
-            continue
-        first = candidate * search.n_splits_
-        own = [search.found[number] for number in range(first, first + search.n_splits_)]
-        work = Work.total([one.work for one in own])
-        yield PathPoint(
-            float(params[name]), score, replace(work, seconds=work.seconds + sum(o.score_seconds for o in own))
-        )
+        if math.isfinite(score):
+            own = [search.found[number] for number in range(candidate * n_folds, (candidate + 1) * n_folds)]
+            work = Work.total([one.work for one in own])
+            seconds = work.seconds + sum([one.score_seconds for one in own])
+            points.append(PathPoint(float(params[name]), score, replace(work, seconds=seconds)))
+    return points

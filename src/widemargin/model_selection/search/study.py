@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from widemargin.strategies import Ask, Strategy, StrategyRun, Told
 from widemargin.study import Journal, JournalPart, Progress, fingerprint
 from widemargin.study.findings import RECORD_SCHEMA, Findings, Standing
 from widemargin.study.records import COUNT, what_is_wrong
-from widemargin.study.runner import run
+from widemargin.study.runner import Ended, run
 from widemargin.study.strategy_search import StrategySearch, Wanted
 from widemargin.study.trace import PATH, SEARCH, Trace
 
@@ -41,13 +41,6 @@ BEGINNING = "beginning"
 
 #: Seconds between two writes to the journal, and between two calls of a display: evaluations may take less.
 WRITE_EVERY, SHOW_EVERY = 0.2, 0.05
-
-
-class Ended(NamedTuple):
-    """Why the search for a kernel ended, and whether that was before its time."""
-
-    why: str
-    cut_short: bool
 
 
 @dataclass(frozen=True)
@@ -164,8 +157,7 @@ class ModelStudy:
                 C = C if path is None else path.C
         edges = self.space.edges(point)
         if path is not None:
-            for one in path.points:
-                search.trace.add_price(point, one.C, one.score, one.work)
+            search.trace.add_path(point, path.points)
             edges |= {} if path.edge is None else {PRICE: path.edge}
         return Chosen(kernel, C, value, search.trace, ended.why, path, search.notes, edges, remarks)
 
@@ -215,8 +207,7 @@ class ModelStudy:
             pause=WRITE_EVERY,
             show_every=SHOW_EVERY,
         )
-        ended = Ended(*run(search, findings, stop, progress))
-        return search, ended, findings
+        return search, run(search, findings, stop, progress), findings
 
     def _flat_at_the_start(self, began: Mapping[str, Any]) -> ConvergenceWarning:
         place = ", ".join(f"{name}={began[name]:.4g}" for name in self.space.names)
