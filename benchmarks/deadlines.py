@@ -50,7 +50,7 @@ FEWER = 4_000
 PREDICTED = 20
 
 
-#: Examples and targets, or None, of so many rows at most.
+#: Samples and targets, or None, of so many rows at most.
 Data = Callable[[int], tuple[Any, Any]]
 
 
@@ -146,7 +146,7 @@ def noisy_wave(rows: int) -> tuple[Any, Any]:
 
 
 def some(examples: Callable[[int], Any], most: int = ROWS) -> Data:
-    """Return other examples in two classes, so many rows at most."""
+    """Return other samples in two classes, so many rows at most."""
     return lambda rows: (examples(min(rows, most)), signs(min(rows, most)))
 
 

@@ -205,7 +205,7 @@ def measure(split: Split, n_jobs: int) -> dict[str, Found]:
     C, gamma = choose(split, PRICES, [width.p], n_jobs)
     found["RBF(s)"] = judge(split, C, gamma, n_jobs, m * gamma, width.iterations, began)
 
-    # Examples that are mapped by the root of Q^-1 make a Gaussian of the Mahalanobis kernel, with gamma = delta / m.
+    # Samples that are mapped by the root of Q^-1 make a Gaussian of the Mahalanobis kernel, with gamma = delta / m.
     began = time.perf_counter()
     C, _ = choose(white, PRICES, [1.0 / m], n_jobs)
     _, gamma = choose(white, [C], [delta / m for delta in DELTAS], n_jobs)

@@ -1,6 +1,6 @@
 """The comparison of [Glasmachers2008, chapter 12]: five ways to choose a machine, trial by trial.
 
-A trial draws 200 training examples, chooses C and the Gaussian kernel by one of
+A trial draws 200 training samples, chooses C and the Gaussian kernel by one of
 
 - 5-fold-CV: the error of cross-validation, by CMA-ES, 100 sqrt(n) generations;
 - KTA: kernel target alignment, by iRprop+, 100 sqrt(n) iterations, then C by 5-fold cross-validation;
@@ -78,7 +78,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def draw(self, trial: int, folder: Path | None) -> Sample:
-        """Draw the examples of a trial."""
+        """Draw the samples of a trial."""
 
 
 def test_error(experiment: Experiment, method: str, trial: int, folder: Path | None, evaluations: int | None) -> float:

@@ -1,7 +1,7 @@
 """[Glasmachers2008, section 10.2 and Figure 10.1]: parts of a Gaussian kernel, adapted to the radius-margin quotient.
 
 A chess board of 4 x 4 fields is stretched by 3 in one direction and by 1/3 across it, directions drawn anew for each
-trial. From 500 examples a hard margin learns it; iRprop+ follows the gradient of the radius-margin quotient, from an
+trial. From 500 samples a hard margin learns it; iRprop+ follows the gradient of the radius-margin quotient, from an
 isotropic kernel, along five families of kernels exp(-|B (x - z)|^2 / 2):
 
 - A: size, B a multiple of the unit matrix;
@@ -11,7 +11,7 @@ isotropic kernel, along five families of kernels exp(-|B (x - z)|^2 / 2):
 - E: size, shape and orientation.
 
 The start is a width which D and B cannot change, so that it matters what it is. The thesis takes "the median of the
-distances from the positive examples to the negative examples". Read as the distance of an example from the negative
+distances from the positive examples to the negative examples". Read as the distance of a sample from the negative
 class, which is that of its nearest member and what [Jaakkola1999] proposes, hard margins exist all the way, and
 quotients are of the order that the figure is scaled by, 10^4. Read as the distances of all pairs (section 12.1, and
 ``--start pairs``), the width is that of half the board: separating the classes then takes coefficients beyond 10^6,
@@ -78,7 +78,7 @@ class Sample(NamedTuple):
 class Course(NamedTuple):
     """What was seen at each iteration: the quotient, the share of support vectors, the test error.
 
-    And the smallest margin of a training example, which is 1 for a machine with a hard margin.
+    And the smallest margin of a training sample, which is 1 for a machine with a hard margin.
     """
 
     quotient: Vector

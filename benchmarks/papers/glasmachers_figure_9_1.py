@@ -1,15 +1,15 @@
 """[Glasmachers2008, section 9.4.3 and Figure 9.1]: what objectives look like over C and gamma, on a chess board.
 
-A noise-free chess board, 200 training examples, the 1-norm machine with the radial Gaussian kernel, a logarithmic grid.
+A noise-free chess board, 200 training samples, the 1-norm machine with the radial Gaussian kernel, a logarithmic grid.
 The figure itself is lost in the text that is at hand. Section 9.4.3 discusses six surfaces, in this order:
 
 - cross-validation: the error of 5 folds, drawn once;
 - leave-one-out: the error;
 - span bound: the thesis's continuous count of leave-one-out errors, machines retrained (section 9.1.5), as a share;
-- bootstrap: the error on random hold-out sets of one example in five, the mean over draws;
+- bootstrap: the error on random hold-out sets of one sample in five, the mean over draws;
 - likelihood: the negative logarithmic likelihood of the same hold-out sets under the sigmoid's likeliest slope, the
-  mean of the same draws and an example;
-- test error: on 20,000 other examples.
+  mean of the same draws and a sample;
+- test error: on 20,000 other samples.
 
 The seventh here is the share of support vectors (section 9.1.3), the one objective of section 9.1 that is left: the
 radius-margin quotient is not for this machine, and the alignment does not depend on C. It bounds the span bound as that

@@ -1,6 +1,6 @@
 """[Glasmachers2008, Table 12.1]: five ways to choose a machine on distributions that are known.
 
-Training sets of 200 examples, test sets of 100,000. Sparse coordinates with a Gaussian kernel of one width a feature,
+Training sets of 200 samples, test sets of 100,000. Sparse coordinates with a Gaussian kernel of one width a feature,
 chess boards with one of a single width. See :mod:`benchmarks.papers.chapter_12` for the methods.
 """
 
@@ -32,7 +32,7 @@ class Distribution(Experiment):
     """A problem that is drawn from its distribution."""
 
     def draw(self, trial: int, folder: Path | None) -> Sample:
-        """Draw training and test examples."""
+        """Draw training and test samples."""
         options = {"sparse-3": {"k": 3}, "sparse-5": {"k": 5}}.get(self.name, {})
         generate = {"chess": chess_board, "noisy-chess": noisy_chess_board}.get(self.name, sparse_coordinates)
         X, y = generate(TRAINING_ROWS, random_state=np.random.default_rng([12, trial, 0]), **options)

@@ -7,7 +7,7 @@ its Gaussian kernel open: eq. 6 holds for exp(-|x - z|^2 / sigma^2) and for exp(
 used here, gamma = 1 / (2 sigma^2), as for Figure 1.
 
 Costs are counted, not timed: kernel evaluations, plus the entries that scans go through (a step: one scan for the two
-examples and two rows to add; a look at the gap: a row for every supporting example; a new width: every row that is
+samples and two rows to add; a look at the gap: a row for every supporting sample; a new width: every row that is
 kept). Every edge of the grid is measured from a neighbour that was solved from nothing, which gives the cost matrix and
 its minimum spanning tree. The heuristic is one for all data sets, read off the mean of all cost matrices.
 
