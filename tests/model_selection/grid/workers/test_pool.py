@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import SVC, GridSearchCV
 from widemargin.model_selection.grid.workers import pool, units
 from widemargin.model_selection.grid.workers.reports import Reports
-from widemargin.model_selection.grid.workers.units import MissingSearchError, Searches, portable
+from widemargin.model_selection.grid.workers.units import portable
 from widemargin.runtime import Stop
 from widemargin.study.findings import Finding
 
@@ -162,10 +162,9 @@ def test_results_are_the_same_and_data_is_sent_once(backend: str, on: Callable[[
 
 
 def test_nothing_stays_on_a_cluster(on: Callable[[str], Any], dask_client: Any) -> None:
-    def held() -> tuple[int, int]:
-        from widemargin.model_selection.grid.workers.units import HERE
-
-        return len(HERE._held), len(HERE._received)
+    def held(dask_worker: Any) -> tuple[int, int]:
+        kinds = [type(plugin).__name__ for plugin in dask_worker.plugins.values()]
+        return kinds.count("SearchPlugin"), len(units._KEPT)
 
     X, y = data("two")
     with on("dask"):
@@ -367,20 +366,19 @@ def test_processes_let_go_of_searches_that_are_over(monkeypatch: pytest.MonkeyPa
         built.append(content)
         return units.Held(content, {})
 
-    monkeypatch.setattr(units, "_unpacked", unpacked)
-    here = Searches()
-    with pytest.raises(MissingSearchError), here.lent("one", None):
-        pass
-    with here.lent("one", 1) as held:
+    monkeypatch.setattr(units, "unpacked", unpacked)
+    one, two = (units.SentSearch(f"{number}", number) for number in (1, 2))
+    with one.lent() as held:
         time.sleep(0.3)
         assert held.search == 1
-        with here.lent("one", 1), here.lent("two", 2):
+        with one.lent(), two.lent():
             pass
     assert built == [1, 2]
-    with here.lent("one", 1):
+    with one.lent():
         assert built == [1, 2]
     ended = time.monotonic() + 5.0
-    while here._held and time.monotonic() < ended:
+    while units._KEPT and time.monotonic() < ended:
         time.sleep(0.02)
-    with here.lent("one", 1):
+    with one.lent():
         assert built == [1, 2, 1]
+    units._KEPT.clear()

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from distributed import WorkerPlugin
+from distributed import WorkerPlugin, get_worker
 from joblib._dask import DaskDistributedBackend
 from numpy.typing import NDArray
 
-from widemargin.model_selection.grid.workers.units import HERE
+from widemargin.model_selection.grid.workers.units import Held, MissingSearchError, unpacked
+from widemargin.runtime import Lock
 
 
 class SearchPlugin(WorkerPlugin):  # type: ignore[misc]
-    """Brings a search to every worker of a cluster, to those that join later too.
+    """Brings a search to every worker of a cluster, to those that join later too, and takes it along when it leaves.
 
     Data that is scattered would be lost with the worker that holds it, and that worker would do most of the work.
 
@@ -33,11 +35,34 @@ class SearchPlugin(WorkerPlugin):  # type: ignore[misc]
 
     def setup(self, worker: Any) -> None:
         """Arrive on a worker."""
-        HERE.receive(self.name, self.content)
+        self._lock = Lock()
+        self._held: Held | None = None
+
+    def held(self) -> Held:
+        """Return the search; the first unit that asks for it builds it."""
+        with self._lock:
+            if self._held is None:
+                self._held = unpacked(self.content)
+            return self._held
 
     def teardown(self, worker: Any) -> None:
-        """Leave it, at the end of the search."""
-        HERE.dismiss(self.name)
+        """Leave, at the end of the search; units that are under way end as soon as they can."""
+        if self._held is not None:
+            self._held.search.stop.request()
+
+
+@dataclass(frozen=True)
+class PluginSearch:
+    """A search that a plugin has brought to the worker."""
+
+    token: str
+
+    def lent(self) -> AbstractContextManager[Held]:
+        """Lend the search to a unit."""
+        plugin = get_worker().plugins.get(self.token)
+        if plugin is None:
+            raise MissingSearchError("the search has not arrived")
+        return nullcontext(plugin.held())
 
 
 class LastingDaskBackend(DaskDistributedBackend):  # type: ignore[misc]

@@ -30,9 +30,10 @@ from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.reports import Address, Reports
 from widemargin.model_selection.grid.workers.units import (
-    HERE,
     Done,
     Finished,
+    Sent,
+    SentSearch,
     evaluate,
     evaluate_sent,
     packed,
@@ -74,7 +75,10 @@ class Workers:
         self.search = search
         self._finished = finished
         self._active, _ = get_active_backend(prefer="threads")
-        self._in_threads = bool(getattr(self._active, "supports_sharedmem", False))
+        self._on_dask = type(self._active).__module__ == "joblib._dask"
+        # One worker of a backend is this process itself; a cluster's is not.
+        alone = not self._on_dask and effective_n_jobs(n_jobs) == 1
+        self._in_threads = alone or bool(getattr(self._active, "supports_sharedmem", False))
         self._streams = self._in_threads or self._active.supports_return_generator
         threads = thread_count(n_jobs)
         self._n_jobs = threads if self._in_threads else n_jobs
@@ -82,6 +86,7 @@ class Workers:
         self._config = get_config()
         self._token = uuid4().hex
         self._content: Any = None
+        self._sent: Sent | None = None
         self._opened, self._pool = ExitStack(), ExitStack()
         self._broken = False
         self._under_way = _UnderWay()
@@ -93,8 +98,8 @@ class Workers:
             if self._in_threads:
                 opened.enter_context(single_threaded_blas())
             else:
-                opened.enter_context(HERE.own(self._token, self.search, self._finished))
                 self._content = self._packed(self._listening(opened))
+                self._sent = _of_plugin(self._token) if self._on_dask else SentSearch(self._token, self._content)
             self._opened = opened.pop_all()
         return self
 
@@ -144,7 +149,7 @@ class Workers:
     def _start(self) -> None:
         """Start workers; let those go that there were."""
         self._pool.close()
-        self._dask = _lasting(self._active) if type(self._active).__module__ == "joblib._dask" else None
+        self._dask = _lasting(self._active) if self._on_dask else None
         parallel = Parallel(
             n_jobs=self._n_jobs,
             backend=self._dask,
@@ -160,8 +165,7 @@ class Workers:
         if self._in_threads:
             calls = (delayed(self._evaluate)(unit, own) for unit, own in turns)
         else:
-            content = self._content if self._dask is None else None
-            calls = (delayed(evaluate_sent)(self._token, content, unit, own) for unit, own in turns)
+            calls = (delayed(evaluate_sent)(self._sent, unit, own) for unit, own in turns)
         results: Any = None
         try:
             if self._broken:
@@ -232,6 +236,12 @@ def _lasting(active: Any) -> Any:
     from widemargin.model_selection.grid.workers.dask_backend import LastingDaskBackend
 
     return LastingDaskBackend(active)
+
+
+def _of_plugin(token: str) -> Sent:
+    from widemargin.model_selection.grid.workers.dask_backend import PluginSearch
+
+    return PluginSearch(token)
 
 
 class _UnderWay:

@@ -7,10 +7,11 @@ import pickle
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Protocol
 
 import cloudpickle
 import numpy as np
@@ -24,7 +25,7 @@ from widemargin.model_selection.grid.workers.reports import Address, Reporter
 from widemargin.runtime import Lock, Stop, single_threaded_blas
 from widemargin.study.findings import Finding
 
-#: Seconds after which a process lets go of a search that nobody asks for; a unit that comes late builds it again.
+#: Seconds after which a process lets go of a search that nobody asks for.
 KEEP_SECONDS = 20.0
 
 
@@ -71,13 +72,29 @@ def _in_time(search: SharedSearch, unit: Unit, share: TimeShare, finished: Finis
 
 
 class MissingSearchError(LookupError):
-    """A unit has come to a process that did not receive its search."""
+    """A unit has come to a worker that did not receive its search."""
 
 
-def evaluate_sent(token: str, content: Any, unit: Unit, share: TimeShare) -> Done:
-    """Evaluate a unit of a search that may have come from another process."""
+@dataclass(frozen=True)
+class Held:
+    """A search in the process that it was sent to, the configuration to run it under, and whom to tell of findings."""
+
+    search: SharedSearch
+    config: Mapping[str, Any]
+    finished: Finished | None = None
+
+
+class Sent(Protocol):
+    """What calls to other processes carry in the place of a search."""
+
+    def lent(self) -> AbstractContextManager[Held]:
+        """Lend the search to a unit; build it if it is not in this process yet."""
+
+
+def evaluate_sent(sent: Sent, unit: Unit, share: TimeShare) -> Done:
+    """Evaluate a unit of a search that has come from another process."""
     try:
-        with HERE.lent(token, content) as held:
+        with sent.lent() as held, single_threaded_blas():
             done = evaluate(held.search, unit, share, held.config, held.finished)
     except MissingSearchError:
         raise
@@ -96,105 +113,13 @@ def portable(error: Exception) -> Exception:
     return sent
 
 
-@dataclass
-class Held:
-    """A search in this process, the configuration to run it under, and whom to tell of evaluations."""
-
-    search: SharedSearch
-    config: Mapping[str, Any]
-    finished: Finished | None = None
-    own: bool = False
-    users: int = 0
-    last_used: float = field(default_factory=time.monotonic)
-
-
-class Searches:
-    """Searches in this process that units ask for by their tokens: its own, and those that were sent here."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._held: dict[str, Held] = {}
-        self._received: dict[str, Any] = {}
-        self._tidying = False
-
-    @contextmanager
-    def own(self, token: str, search: SharedSearch, finished: Finished | None) -> Iterator[None]:
-        """Hold a search of this process, for backends whose workers turn out to be here."""
-        with self._lock:
-            self._held[token] = Held(search, get_config(), finished, own=True)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._held.pop(token, None)
-
-    def receive(self, token: str, content: Any) -> None:
-        """Take a search that units will ask for."""
-        self._received[token] = content
-
-    def dismiss(self, token: str) -> None:
-        """Let a search go that was received; units that are under way end as soon as they can."""
-        self._received.pop(token, None)
-        with self._lock:
-            held = self._held.get(token)
-            if held is not None and not held.own:
-                held.search.stop.request()
-                del self._held[token]
-
-    @contextmanager
-    def lent(self, token: str, content: Any) -> Iterator[Held]:
-        """Lend a search to a unit, with BLAS kept to one thread; build the search if it is not here yet.
-
-        `content` is None for one that was received.
-        """
-        with self._lock:
-            if token not in self._held:
-                self._let_go(idle=KEEP_SECONDS / 10)
-                if content is None and token not in self._received:
-                    raise MissingSearchError("the search has not arrived")
-                self._held[token] = _unpacked(self._received[token] if content is None else content)
-                self._tidy_later()
-            held = self._held[token]
-            held.users += 1
-        try:
-            with single_threaded_blas():
-                yield held
-        finally:
-            with self._lock:
-                held.users -= 1
-                held.last_used = time.monotonic()
-
-    def clear(self) -> None:
-        """Forget all searches."""
-        self._held.clear()
-        self._received.clear()
-
-    def _tidy_later(self) -> None:
-        if not self._tidying:
-            self._tidying = True
-            threading.Thread(target=self._tidy, name="widemargin-tidy", daemon=True).start()
-
-    def _tidy(self) -> None:
-        while self._tidying:
-            time.sleep(KEEP_SECONDS / 4)
-            with self._lock:
-                self._let_go(idle=KEEP_SECONDS)
-                self._tidying = any(not held.own for held in self._held.values())
-
-    def _let_go(self, idle: float) -> None:
-        """Forget the searches that were sent here and that nobody has asked for in so many seconds."""
-        oldest = time.monotonic() - idle
-        for token, held in list(self._held.items()):
-            if not held.own and held.users == 0 and held.last_used < oldest:
-                del self._held[token]
-
-
 def packed(data: SearchData, stop: Stop, config: Mapping[str, Any], address: Address | None) -> NDArray[np.uint8]:
-    """Return a search as what another process can build it from; `address` is where it is to tell of evaluations."""
+    """Return a search as what another process can build it from; `address` is where it is to tell of findings."""
     return np.frombuffer(cloudpickle.dumps((data, stop, config, address)), dtype=np.uint8)
 
 
-def _unpacked(content: Any) -> Held:
+def unpacked(content: Any) -> Held:
+    """Build the search that :func:`packed` made bytes of."""
     if not isinstance(content, np.ndarray):
         import ray
 
@@ -204,6 +129,64 @@ def _unpacked(content: Any) -> Held:
     return Held(SharedSearch(data, stop), config, None if address is None else Reporter.to(address))
 
 
-#: The searches of this process.
-HERE = Searches()
-atexit.register(HERE.clear)  # or the compiled core takes what is left for leaked
+@dataclass(frozen=True)
+class SentSearch:
+    """A search that goes along with every call; the first one in a process builds it, and it stays for the next.
+
+    Parameters
+    ----------
+    token : str
+        Tells it from other searches.
+    content : ndarray or ray.ObjectRef
+        The search, packed.
+    """
+
+    token: str
+    content: Any
+
+    def lent(self) -> AbstractContextManager[Held]:
+        """Lend the search to a unit; build it if it is not in this process yet."""
+        with _LOCK:
+            if self.token not in _KEPT:
+                for kept in list(_KEPT.values()):
+                    kept.leave(KEEP_SECONDS / 10)
+                _KEPT[self.token] = _Kept(self.token, unpacked(self.content))
+            return _KEPT[self.token]
+
+
+class _Kept:
+    """A search that is kept in this process, and leaves if no unit has used it for a while."""
+
+    def __init__(self, token: str, held: Held) -> None:
+        self._token, self._held = token, held
+        self._users, self._last_used = 0, time.monotonic()
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> Held:
+        with _LOCK:
+            self._users += 1
+            if self._timer is not None:
+                self._timer.cancel()
+        return self._held
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with _LOCK:
+            self._users, self._last_used = self._users - 1, time.monotonic()
+            if self._users == 0:
+                self._timer = threading.Timer(KEEP_SECONDS, self.leave)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def leave(self, idle: float = 0.0) -> None:
+        """Go, if nobody has used the search for so many seconds; a unit that comes late builds it again."""
+        with _LOCK:
+            if self._users == 0 and self._last_used + idle <= time.monotonic():
+                _KEPT.pop(self._token, None)
+
+
+#: The searches that were sent to this process, by their tokens.
+_KEPT: dict[str, _Kept] = {}
+_LOCK = Lock()
+atexit.register(_KEPT.clear)  # or the compiled core takes what is left for leaked
