@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +12,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 
 from widemargin import SVC
 from widemargin.estimators import prediction
+from widemargin.kernels.rows import KernelParameters
 from widemargin.solvers import Auto
 from widemargin.testing import kernel_matrix, many_class_points
 from widemargin.testing.oracles import as_matrix
@@ -77,11 +79,12 @@ def test_large_models_are_evaluated_in_float64_where_they_must(parameters: dict[
 def test_a_machine_that_needed_float64_predicts_in_it() -> None:
     small, large = np.ones((2, 2)), np.ones((500, 500))
     few, many = np.ones((1, 2)), np.ones((1, 500))
-    assert prediction.needs_double(small, few, {"float32"})
-    assert not prediction.needs_double(large, many, {"float32"})
-    assert prediction.needs_double(large, many, {"float32", "float64"})
-    assert prediction.needs_double(large, 1e5 * many, {"float32"})
-    assert not prediction.needs_double(np.zeros((500, 500)), many, {"float32"})
+    needs_double = partial(prediction.needs_double, KernelParameters())
+    assert needs_double(small, few, {"float32"})
+    assert not needs_double(large, many, {"float32"})
+    assert needs_double(large, many, {"float32", "float64"})
+    assert needs_double(large, 1e5 * many, {"float32"})
+    assert not needs_double(np.zeros((500, 500)), many, {"float32"})
 
 
 def test_the_report_names_the_precision() -> None:

@@ -248,13 +248,13 @@ def test_the_reference_solver_refuses_kinks() -> None:
         ReferenceSolver()(case, case.gram, tolerance=1e-3)
 
 
-def test_kinks_become_contiguous_numbers() -> None:
-    every_second = np.arange(6, dtype=np.float32)[::2]
-    problem = DualProblem(np.zeros(3), -np.ones(3), np.ones(3), kink=every_second)  # type: ignore[arg-type]
-    assert problem.kink is not None
-    assert problem.kink.dtype == np.float64
-    assert problem.kink.flags.c_contiguous
-    assert problem.kink.tolist() == [0.0, 2.0, 4.0]
+def test_numbers_of_any_type_and_stride_are_converted() -> None:
+    y, kink = np.array([3, -1, -2]), np.arange(6, dtype=np.float32)[::2] / 2
+    rows = row_source(np.array([[0.0], [1.0], [3.0]]), kernel="linear")
+    given = solve(DualProblem(y, -np.ones(6)[::2], np.ones(3), kink=kink), rows)  # type: ignore[arg-type]
+    converted = DualProblem(y.astype(np.float64), -np.ones(3), np.ones(3), kink=kink.astype(np.float64))
+    np.testing.assert_array_equal(given.alpha, solve(converted, rows).alpha)
+    assert given.alpha.any()
 
 
 def test_the_projection_knows_no_kinks() -> None:

@@ -27,10 +27,11 @@ from widemargin.estimators.validation import (
     Accepts,
     check_parameters,
     is_numeric,
-    require_choice,
     require_finite,
     require_flag,
     require_gram,
+    require_jobs,
+    require_kernel,
     require_number,
     require_symmetric,
     warn_if_indefinite,
@@ -54,8 +55,6 @@ from widemargin.runtime import cache_bytes, thread_count
 from widemargin.solvers import Solver, as_solver
 from widemargin.solvers.base import MINIMUM_NORM, ONE_CLASS_MARGIN
 from widemargin.solvers.choice import require_able
-
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 #: Parameters that kernel objects have by themselves, and their defaults.
 NUMBERS_OF_NAMED_KERNELS: dict[str, Any] = {"gamma": "scale", "coef0": 0.0, "degree": 3}
@@ -118,6 +117,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     #: What the parameters accept.
     _accepts: ClassVar[Mapping[str, Accepts]] = {
+        "kernel": require_kernel,
         "degree": partial(require_number, at_least=0, at_most=LARGEST_DEGREE, integer=True),
         "gamma": partial(require_number, at_least=0, others=("scale", "auto")),
         "coef0": require_number,
@@ -127,6 +127,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "max_time": partial(require_number, above=0, others=(None,)),
         "shrinking": require_flag,
         "verbose": require_flag,
+        "n_jobs": require_jobs,
     }
 
     def __sklearn_tags__(self) -> Any:
@@ -190,10 +191,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         self._check_combination()
 
     def _check_combination(self) -> None:
-        """Refuse a kernel, a solver or a number of threads that does not go with the other parameters."""
-        if isinstance(self.kernel, str) or not callable(self.kernel):
-            require_choice("kernel", self.kernel, KERNELS)
-        elif is_kernel_object(self.kernel):
+        """Refuse a kernel or a solver that does not go with the other parameters."""
+        if not isinstance(self.kernel, str) and is_kernel_object(self.kernel):
             as_kernel(self.kernel)
             for name, default in NUMBERS_OF_NAMED_KERNELS.items():
                 if getattr(self, name) != default:
@@ -201,12 +200,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                         f"{name}={getattr(self, name)!r} is for kernels by name; kernel={self.kernel!r} has parameters "
                         f"of its own, and {name} must be left at {default!r}."
                     )
-        if self.n_jobs is not None:
-            thread_count(self.n_jobs)
-        solver = as_solver(self.solver)
-        if solver is self.solver:
-            solver.options()  # checks its parameters; a name stands for the defaults
-        if solver.needs:
+        if not (isinstance(self.solver, str) and self.solver == "auto"):  # which solves every problem
             require_able(self.solver, self._missing())
 
     def _warn_of_unused_gamma(self) -> None:
@@ -308,9 +302,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (count(X),)
         self.fit_report_ = report
         self.fit_status_ = int(not report.converged)
-        self._predict_in_double = kernel.of_examples and needs_double(
-            kernel.mapped(self.support_vectors_), found.dual_coef, map(attrgetter("precision"), report.begun)
-        )
+        precisions = map(attrgetter("precision"), report.begun)
+        self._predict_in_double = needs_double(kernel, self.support_vectors_, found.dual_coef, precisions)
 
     def _keep_function(
         self, X: Any, kernel: KernelParameters, *, coefficients: Vector, intercept: float, outcome: Outcome

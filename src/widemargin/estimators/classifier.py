@@ -154,7 +154,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
                 f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} samples."
             )
         weights = check_weights(sample_weight, len(labels))
-        if len(classes_present(labels, weights)) < 2:
+        if sample_weight is not None and len(classes_present(labels, weights)) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class; sample_weight must leave "
                 "two at least."
@@ -197,6 +197,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         X: Any,
         labels: NDArray[np.intp],
         kernel: KernelParameters,
+        scheme: Scheme,
         solutions: list[PairSolution],
         present: list[int],
         not_begun: Sequence[Pair] = (),
@@ -205,7 +206,6 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
         Those that were `not_begun`, since time ran out, have no coefficients.
         """
-        scheme = self._scheme()
         self._fitted_scheme = scheme.name
         report = FitReport.of(solutions, self.classes_, not_begun)
         self._keep_functions(X, kernel, scheme.expansion(solutions, labels, present), report)

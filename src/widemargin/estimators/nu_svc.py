@@ -178,8 +178,8 @@ class NuSVC(KernelClassifier):
             starts=self._starts(weights_of_all) if self.warm_start else None,
         )
 
-        present = classes_present(labels, weights_of_all)
-        self._keep_solutions(X, labels, kernel, solutions, present, self._scheme().names(present)[len(solutions) :])
+        present, scheme = classes_present(labels, weights_of_all), self._scheme()
+        self._keep_solutions(X, labels, kernel, scheme, solutions, present, scheme.names(present)[len(solutions) :])
         if self.warm_start:
             starts = starting_points_in_weights(solutions, weights_of_all, float(self.nu))
             self._last = (self.classes_.tolist(), weights_of_all, starts)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations, pairwise
 from operator import add
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelCallable, KernelParameters, call_kernel, count, examples, take
+from widemargin.kernels.rows import KernelParameters, call_kernel, count, take
 from widemargin.runtime import single_threaded_blas
 
 Matrix = NDArray[np.float64]
@@ -37,17 +37,17 @@ def as_dense(matrix: Any) -> Matrix:
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
 
 
-def needs_double(support_vectors: Any, dual_coef: Matrix, precisions: Iterable[str]) -> bool:
-    """Decide from the model alone, never from the samples to predict, whether to predict in float64.
+def needs_double(kernel: KernelParameters, support_vectors: Any, dual_coef: Matrix, precisions: Iterable[str]) -> bool:
+    """Decide from the model alone, never from the samples to predict, whether the core is to predict in float64.
 
     `precisions` are the types of the kernel values that its training needed.
     """
-    if "float64" in precisions:
+    if callable(kernel.kernel) or kernel.kernel == "precomputed":
+        return False
+    mapped = kernel.mapped(support_vectors)
+    if "float64" in precisions or mapped.shape[0] * mapped.shape[1] <= SMALL_MODEL:
         return True
-    n_vectors, n_features = support_vectors.shape
-    if n_vectors * n_features <= SMALL_MODEL:
-        return True
-    values = support_vectors.data if sp.issparse(support_vectors) else support_vectors
+    values = mapped.data if sp.issparse(mapped) else mapped
     largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
     if largest and not FLOAT32_MAGNITUDES[0] <= largest <= FLOAT32_MAGNITUDES[1]:
         return True
@@ -65,11 +65,6 @@ class Layout:
     groups: int
     rows: int
     functions: tuple[tuple[tuple[int, int], ...], ...]
-
-    @property
-    def whole(self) -> bool:
-        """Whether every function has a row of coefficients of its own, for all support vectors."""
-        return len(self.functions) == self.rows
 
 
 #: All support vectors in one group, one row of coefficients, one decision function.
@@ -156,7 +151,7 @@ class DecisionFunctions:
             ("dual_coef", (self.layout.rows, n_vectors)),
             ("intercept", (len(self.layout.functions),)),
         ]
-        if self.kernel.of_examples:
+        if isinstance(self.kernel.kernel, str) and self.kernel.kernel != "precomputed":
             shapes.append(("support_vectors", (n_vectors, self.n_features)))
         for name, shape in shapes:
             value = getattr(self, name)
@@ -187,20 +182,21 @@ class DecisionFunctions:
         if kernel.is_linear and len(intercept) <= n_vectors:
             return self._linear_values(X) + intercept
         dual_coef = np.ascontiguousarray(as_dense(self.dual_coef))
-        if kernel.of_examples:
-            support, new = kernel.rows_of(self.support_vectors), examples(kernel.mapped(X))
-            sizes = [n_vectors] if self.layout.whole else np.asarray(self.n_support).tolist()
+        if kernel.kernel == "precomputed":
+            return self._combined(X[:, self.support].astype(np.float64), dual_coef) + intercept
+        if not callable(kernel.kernel):
+            support, new = kernel.rows_of(self.support_vectors), kernel.examples_of(X)
+            # Where every function has a row of coefficients for all support vectors, these are one group.
+            whole = len(self.layout.functions) == self.layout.rows
+            sizes = [n_vectors] if whole else np.asarray(self.n_support).tolist()
             with single_threaded_blas():
                 values = _core.decision_values(support, new, dual_coef, sizes, self.in_double, self.n_threads)
             return np.asarray(values).T + intercept
-        if kernel.kernel == "precomputed":
-            return self._combined(X[:, self.support].astype(np.float64), dual_coef) + intercept
-        rows = max(1, BLOCK_ENTRIES // n_vectors)
+        rows, function = max(1, BLOCK_ENTRIES // n_vectors), kernel.kernel
         blocks = (
             take(X, np.arange(begin, min(begin + rows, count(X)))) if count(X) > rows else X
             for begin in range(0, count(X), rows)
         )
-        function = cast(KernelCallable, kernel.kernel)
         evaluated = (call_kernel(function, block, self.support_vectors) for block in blocks)
         return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
 

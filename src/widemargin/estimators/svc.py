@@ -226,6 +226,7 @@ class SVC(KernelClassifier):
         "loss": partial(require_choice, choices=LOSSES),
         "fit_intercept": require_flag,
         "multi_class": partial(require_choice, choices=SCHEMES),
+        "decision": partial(require_choice, choices=DECISIONS),
         "calibration": partial(require_choice, choices=CALIBRATIONS),
         "calibration_method": partial(require_choice, choices=METHODS),
     }
@@ -315,15 +316,12 @@ class SVC(KernelClassifier):
         rows, scheme = self._row_source(X, kernel), self._scheme()
         problems = scheme.problems(labels, bounds)
 
-        how: dict[str, Any] = {
-            "stop": self._stop_rule(len(labels), began),
-            "options": self._solver_options(len(labels)),
-        }
+        how: Any = {"stop": self._stop_rule(len(labels), began), "options": self._solver_options(len(labels))}
         solutions = self._solve(rows, labels, bounds, problems, **how)
 
         present = classes_present(labels, bounds)
         left = scheme.names(present)[len(solutions) :] if len(solutions) < len(problems) else ()
-        self._keep_solutions(X, labels, kernel, solutions, present, left)
+        self._keep_solutions(X, labels, kernel, scheme, solutions, present, left)
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
         if self.calibration is not None:
@@ -398,9 +396,10 @@ class SVC(KernelClassifier):
         return OneVersusRest(n_classes) if self.multi_class == "ovr" and n_classes > 2 else OneVersusOne(n_classes)
 
     def _rule(self) -> str:
-        require_choice("decision", self.decision, DECISIONS)
         pairs = self.multi_class == "ovo"
         rule = ("votes" if pairs else "argmax") if self.decision == "auto" else self.decision
+        if rule not in DECISIONS:  # set after the fit
+            require_choice("decision", rule, DECISIONS)
         if rule == "votes" and not pairs:
             raise ValueError(
                 "decision='votes' counts the votes of pairs of classes, and multi_class='ovr' trains none of these; "

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from widemargin.kernels.rows import KernelCallable, call_kernel, count, take
 from widemargin.machines.classifier import LARGEST_RIDGE
+from widemargin.runtime import thread_count
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 #: Coefficients whose sum is given leave float64 beyond this, or below the inverse, when they are squared and summed.
 LARGEST_SUM = 1e100
@@ -94,6 +97,18 @@ def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         known = any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices)
     if not known:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def require_kernel(name: str, value: Any) -> None:
+    """Refuse anything but the name of a kernel or a callable."""
+    if isinstance(value, str) or not callable(value):
+        require_choice(name, value, KERNELS)
+
+
+def require_jobs(name: str, value: Any) -> None:
+    """Refuse what is no number of threads."""
+    if value is not None:
+        thread_count(value)
 
 
 def require_class_weight(name: str, value: Any) -> None:

@@ -70,14 +70,6 @@ class DualProblem:
     group: NDArray[np.uint8] | None = None
     kink: Vector | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("linear", "lower", "upper"):
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
-        if self.group is not None:
-            object.__setattr__(self, "group", np.ascontiguousarray(self.group, dtype=np.uint8))
-        if self.kink is not None:
-            object.__setattr__(self, "kink", np.ascontiguousarray(self.kink, dtype=np.float64))
-
 
 #: After the time for a solve is up, the gradient of the point reached is computed if that takes no longer than this:
 #: some seconds, and a share of the time there was.
@@ -290,18 +282,18 @@ def as_task(
     *,
     ridge: Vector | None = None,
 ) -> _core.Task:
-    """Hand a problem to the core; `ridge` only in chains, elsewhere the row source has it."""
+    """Hand a problem to the core, which converts arrays; `ridge` only in chains, elsewhere the row source has it."""
     return _core.Task(
-        np.empty(0, dtype=np.int32) if ids is None else np.ascontiguousarray(ids, dtype=np.int32),
+        np.empty(0, dtype=np.int32) if ids is None else ids,
         problem.linear,
         problem.lower,
         problem.upper,
-        None if start is None else np.ascontiguousarray(start, dtype=np.float64),
-        None if start_gradient is None else np.ascontiguousarray(start_gradient, dtype=np.float64),
+        start,
+        start_gradient,
         problem.total,
         problem.group,
         problem.kink,
-        None if ridge is None else np.ascontiguousarray(ridge, dtype=np.float64),
+        ridge,
     )
 
 

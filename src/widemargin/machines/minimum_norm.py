@@ -121,22 +121,19 @@ def solve_minimum_norm_pairs(
         rows, options = share_class_rows(rows, labels, len(pairs), options)
     diagonal, ridge = rows.diagonal(), ridge_of(bounds)
     lengths, machines = diagonal + ridge, list[PairSolution]()
+
+    def start_of(p: PairExamples) -> Vector:
+        alpha = None if starts is None or p.pair not in starts else starts[p.pair][p.ids]
+        return starting_weights(p.signs, alpha, lengths[p.ids])
+
+    if hard:
+        for p in pairs:
+            if machines and stop.late:
+                break
+            machines.append(_solve_hard(p, rows, ridge[p.ids], typical(diagonal[p.ids]), start_of(p), stop, options))
+        return machines
     for some in in_turns(pairs, stop):
-        weights = [
-            starting_weights(
-                p.signs,
-                None if starts is None or p.pair not in starts else starts[p.pair][p.ids],
-                lengths[p.ids],
-            )
-            for p in some
-        ]
-        if hard:
-            for p, start in zip(some, weights, strict=True):
-                if machines and stop.late:
-                    break
-                unit = typical(diagonal[p.ids])
-                machines.append(_solve_hard(p, rows, ridge[p.ids], unit, start, stop, options))
-            continue
+        weights = [start_of(p) for p in some]
         solutions = _nearest_points(some, rows, [ridge[p.ids] for p in some], weights, stop, options)
         machines += [
             PairSolution(p.pair, p.ids, machine_of(one, p.signs, ridge[p.ids]))

@@ -34,7 +34,7 @@ got 'newton'.
 
 
 def require_able(solver: str | Solver, missing: Mapping[str, str]) -> None:
-    """Refuse a solver that needs what a problem does not offer.
+    """Refuse a solver whose parameters mean nothing, or that needs what a problem does not offer.
 
     Parameters
     ----------
@@ -51,6 +51,9 @@ def require_able(solver: str | Solver, missing: Mapping[str, str]) -> None:
     ...
     ValueError: solver='mdm' requires fit_intercept=False.
     """
-    for need in as_solver(solver).needs:
+    own = as_solver(solver)
+    if own is solver:
+        own.options()  # checks its parameters; a name stands for the defaults
+    for need in own.needs:
         if need in missing:
             raise ValueError(f"solver={solver!r} requires {missing[need]}.")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from widemargin.solvers.base import Solver
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class Decomposition(Solver):
     """Options of solvers that improve some variables at a time."""
 
-    def __init__(self, *, selection: str = "auto", planning_ahead: int = 3, dtype: str = "float32") -> None:
-        self.selection = selection
-        self.planning_ahead = planning_ahead
-        self.dtype = dtype
+    selection: str = "auto"
+    planning_ahead: int = 3
+    dtype: str = "float32"
 
 
 class Auto(Decomposition):

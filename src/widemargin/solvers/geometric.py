@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from widemargin.solvers.base import ALL_SAMPLES, MINIMUM_NORM, ONE_CLASS_MARGIN, Solver
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class MDM(Solver):
     """The algorithm of Mitchell, Demyanov and Malozemov for the point of a convex hull nearest to the origin.
 
@@ -38,10 +40,8 @@ class MDM(Solver):
 
     name: ClassVar[str] = "mdm"
     needs: ClassVar[tuple[str, ...]] = (MINIMUM_NORM, ALL_SAMPLES)
-
-    def __init__(self, *, accelerated: bool = True, dtype: str = "float32") -> None:
-        self.accelerated = accelerated
-        self.dtype = dtype
+    accelerated: bool = True
+    dtype: str = "float32"
 
 
 class MaxMinOver(Solver):

@@ -227,7 +227,8 @@ class PairwiseFold(FoldModels):
         for (pair, whole), solution in zip(self._whole(machine, solutions), solutions, strict=True):
             own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
             solved.append(PairSolution(pair.pair, np.searchsorted(samples, pair.ids).astype(np.int32), own))
-        found._keep_solutions(X, labels, kernel, solved, classes_present(labels, weights))
+        present = classes_present(labels, weights)
+        found._keep_solutions(X, labels, kernel, found._scheme(), solved, present)
         return found
 
     def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
