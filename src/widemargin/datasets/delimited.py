@@ -109,23 +109,12 @@ class Grid:
 def find_layout(
     file: str, data: bytes, *, delimiter: str | None, header: bool | None, known: Collection[str] = ()
 ) -> Grid:
-    """Find delimiter, header and column names.
+    """Find the delimiter, the header and the column names of a file's content.
 
-    Parameters
-    ----------
-    file : str
-        What to call the file in errors.
-    data : bytes
-        Its content.
-    delimiter : str or None
-        None takes the one of tab, semicolon and comma that splits the first rows into equally many fields, most of them
-        numbers; of several, the one that makes most fields.
-    header : bool or None
-        Whether the first row holds names. None decides: yes, if one of the `known` names is among them; if no field of
-        it is a number; or if a text stands above a number, and what else is there are different whole numbers, as in
-        ``0,1,2,label``.
-    known : collection of str
-        Names that only a header would hold.
+    With ``delimiter=None`` it is the one of tab, semicolon and comma that splits the first rows into equally many
+    fields, most of them numbers; of several, the one that makes most fields. With ``header=None`` the first row holds
+    names if one of the `known` names is among them; if no field of it is a number; or if a text stands above a number,
+    and the other fields are different whole numbers, as in ``0,1,2,label``.
     """
     if delimiter is None:
         delimiter = max(_DELIMITERS, key=lambda candidate: _split_quality(data, candidate))
@@ -216,23 +205,9 @@ def text_columns(grid: Grid, columns: Sequence[int]) -> list[int]:
 def read_columns(
     grid: Grid, numeric: Sequence[int], text: Sequence[int], advice: str = ""
 ) -> tuple[FloatMatrix, list[list[str]], Sequence[int]]:
-    """Read some columns as numbers and some as text.
+    """Read some columns as numbers and some as text, and the line of each row.
 
-    Parameters
-    ----------
-    grid : Grid
-    numeric, text : sequence of int
-        Positions of columns.
-    advice : str
-        What to add where a text stands in place of a number.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_samples, n_numeric)
-    texts : list of list of str
-        The values of each text column, spaces around them stripped; none of them missing.
-    lines : sequence of int
-        The line of each row.
+    `advice` is added to the error where a text stands in place of a number. Texts, one list a column, are stripped.
     """
     values, lines = array("d"), array("q")
     texts: list[list[str]] = [[] for _ in text]

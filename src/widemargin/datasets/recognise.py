@@ -40,16 +40,8 @@ def open_table(
 ) -> Grid | None:
     """Find out what a file holds; return the layout of delimited text, or None for the LIBSVM format.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    format : {"csv", "tsv", "libsvm"} or None
-        None goes by the end of the file's name, else by its first lines.
-    header : bool or None
-    known : sequence of str
-    delimiter : str or None
-        As in :func:`widemargin.datasets.delimited.find_layout`; one that is given rules the LIBSVM format out.
+    A format of None goes by the end of the file's name, else by its first lines; a delimiter that is given rules the
+    LIBSVM format out. The rest is as in :func:`widemargin.datasets.delimited.find_layout`.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))} or None, got {format!r}.")

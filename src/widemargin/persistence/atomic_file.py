@@ -19,15 +19,6 @@ def replaced_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     The content goes to a temporary file in the same folder, which is renamed at the end and removed if something fails.
     What is no regular file, such as a pipe or a device, is written to directly.
 
-    Parameters
-    ----------
-    path : str or path-like
-
-    Yields
-    ------
-    file object
-        To write bytes to.
-
     Examples
     --------
     >>> with replaced_file("greeting") as file:

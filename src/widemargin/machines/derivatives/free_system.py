@@ -46,16 +46,7 @@ class FreeSystem:
 
     @classmethod
     def factorised(cls, K: Matrix, ridge: Vector | None = None, *, bordered: bool = True) -> FreeSystem:
-        """Factorise the system of free variables with kernel values `K`.
-
-        Parameters
-        ----------
-        K : ndarray of shape (u, u)
-            Kernel values among the free variables.
-        ridge : ndarray of shape (u,), optional
-            What the square loss adds to the diagonal.
-        bordered : bool, default=True
-            Whether the machine has an intercept.
+        """Factorise the system of free variables with kernel values `K`; `bordered` says whether there is an intercept.
 
         Examples
         --------

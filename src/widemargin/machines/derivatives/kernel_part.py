@@ -16,21 +16,9 @@ Evaluate = Callable[[Ids, Ids], Matrix]
 
 
 class KernelPart:
-    """Kernel values between some samples and some others, to be found by the samples' numbers.
+    """Kernel values between some of n samples and some others, to be found by the samples' numbers.
 
-    Parameters
-    ----------
-    values : ndarray of shape (len(rows), len(columns))
-    rows, columns : ndarray of int
-        Numbers of the samples.
-    n : int
-        How many samples there are.
-
-    Attributes
-    ----------
-    values : ndarray
-    row_of, column_of : ndarray of shape (n,)
-        Where a sample's values are, -1 if nowhere.
+    `row_of` and `column_of` say where the values of a sample are, -1 if nowhere.
 
     Examples
     --------

@@ -24,18 +24,9 @@ from widemargin.runtime import Stop
 class LeftOut:
     """Machines that lack one sample each.
 
-    Parameters
-    ----------
-    examples : ndarray of int
-        The support vectors that were left out, one after the other.
-    values : ndarray of shape (n,)
-        For every sample of the problem the value of the machine without it.
-    machines : list of Machine
-        The machine without each of `examples`, if they were asked for.
-    trained : int
-        Machines that had to be trained.
-    iterations : int
-        Steps that took.
+    `examples` are the support vectors that were left out; `values` has for every sample of the problem the value of the
+    machine without it; `machines` are the machines without each of `examples`, if they were to be kept; `trained` of
+    them had to be trained, in so many `iterations`.
     """
 
     examples: NDArray[np.intp]
@@ -57,21 +48,9 @@ def leave_one_out(
 ) -> LeftOut:
     """Leave every support vector out of a machine, one at a time.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Kernel values in float64, those that the machine is exact for.
-    trained_on : ndarray of shape (n, n)
-        Those in float32 that machines are trained with.
-    sensitivity : Sensitivity
-        Of the machine trained on all samples.
-    train : callable
-        Trains a machine for a problem from a start, where a path cannot be followed.
-    keep : bool, default=False
-        Whether the machines themselves are wanted: n numbers each.
-    n_threads : int, default=1
-    stop : Stop, optional
-        When TimeoutError is raised.
+    `K` holds the float64 kernel values that the machine of `sensitivity`, trained on all samples, is exact for;
+    `trained_on` those in float32 that machines are trained with. Where a path cannot be followed, ``train(problem,
+    start)`` trains a machine. With `keep` the machines themselves are kept: n numbers each.
     """
     machine, problem = sensitivity.machine, sensitivity.machine.problem
     examples = machine.support

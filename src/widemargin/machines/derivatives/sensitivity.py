@@ -110,17 +110,9 @@ def train(
     stop: StopRule | None = None,
     start: Vector | None = None,
 ) -> Machine:
-    """Train on a kernel matrix of all samples, those that are held out included.
+    """Train on a kernel matrix of all samples, those that are held out included, to a tolerance of 1e-6 by default.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        float32.
-    problem : PairProblem
-    stop : StopRule, optional
-        To a tolerance of 1e-6 by default.
-    start : ndarray of shape (n,), optional
-        Signed coefficients to begin with; any, they are brought into the box.
+    `start` holds signed coefficients to begin with; any, they are brought into the box.
 
     Examples
     --------
@@ -245,15 +237,7 @@ class Sensitivity:
         return self.free[self.system.kept]
 
     def adjoint(self, of_values: Vector, of_coefficients: Vector | None = None) -> Adjoint:
-        """Return what dL = of_values' df + of_coefficients' da means for the kernel and for C.
-
-        Parameters
-        ----------
-        of_values : ndarray of shape (n,)
-            Derivative of L with respect to the machine's value at each sample.
-        of_coefficients : ndarray of shape (n,), optional
-            Derivative of L with respect to each coefficient.
-        """
+        """Return what dL = of_values' df + of_coefficients' da means for the kernel and for C."""
         with single_threaded_blas():
             left, slope = self._solved.adjoint(of_values, of_coefficients)
         return Adjoint(left, self.machine.alpha, slope)
