@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.model_selection.grid.grid_search import GridSearchCV
-from widemargin.model_selection.grid.report import ROUNDING, edges, smoothness
-from widemargin.model_selection.grid.results import Mask
+from widemargin.model_selection.grid.results import ROUNDING, Mask, edges, smoothness
 from widemargin.model_selection.grid.setup import SearchData, Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.plans.ranges import beyond
@@ -67,7 +66,7 @@ class GrowthStep(GridSearchCV):
         solutions = [link.solution for link in stretch.links[-1]]
         if any(one.outcome.reason != "converged" for one in solutions):
             return False
-        C = self.search.machines[self.best_index_].C
+        C = self.search.models[self.best_index_].C
         return all(float(np.max(np.abs(one.alpha), initial=0.0)) < C for one in solutions)
 
 

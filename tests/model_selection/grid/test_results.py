@@ -33,7 +33,7 @@ def test_one_sentence_tells_of_what_was_not_finished() -> None:
     assert [one.category for one in told] == [UnfinishedSearchWarning]
     assert told[0].filename == __file__
     assert str(told[0].message) == (
-        "The search has ended early (time is up): 1 of 3 candidates were not finished on every split, have no score "
+        "The search has ended early (time is up): 1 of 3 candidates were not finished on every fold, have no score "
         "and were not considered."
     )
 

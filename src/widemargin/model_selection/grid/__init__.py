@@ -5,8 +5,7 @@ over threads, processes and clusters. Imports from ``estimators``, ``study`` and
 """
 
 from widemargin.model_selection.grid.grid_search import GridSearchCV, PlainSearchWarning
-from widemargin.model_selection.grid.report import measure_cold
-from widemargin.model_selection.grid.results import UnfinishedSearchWarning
+from widemargin.model_selection.grid.results import UnfinishedSearchWarning, measure_cold
 
 __all__ = [
     "GridSearchCV",

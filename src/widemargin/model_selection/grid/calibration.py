@@ -10,7 +10,7 @@ from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.kernels.rows import count
 from widemargin.model_selection.grid.folds.classifier import PairwiseFold
-from widemargin.model_selection.grid.setup import Unit, machine_of, prefix_of
+from widemargin.model_selection.grid.setup import Unit, model_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.runtime import single_threaded_blas
 
@@ -26,7 +26,7 @@ def calibrations(estimator: Any, param_grid: Any = None) -> set[Any]:
     >>> calibrations(SVC(), {"C": [1, 2]}), calibrations(SVC(calibration="folds"))
     ({None}, {'folds'})
     """
-    name, own = f"{prefix_of(estimator)}calibration", getattr(machine_of(estimator), "calibration", None)
+    name, own = f"{prefix_of(estimator)}calibration", getattr(model_of(estimator), "calibration", None)
     grids = [param_grid] if isinstance(param_grid, Mapping) else list(param_grid or [{}])
     return {value for grid in grids for value in grid.get(name, [own]) if isinstance(value, str | None)}
 
@@ -49,8 +49,8 @@ def why_alone(estimator: Any, param_grid: Any, scorers: Any) -> str | None:
     if asked is False or "folds" not in kinds:
         return None
     if asked is None:
-        return "The scorer may ask for probabilities, which calibration='folds' finds for one machine at a time"
-    return "Scores need probabilities, which calibration='folds' finds for one machine at a time"
+        return "The scorer may ask for probabilities, which calibration='folds' finds for one model at a time"
+    return "Scores need probabilities, which calibration='folds' finds for one model at a time"
 
 
 def _asked_for(scorers: Any) -> bool | None:
@@ -83,16 +83,16 @@ def provide_values(estimator: Any, search: SharedSearch, candidate: int) -> None
     They are those of the candidate on the folds of the search, where it is trained once more: they are not kept while a
     search is under way, on whatever computers. Nothing depends on what a journal held.
     """
-    machine = machine_of(estimator)
-    if getattr(machine, "calibration", None) == FROM_SEARCH:
-        machine._take_out_of_fold(out_of_fold(search, candidate))
+    model = model_of(estimator)
+    if getattr(model, "calibration", None) == FROM_SEARCH:
+        model._take_out_of_fold(out_of_fold(search, candidate))
 
 
 def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
     """Train a candidate on all folds, each time from the last; return what it says of the samples held out."""
     search.renew()
-    found, start = OutOfFold(count(search.data.rows)), None
-    machine = search.machines[candidate]
+    found, start = OutOfFold(count(search.data.given)), None
+    model = search.models[candidate]
     with single_threaded_blas():
         for number in range(len(search.data.folds)):
             try:
@@ -103,6 +103,6 @@ def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
                 continue
             fold, start = search.fold(number), stretch.start
             assert isinstance(fold, PairwiseFold)
-            for names, values in fold.named_values(machine, [link.solution for link in stretch.links[-1]]):
+            for names, values in fold.named_values(model, [link.solution for link in stretch.links[-1]]):
                 found.add(names, fold.test, values)
     return found

@@ -13,7 +13,7 @@ from widemargin.estimators.validation import check_parameters
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.model_selection.grid.folds import FoldModels
-from widemargin.model_selection.grid.setup import Parameters, machine_of, prefix_of
+from widemargin.model_selection.grid.setup import Parameters, model_of, prefix_of
 
 
 class Candidates:
@@ -33,7 +33,7 @@ class Candidates:
     ----------
     estimator, parameters, family
         As given.
-    machines : list of estimators
+    models : list of estimators
         With the parameters of each candidate.
     steps : list of (hashable, dict)
         Parameters of what comes before the model, after a key for them.
@@ -49,11 +49,11 @@ class Candidates:
         self, estimator: Any, parameters: Sequence[Parameters], family: type[FoldModels], raises: bool
     ) -> None:
         self.estimator, self.parameters, self.family = estimator, parameters, family
-        self._given, self._prefix = machine_of(estimator), prefix_of(estimator)
+        self._given, self._prefix = model_of(estimator), prefix_of(estimator)
         self._names = frozenset(self._given.get_params(deep=False))
         own = [_without_prefix(one, self._prefix) for one in parameters]
         self.steps = [self._before(one) for one in parameters]
-        self.machines = [self._machine(one) for one in own]
+        self.models = [self._model(one) for one in own]
         # Options of parts, such as kernel__gamma, change their part.
         self._in_grid = {key.partition("__")[0] for one in own for key in one}.intersection(self._names)
         self.failures: dict[int, str] = {}
@@ -81,32 +81,32 @@ class Candidates:
         own = {name: value for name, value in parameters.items() if not name.startswith(self._prefix)}
         return tuple([(name, _key(value)) for name, value in sorted(own.items())]), own
 
-    def _machine(self, own: Parameters) -> Any:
-        machine = object.__new__(type(self._given))  # copying it the usual way takes ten times as long
-        machine.__dict__.update(self._given.__dict__)
+    def _model(self, own: Parameters) -> Any:
+        model = object.__new__(type(self._given))  # copying it the usual way takes ten times as long
+        model.__dict__.update(self._given.__dict__)
         parts = {}
         for name, value in own.items():
             if name in self._names:
-                setattr(machine, name, value)
+                setattr(model, name, value)
             else:
                 parts[name] = value
         if parts:
-            if is_kernel_object(machine.kernel):
-                machine.kernel = clone(machine.kernel)  # other candidates hold the same one
-            machine.set_params(**parts)
-        return machine
+            if is_kernel_object(model.kernel):
+                model.kernel = clone(model.kernel)  # other candidates hold the same one
+            model.set_params(**parts)
+        return model
 
     def _check(self, raises: bool) -> None:
         """Refuse parameters that mean nothing, alone or together; what an earlier one had is not checked twice."""
         accepted: dict[str, Any] = {}
         combinations: set[Hashable] = set()
         checked = self._in_grid.difference(self.family.free)
-        for number, machine in enumerate(self.machines):
+        for number, model in enumerate(self.models):
             try:
-                check_parameters(machine, machine._accepts, accepted)
+                check_parameters(model, model._accepts, accepted)
                 combination = self._values(number, checked)
                 if combination not in combinations:
-                    machine._check_combination()
+                    model._check_combination()
                     combinations.add(combination)
             except (TypeError, ValueError):
                 if raises:
@@ -114,11 +114,11 @@ class Candidates:
                 self.failures[number] = traceback.format_exc()
 
     def _sorted(self) -> list[tuple[int, ...]]:
-        able = [number for number in range(len(self.machines)) if number not in self.failures]
-        chainable = {number: self.family.chained(self.machines[number]) for number in able}
+        able = [number for number in range(len(self.models)) if number not in self.failures]
+        chainable = {number: self.family.chained(self.models[number]) for number in able}
         # A chain goes along a parameter that the candidates differ in, if there is one.
         names_of_all = set[str]().union(*chainable.values())
-        values = {name: {getattr(self.machines[number], name) for number in able} for name in names_of_all}
+        values = {name: {getattr(self.models[number], name) for number in able} for name in names_of_all}
         lines: dict[Any, list[int]] = {}
         for number, names in chainable.items():
             along = names[0]
@@ -129,13 +129,13 @@ class Candidates:
             others = self._values(number, self._in_grid - {along})
             lines.setdefault((self.steps[number][0], along, others), []).append(number)
             self._along[number] = along
-            self._value_along[number] = float(getattr(self.machines[number], along))
+            self._value_along[number] = float(getattr(self.models[number], along))
         return [tuple(sorted(line, key=self._value_along.__getitem__)) for line in lines.values()]
 
     def _values(self, number: int, names: Iterable[str]) -> Hashable:
         """Return what tells the values of some parameters from those of other candidates."""
-        machine = self.machines[number]
-        return tuple([(name, _key(getattr(machine, name))) for name in sorted(names)])
+        model = self.models[number]
+        return tuple([(name, _key(getattr(model, name))) for name in sorted(names)])
 
 
 def _without_prefix(parameters: Parameters, prefix: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Grid search whose machines share their work."""
+"""Grid search whose models share their work."""
 
 from __future__ import annotations
 
@@ -23,12 +23,23 @@ from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
 from widemargin.model_selection.grid.paths.costs import measure_search
 from widemargin.model_selection.grid.paths.plans import require_plan, require_suitable_plan
-from widemargin.model_selection.grid.report import edges, report_of, report_of_plain, smoothest, tied
-from widemargin.model_selection.grid.results import Mask, as_results, leave_blank, missing_from, remarks, scored
+from widemargin.model_selection.grid.results import (
+    Mask,
+    as_results,
+    edges,
+    leave_blank,
+    missing_from,
+    remarks,
+    report_of,
+    report_of_plain,
+    scored,
+    smoothest,
+    tied,
+)
 from widemargin.model_selection.grid.run import identity, listener, run_grid
 from widemargin.model_selection.grid.setup import (
     SearchData,
-    machine_of,
+    model_of,
     repeats_for_gamma,
     search_data,
     why_plain,
@@ -42,18 +53,18 @@ from widemargin.study.findings import Found
 
 
 class PlainSearchWarning(UserWarning):
-    """A search could not share work between its machines and trains every one of them alone."""
+    """A search could not share work between its models and trains every one of them alone."""
 
 
 class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     """Exhaustive search over a grid of parameters, as one computation.
 
-    A drop-in replacement of scikit-learn's class for widemargin's machines, alone or at the end of a pipeline: the same
-    parameters, the same ``cv_results_``. The squared distances (or dot products) of all rows are computed once; the
-    kernel of each width once for all splits and all values of C; along C every machine starts from the last one
-    [Timm2009], and where no coefficient touches its bound the machines of all larger C are known to be the same.
-    Held-out rows take part with coefficients fixed at 0, so that their decision values need no prediction. Every
-    machine meets the tolerance that it would meet alone.
+    A drop-in replacement of scikit-learn's class for widemargin's models, alone or at the end of a pipeline: the same
+    parameters, the same ``cv_results_``. The squared distances (or dot products) of all samples are computed once;
+    the kernel of each width once for all folds and all values of C; along C every model starts from the last one
+    [Timm2009], and where no coefficient touches its bound the models of all larger C are known to be the same.
+    Held-out samples take part with coefficients fixed at 0, so that their decision values need no prediction. Every
+    model meets the tolerance that it would meet alone.
 
     Costs: n^2 d / 2 multiplications for the distances, n^2 exponentials a width, and 4 n^2 bytes for each of up to
     three matrices; where `max_memory` does not admit these, kernel rows are computed as they are needed.
@@ -64,17 +75,18 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         As in scikit-learn's ``GridSearchCV``. `n_jobs` counts threads unless ``joblib.parallel_config`` names another
         backend: processes, or the workers of a Dask or Ray cluster.
     max_time : float, default=None
-        Seconds after which the search ends with the best of what it has finished on every split; `refit` comes on top.
+        Seconds after which the search ends with the best of what it has finished on every fold; `refit` comes on top.
         Until then, chains that take long wait for the others.
     max_memory : float or "auto", default="auto"
         Megabytes that kernel matrices may take; "auto" is half of the free memory.
     plan : {"heuristic", "learn", "cold"} or widemargin.plans.Plan, default="heuristic"
-        Where the first machine of each chain starts. "heuristic": on the first split from the neighbouring kernel
-        width, on the others from the first split. "learn": the same, unless the steps counted so far say that starting
-        from nothing is cheaper. "cold": always from nothing. A plan for the graph of this search's candidates (see
-        :meth:`measure_costs`) is walked on every split. Machines meet the same tolerance in any case. With "heuristic",
-        chains of one-class machines with squared slack (unless they count: ``solver="maxminover"``), of machines with a
-        ``target_rejection``, of NuSVC and of NuSVR start from nothing; the latter two refuse "learn" and plans.
+        Where the first model of each chain starts. "heuristic": on the first fold from the neighbouring kernel
+        width, on the others from the first fold. "learn": the same, unless the iterations counted so far say that
+        starting from nothing is cheaper. "cold": always from nothing. A plan for the graph of this search's candidates
+        (see :meth:`measure_costs`) is walked on every fold. Models meet the same tolerance in any case. With
+        "heuristic", chains of one-class models with squared slack (unless they count: ``solver="maxminover"``), of
+        models with a ``target_rejection``, of NuSVC and of NuSVR start from nothing; the latter two refuse "learn" and
+        plans.
     journal : path, default=None
         File to which every evaluation is added as soon as it is finished, written through to the disk. The same call
         with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
@@ -86,11 +98,11 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     Attributes
     ----------
     cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
-        As in scikit-learn. Candidates that were not finished on every split have no score (NaN) and the last rank.
+        As in scikit-learn. Candidates that were not finished on every fold have no score (NaN) and the last rank.
     work_report_ : SearchReport
         What was solved and what was not needed.
     ties_ : list of dict
-        Parameters of all candidates that score as well as the best one. Of these the smoothest machine is chosen: the
+        Parameters of all candidates that score as well as the best one. Of these the smoothest model is chosen: the
         smallest C, then the smallest gamma. Not there if a callable `refit` chooses.
     edges_ : dict
         Parameters whose chosen value is the "smallest" or the "largest" of those that have a score; a wider range may
@@ -166,7 +178,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         **params
-            ``sample_weight`` for the machines, ``groups`` for the splitter, and what metadata routing asks for.
+            ``sample_weight`` for the models, ``groups`` for the splitter, and what metadata routing asks for.
 
         Returns
         -------
@@ -183,9 +195,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 UnusedGammaWarning,
                 stacklevel=2,
             )
-        if y is not None and self.scoring is None and isinstance(machine_of(self.estimator), NoveltyModel):
+        if y is not None and self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
             raise TypeError(
-                f"scoring=None says nothing about labels: {type(machine_of(self.estimator)).__name__} has no score of "
+                f"scoring=None says nothing about labels: {type(model_of(self.estimator)).__name__} has no score of "
                 "its own; pass scoring='accuracy' or the like, or leave y out."
             )
         reason = self._why_plain(params)
@@ -194,7 +206,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         data, fit_params, refit_metric = self._search_data(X, y, params)
-        require_suitable_plan(self.plan, machine_of(self.estimator), data.candidates)
+        require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.folds)
         for remark in self._search_and_refit(
             self._shared_search(data, self._stop(began)), X, y, params, fit_params, refit_metric, began
@@ -207,7 +219,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     ) -> CostMatrix:
         """Measure what every candidate costs from nothing, and from each of its neighbours [Timm2009, section 3.2].
 
-        Machines are trained on the first split, one after the other: each from nothing, then from every neighbour on
+        Models are trained on the first fold, one after the other: each from nothing, then from every neighbour on
         the grid, about five for a candidate. The best plan for these costs, ``minimum_arborescence(costs)``, is one
         that `plan` accepts, here and in searches of the same grid on other data. `max_time` holds for the measurement.
 
@@ -217,7 +229,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             As in `fit`.
         cost : {"operations", "seconds"} or callable (Work) -> float, default="operations"
             "operations" counts the entries that steps go through, and kernel values where they do not fit into memory:
-            the same on every machine.
+            the same on every computer.
 
         Returns
         -------
@@ -319,8 +331,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         return remarks(found, missing, ended)
 
     def _get_scorers(self) -> tuple[Any, str]:
-        """Return scorers as scikit-learn does; one-class machines, which have no ``score``, are judged by rejection."""
-        if self.scoring is None and isinstance(machine_of(self.estimator), NoveltyModel):
+        """Return scorers as scikit-learn does; one-class models, which have no ``score``, are judged by rejection."""
+        if self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
             return RejectionScore(), "score"
         scorers, refit_metric = super()._get_scorers()
         return scorers, refit_metric
@@ -330,10 +342,10 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         scorers, refit_metric = self._get_scorers()
         routed = self._get_routed_params_for_fit(params)
         self._checked_cv_orig = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        splits = list(self._checked_cv_orig.split(X, y, **routed.splitter.split))
-        if not splits:
+        folds = list(self._checked_cv_orig.split(X, y, **routed.splitter.split))
+        if not folds:
             raise ValueError(f"cv={self.cv!r} yields no folds; at least one is needed.")
-        return search_data(self, X, y, splits, scorers, routed), routed.estimator.fit, refit_metric
+        return search_data(self, X, y, folds, scorers, routed), routed.estimator.fit, refit_metric
 
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
@@ -371,7 +383,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     @staticmethod
     def _select_best_index(refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
-        """Choose as scikit-learn does, but of equals the smoothest machine."""
+        """Choose as scikit-learn does, but of equals the smoothest model."""
         index = int(PlainGridSearchCV._select_best_index(refit, refit_metric, results))
         return index if callable(refit) else smoothest(results, refit_metric, index)
 

@@ -1,25 +1,38 @@
-"""What a search has found, in the words of scikit-learn's results."""
+"""What a search has found, in the words of scikit-learn's results, and what it says of itself: work, ties, edges."""
 
 from __future__ import annotations
 
+import numbers
 import re
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params
 
+from widemargin.model_selection.grid.setup import model_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.runtime import Work
 from widemargin.study.findings import ENDED_EARLY, Finding, Found
+from widemargin.study.report import SearchReport
 
-#: For each candidate and split, whether something is so.
+#: Relative difference below which scores are equal: means of the same scores may differ in their last digits.
+ROUNDING = 1e-12
+
+#: For each candidate and fold, whether something is so.
 Mask = NDArray[np.bool_]
 
 
 class UnfinishedSearchWarning(UserWarning):
-    """A search has ended before all of its candidates were finished on every split."""
+    """A search has ended before all of its candidates were finished on every fold."""
 
 
 def missing_from(found: Found, n_candidates: int, n_folds: int) -> Mask:
@@ -29,7 +42,7 @@ def missing_from(found: Found, n_candidates: int, n_folds: int) -> Mask:
 
 
 def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dict[str, Any]]:
-    """Put evaluations into scikit-learn's words, split after split of one candidate after the other.
+    """Put evaluations into scikit-learn's words, fold after fold of one candidate after the other.
 
     Failures score `error_score`. What was not finished has a score of 0, for :func:`leave_blank` to take away, or
     scikit-learn would warn of it; where there are reasons for its warning, NaN, so that it shows no such number.
@@ -114,20 +127,155 @@ def scored(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def remarks(found: Found, missing: Mask, ended: str) -> Sequence[Warning]:
     """Say what a user should know of a search that has ended, if anything."""
     said: list[Warning] = []
-    unfinished, machines = int(missing.any(axis=1).sum()), missing.size
+    unfinished = int(missing.any(axis=1).sum())
     if unfinished:
         said.append(
             UnfinishedSearchWarning(
                 f"The search has ended early ({ended}): {unfinished} of {len(missing)} candidates were not finished on "
-                "every split, have no score and were not considered."
+                "every fold, have no score and were not considered."
             )
         )
     early = sum(ENDED_EARLY in one.notes for one in found.values())
     if early:
         said.append(
             ConvergenceWarning(
-                f"{early} of {machines} machines of the search ended before the tolerance was met; "
+                f"{early} of {missing.size} models of the search ended before the tolerance was met; "
                 "raise max_iter or tol, or scale X: limits of iterations or of rounding were reached."
             )
         )
     return said
+
+
+def report_of(search: SharedSearch, found: Found, seconds: float) -> SearchReport:
+    """Report a search from what it has found."""
+    data, n_folds = search.data, len(search.data.folds)
+    sizes = [(len(np.unique(train)), len(test)) for train, test in data.folds]
+    cold = 0
+    for one in found.values():
+        candidate, fold = divmod(one.number, n_folds)
+        n_train, n_test = sizes[fold]
+        if one.error is None and search.models[candidate].kernel != "precomputed":
+            cold += n_train * (n_train + n_test)
+    unfinished = len(data.candidates) * n_folds - len(found)
+    work = replace(Work.total([one.work for one in found.values()]), unfinished=unfinished, seconds=seconds)
+    return SearchReport(cold_kernel_evaluations=cold, **work.counts())
+
+
+def report_of_plain(results: Mapping[str, Any], n_folds: int, seconds: float) -> SearchReport:
+    """Report a search whose models were trained alone, from its results; trained are those with a score."""
+    metric = next(key.removeprefix("split0") for key in results if key.startswith("split0_test_"))
+    scores = [results[f"split{fold}{metric}"] for fold in range(n_folds)]
+    trained = int(np.count_nonzero(~np.isnan(scores)))
+    return SearchReport(trained=trained, failed=np.size(scores) - trained, counted=False, seconds=seconds)
+
+
+def measure_cold(
+    search: Any, X: Any, y: Any = None, *, groups: Any = None, n_machines: int | None = None, **fit_params: Any
+) -> Work:
+    """Train the models of a search one by one, each from nothing, and count what that takes.
+
+    Parameters
+    ----------
+    search : GridSearchCV
+        A fitted one; its models must be widemargin's.
+    X, y, groups
+        What it was fitted to. Folds are the same if the splitter draws them the same way each time.
+    n_machines : int, optional
+        Train so many only, evenly spread over the candidates and folds; by default all, which may take long.
+    **fit_params
+        What else its estimator was fitted with: ``sample_weight``.
+
+    Returns
+    -------
+    Work
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import SVC, GridSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(SVC(), {"C": [1, 10, 100], "gamma": [0.1, 1]}).fit(X, y)
+    >>> cold = measure_cold(search, X, y)
+    >>> cold.trained, cold.kernel_evaluations > search.work_report_.kernel_evaluations
+    (30, True)
+    """
+    folds = list(check_cv(search.cv, y, classifier=is_classifier(search.estimator)).split(X, y, groups))
+    models = [(params, train) for params in search.cv_results_["params"] for train, _ in folds]
+    if n_machines is not None:
+        chosen = np.linspace(0, len(models) - 1, min(n_machines, len(models)))
+        models = [models[int(number)] for number in chosen]
+    reports, began = [], time.perf_counter()
+    for params, train in models:
+        estimator = clone(search.estimator).set_params(**clone(params, safe=False))
+        own = _check_method_params(X, params=fit_params, indices=train)
+        estimator.fit(_safe_indexing(X, train), None if y is None else _safe_indexing(y, train), **own)
+        reports.extend(model_of(estimator).fit_report_)
+    return Work(
+        trained=len(models),
+        iterations=sum(one.iterations for one in reports),
+        kernel_evaluations=sum(one.kernel_evaluations for one in reports),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def smoothness(parameters: Mapping[str, Any]) -> tuple[float, float]:
+    """Order models from smooth to wiggly: by C, then by gamma; what is no number comes last.
+
+    Examples
+    --------
+    >>> smoothness({"svc__C": 2.0, "svc__gamma": "scale"})
+    (2.0, inf)
+    """
+
+    def number(name: str) -> float:
+        values = [value for key, value in parameters.items() if key.rpartition("__")[2] == name]
+        return float(values[0]) if values and isinstance(values[0], numbers.Real) else np.inf
+
+    return number("C"), number("gamma")
+
+
+def tied(results: Mapping[str, Any], metric: str, index: int) -> list[int]:
+    """Return the numbers of the candidates that score as well as one of them.
+
+    Examples
+    --------
+    >>> tied({"mean_test_score": np.array([0.9, 0.7, 0.9])}, "score", 0)
+    [0, 2]
+    """
+    scores = results[f"mean_test_{metric}"]
+    best = scores[index]
+    if not np.isfinite(best):
+        return [index]
+    return [int(one) for one in np.flatnonzero(scores >= best - ROUNDING * max(1.0, abs(best)))]
+
+
+def smoothest(results: Mapping[str, Any], metric: str, index: int) -> int:
+    """Return the smoothest model of those that score as well as one of them.
+
+    Examples
+    --------
+    >>> scores, params = np.array([0.9, 0.7, 0.9]), [{"C": 100}, {"C": 10}, {"C": 1}]
+    >>> smoothest({"mean_test_score": scores, "params": params}, "score", 0)
+    2
+    """
+    return min(tied(results, metric, index), key=lambda one: (*smoothness(results["params"][one]), one))
+
+
+def edges(candidates: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> dict[str, str]:
+    """Name the parameters whose chosen value is the smallest or the largest of the grid.
+
+    Examples
+    --------
+    >>> edges([{"C": 1, "gamma": 0.1}, {"C": 2, "gamma": 0.1}], {"C": 2, "gamma": 0.1})
+    {'C': 'largest'}
+    """
+    found: dict[str, str] = {}
+    for name, value in chosen.items():
+        others = {other[name] for other in candidates if isinstance(other.get(name), numbers.Real)}
+        if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)) or len(others) < 2:
+            continue
+        if value == min(others):
+            found[name] = "smallest"
+        elif value == max(others):
+            found[name] = "largest"
+    return found

@@ -48,7 +48,7 @@ class GridUnits:
 
     @property
     def expected(self) -> int:
-        """Candidates times splits."""
+        """Candidates times folds."""
         return self._search.data.n_evaluations
 
     @property
@@ -114,7 +114,7 @@ def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable
     def told(one: Finding) -> bool:
         train, _ = data.folds[one.number % len(data.folds)]
         X, y, own = (
-            None if part is None else partial(_safe_indexing, part, train) for part in (data.rows, data.y, weights)
+            None if part is None else partial(_safe_indexing, part, train) for part in (data.given, data.y, weights)
         )
         return tasks.end(one.number, X, y, own)
 
@@ -126,7 +126,7 @@ def identity(search: SharedSearch, scoring: Any, return_train_score: bool) -> di
     data = search.data
     return {
         "schema": RECORD_SCHEMA,
-        "data": fingerprint(data.rows),
+        "data": fingerprint(data.given),
         "target": fingerprint(data.y),
         "weights": fingerprint(data.weights, dict(data.fit_params)) if data.fit_params else fingerprint(data.weights),
         "splits": fingerprint([[np.asarray(train), np.asarray(test)] for train, test in data.folds]),

@@ -22,7 +22,7 @@ from widemargin.machines.chain import KEPT_BYTES, ChainKernel
 from widemargin.machines.dual import SolverOptions, Vector
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices
-from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, machine_of
+from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, model_of
 from widemargin.runtime import Lock, Stop, cache_bytes
 
 #: Bytes that matrices kept for a search to come may take; filling more takes as long as computing them again.
@@ -52,7 +52,7 @@ class PreparedSamples:
     Parameters
     ----------
     X : array, sparse matrix or sequence of n samples
-    machine : estimator
+    model : estimator
         One of those that are to be trained.
     family : type of FoldModels
         What trains them.
@@ -74,7 +74,7 @@ class PreparedSamples:
     def __init__(
         self,
         X: Any,
-        machine: Any,
+        model: Any,
         family: type[FoldModels],
         kernel: KernelParameters,
         weights: Vector,
@@ -85,12 +85,12 @@ class PreparedSamples:
         kept: int = KEPT,
     ) -> None:
         self.X, self.pipeline = X, pipeline
-        checked = machine._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
+        checked = model._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
         rows = checked.rows_of(X)
         require_moderate_diagonal(rows, checked)
         self._source = family.kernel_samples(kernel, X, weights)
         self.shared: SharedKernel | None = None
-        if self.bytes_needed(X, machine, family) <= allowed and fits_float32(rows):
+        if self.bytes_needed(X, model, family) <= allowed and fits_float32(rows):
             self.shared = SharedKernel(
                 self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, stop=stop, kept=kept
             )
@@ -98,17 +98,17 @@ class PreparedSamples:
         self._options = SolverOptions(cache_bytes=min(int(allowed), cache_bytes("auto", count(X), "float32")))
 
     @staticmethod
-    def bytes_needed(X: Any, machine: Any, family: type[FoldModels]) -> int:
+    def bytes_needed(X: Any, model: Any, family: type[FoldModels]) -> int:
         """Bytes that kernels of these samples take as matrices."""
-        own = 4 * count(X) ** 2 * family.own_matrices(machine)
-        kernel = as_kernel(machine.kernel).core_name if is_kernel_object(machine.kernel) else None
-        return SharedKernel.bytes_needed(X, machine.kernel if kernel is None else kernel) + own
+        own = 4 * count(X) ** 2 * family.own_matrices(model)
+        kernel = as_kernel(model.kernel).core_name if is_kernel_object(model.kernel) else None
+        return SharedKernel.bytes_needed(X, model.kernel if kernel is None else kernel) + own
 
-    def behind_steps(self, machine: Any) -> Any:
+    def behind_steps(self, model: Any) -> Any:
         """Put a fitted model behind the steps before it."""
         if self.pipeline is None:
-            return machine
-        return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], machine)])
+            return model
+        return Pipeline([*self.pipeline.steps[:-1], (self.pipeline.steps[-1][0], model)])
 
     def chain_kernel(self, kernel: KernelParameters, stop: Stop) -> ChainKernel:
         """Return a kernel to solve chains on."""
@@ -143,11 +143,11 @@ class SearchSamples:
         kinds: dict[Hashable, int] = {}
         sizes: dict[Hashable, Any] = {}
         for line in candidates.lines:
-            machine = candidates.machines[line[0]]
-            kind, of_fold = _kind_of_kernel(machine)
+            model = candidates.models[line[0]]
+            kind, of_fold = _kind_of_kernel(model)
             kinds[candidates.steps[line[0]][0], kind] = len(data.folds) if self._pipeline or of_fold else 1
-            sizes[kind, family.own_matrices(machine)] = machine
-        needed = max([PreparedSamples.bytes_needed(data.rows, one, family) for one in sizes.values()], default=0)
+            sizes[kind, family.own_matrices(model)] = model
+        needed = max([PreparedSamples.bytes_needed(data.given, one, family) for one in sizes.values()], default=0)
         allowed = data.share.allowed_bytes
         self._kept, self._allowed = sets_at_once(allowed, data.share.threads, sum(kinds.values()), needed)
         self.all_folds_at_once = self._kept >= max(kinds.values(), default=1)
@@ -161,7 +161,7 @@ class SearchSamples:
 
     def keep_kernels(self, kernels: int) -> None:
         """Keep so many kernels of each set of samples from now on, if `ROOM_FOR_KERNELS` holds those of all sets."""
-        needed = 4 * count(self.data.rows) ** 2 * (1 + kernels)
+        needed = 4 * count(self.data.given) ** 2 * (1 + kernels)
         if kernels > KEPT and needed <= min(self._allowed, ROOM_FOR_KERNELS / self._kept):
             self._kernels = kernels
 
@@ -184,15 +184,15 @@ class SearchSamples:
                 self._held_out[fold] = both
             return self._held_out[fold]
 
-    def given(self, rows: Indices, columns: Indices) -> Any:
+    def given(self, samples: Indices, others: Indices) -> Any:
         """Return samples as the user gave them; a kernel matrix, as one between these and those trained on."""
-        if self.data.X is not None and machine_of(self.data.estimator).kernel == "precomputed":
-            return self.data.X[np.ix_(rows, columns)]
-        return _safe_indexing(self.data.rows, rows)
+        if self.data.X is not None and model_of(self.data.estimator).kernel == "precomputed":
+            return self.data.X[np.ix_(samples, others)]
+        return _safe_indexing(self.data.given, samples)
 
     def prepared(
         self,
-        machine: Any,
+        model: Any,
         steps: tuple[Hashable, Parameters],
         fold: int,
         kernel: KernelParameters | None,
@@ -206,19 +206,19 @@ class SearchSamples:
         key, own = steps
         with self._lock:
             models = self.of_fold(fold)
-            X, fitted = self._transformed(machine, key, own, fold) if self._pipeline else (self.data.X, None)
+            X, fitted = self._transformed(model, key, own, fold) if self._pipeline else (self.data.X, None)
             if kernel is None:
                 rows, weights = X, models.weights
-                if depends_on_samples(machine):
+                if depends_on_samples(model):
                     rows, weights = take(X, models.samples), weights[models.samples]
-                numbers = machine.gamma, machine.coef0, machine.degree
-                kernel = resolve_kernel(machine.kernel, *numbers, rows, weights, tell=False, checked=True)
+                numbers = model.gamma, model.coef0, model.degree
+                kernel = resolve_kernel(model.kernel, *numbers, rows, weights, tell=False, checked=True)
             name = (key, kernel.kernel, kernel.map, fold if self._pipeline else None)
             if name not in self._shared:
                 _make_room(self._shared, self._kept)
                 self._shared[name] = PreparedSamples(
                     X,
-                    machine,
+                    model,
                     self._family,
                     kernel,
                     self.data.weights,
@@ -231,17 +231,17 @@ class SearchSamples:
             self._shared.move_to_end(name)
             return models, self._shared[name], kernel
 
-    def _transformed(self, machine: Any, key: Hashable, own: Parameters, fold: int) -> tuple[Any, Any]:
+    def _transformed(self, model: Any, key: Hashable, own: Parameters, fold: int) -> tuple[Any, Any]:
         """Return all samples behind the steps before the model, fitted on the training part of a fold; these steps."""
         if (key, fold) not in self._behind_steps:
             _make_room(self._behind_steps, self._kept)
             train, test = self.data.folds[fold]
             pipeline = clone(self.data.estimator).set_params(**own)
-            parts = behind_steps(pipeline, self.data.rows, self.data.y, train, test, self.data.fit_params)
-            checked = [copy.copy(machine)._check_samples(X)[0] for X in parts]
+            parts = behind_steps(pipeline, self.data.given, self.data.y, train, test, self.data.fit_params)
+            checked = [copy.copy(model)._check_samples(X)[0] for X in parts]
             both = sp.vstack(checked, format="csr") if any(map(sp.issparse, checked)) else np.vstack(checked)
             # Samples in neither part stand for themselves nowhere: any will do.
-            place = np.zeros(count(self.data.rows), dtype=np.intp)
+            place = np.zeros(count(self.data.given), dtype=np.intp)
             place[test] = len(train) + np.arange(len(test))
             place[train] = np.arange(len(train))
             self._behind_steps[key, fold] = both[place], pipeline
@@ -249,19 +249,19 @@ class SearchSamples:
         return self._behind_steps[key, fold]
 
 
-def _kind_of_kernel(machine: Any) -> tuple[Hashable, bool]:
+def _kind_of_kernel(model: Any) -> tuple[Hashable, bool]:
     """Return what tells kernels apart that share nothing, and whether folds do not share them either."""
-    if isinstance(machine.kernel, str) or not is_kernel_object(machine.kernel):
-        return machine.kernel, False
-    kernel = as_kernel(machine.kernel)
+    if isinstance(model.kernel, str) or not is_kernel_object(model.kernel):
+        return model.kernel, False
+    kernel = as_kernel(model.kernel)
     return kernel.kind, kernel.kind_depends_on_data
 
 
-def depends_on_samples(machine: Any) -> bool:
+def depends_on_samples(model: Any) -> bool:
     """Tell whether the parameters of a kernel are left to the samples that a fold trains on."""
-    if isinstance(machine.kernel, str) or not is_kernel_object(machine.kernel):
-        return isinstance(machine.gamma, str)
-    return as_kernel(machine.kernel).leaves_to_data
+    if isinstance(model.kernel, str) or not is_kernel_object(model.kernel):
+        return isinstance(model.gamma, str)
+    return as_kernel(model.kernel).leaves_to_data
 
 
 def _make_room(kept: OrderedDict[Any, Any], most: int) -> None:

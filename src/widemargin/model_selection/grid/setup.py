@@ -29,14 +29,14 @@ from widemargin.runtime import free_memory, thread_count
 
 @dataclass(frozen=True)
 class Scoring:
-    """Scores machines as scikit-learn does.
+    """Scores models as scikit-learn does.
 
     Parameters
     ----------
     scorers : callable
         What scikit-learn made of ``scoring``.
     params : mapping
-        What scorers get beside the machine and the rows, for all rows of the data.
+        What scorers get beside the model and the samples, for all samples of the data.
     error_score : number or "raise"
     is_accuracy : bool
         Whether the score is the share of correct predictions, which needs no scorer.
@@ -48,15 +48,15 @@ class Scoring:
     is_accuracy: bool
 
     def only_predicts(self) -> bool:
-        """Tell whether a machine is asked for nothing but predictions of the rows that it is scored on."""
+        """Tell whether a model is asked for nothing but predictions of the samples that it is scored on."""
         inner = getattr(self.scorers, "_scorers", {"score": self.scorers})
         return all(isinstance(one, (_BaseScorer, _PassthroughScorer, OneClassScore)) for one in inner.values())
 
-    def __call__(self, machine: Any, rows: Any, targets: Any, params: Mapping[str, Any]) -> Any:
-        """Score a machine on rows; `params` are those of the rows."""
+    def __call__(self, model: Any, X: Any, y: Any, params: Mapping[str, Any]) -> Any:
+        """Score a model on samples; `params` are those of the samples."""
         if self.is_accuracy and not params:
-            return int(np.count_nonzero(machine.predict(rows) == targets)) / len(targets)
-        return _score(machine, rows, targets, self.scorers, params, self.error_score)
+            return int(np.count_nonzero(model.predict(X) == y)) / len(y)
+        return _score(model, X, y, self.scorers, params, self.error_score)
 
 
 #: A kernel may take this share of the free memory unless `memory` says otherwise.
@@ -89,7 +89,7 @@ Parameters = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Unit:
-    """Candidates that differ in C alone, in the order of a chain, on one split: what is solved in one go."""
+    """Candidates that differ in C alone, in the order of a chain, on one fold: what is solved in one go."""
 
     fold: int
     candidates: tuple[int, ...]
@@ -99,8 +99,8 @@ class Unit:
 class SearchData:
     """Everything that stays the same throughout a search.
 
-    `X` and `y` are checked, `rows` are the examples as the user gave them. `raises` lets failures of a machine end the
-    search. `plan` says where chains start. `fit_params` are for the steps before the machine.
+    `X` and `y` are checked, `given` are the samples as the user gave them. `raises` lets failures of a model end the
+    search. `plan` says where chains start. `fit_params` are for the steps before the model.
     """
 
     estimator: Any
@@ -110,7 +110,7 @@ class SearchData:
     folds: Sequence[tuple[Indices, Indices]]
     weights: Vector
     scoring: Scoring
-    rows: Any = None
+    given: Any = None
     raises: bool = False
     return_train_score: bool = False
     share: Share = field(default_factory=Share)
@@ -119,21 +119,21 @@ class SearchData:
 
     @property
     def n_evaluations(self) -> int:
-        """Candidates times splits."""
+        """Candidates times folds."""
         return len(self.candidates) * len(self.folds)
 
 
-def machine_of(estimator: Any) -> Any:
-    """Return the machine at the end of a pipeline, or the estimator itself."""
+def model_of(estimator: Any) -> Any:
+    """Return the model at the end of a pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 def prefix_of(estimator: Any) -> str:
-    """Return what the names of the machine's parameters begin with: nothing, if it is not in a pipeline."""
+    """Return what the names of the model's parameters begin with: nothing, if it is not in a pipeline."""
     return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
 
 
-#: The one fit parameter that machines know.
+#: The one fit parameter that models know.
 WEIGHTS = "sample_weight"
 
 
@@ -144,11 +144,11 @@ class FitParameters:
     Attributes
     ----------
     weights : array-like or None
-        Of the machine.
+        Of the model.
     of_steps : dict
-        What the steps before the machine get, in the words of the pipeline's ``fit``.
+        What the steps before the model get, in the words of the pipeline's ``fit``.
     others : list of str
-        What is left: parameters of the machine other than weights, or of nobody.
+        What is left: parameters of the model other than weights, or of nobody.
     """
 
     weights: Any
@@ -162,7 +162,7 @@ def fit_parameters(estimator: Any, given: Mapping[str, Any]) -> FitParameters:
     Parameters
     ----------
     estimator : estimator or Pipeline
-        The machine, or a pipeline that ends in it.
+        The model, or a pipeline that ends in it.
     given : mapping
         What the estimator's ``fit`` gets.
 
@@ -185,50 +185,50 @@ def fit_parameters(estimator: Any, given: Mapping[str, Any]) -> FitParameters:
         of_steps = {name: own.pop(name) for name in list(own) if name.startswith(steps)}
         return FitParameters(weights, of_steps, sorted(own))
     routed = process_routing(estimator, "fit", **own)  # refuses what nobody asks for
-    of_machine = dict(routed[last]["fit"])
-    weights = of_machine.pop(WEIGHTS, None)
+    of_model = dict(routed[last]["fit"])
+    weights = of_model.pop(WEIGHTS, None)
     of_steps = {}
     if len(estimator.steps) > 1:
         asked = get_routing_for_object(estimator[:-1]).consumes("fit_transform", own.keys())
         of_steps = {name: own[name] for name in sorted(asked)}
-    return FitParameters(weights, of_steps, sorted(of_machine))
+    return FitParameters(weights, of_steps, sorted(of_model))
 
 
 def behind_steps(
     pipeline: Pipeline,
-    rows: Any,
+    X: Any,
     y: Any,
     train: NDArray[np.intp],
     test: NDArray[np.intp],
     given: Mapping[str, Any],
 ) -> tuple[Any, Any]:
-    """Fit the steps before the machine on some rows; return these rows, and others, as they are behind them.
+    """Fit the steps before the model on some samples; return these, and others, as they are behind them.
 
     Parameters
     ----------
     pipeline : Pipeline
         Its steps are fitted in place.
-    rows, y
-        All examples, and their targets or None.
+    X, y
+        All samples, and their targets or None.
     train, test : ndarray of int
-        Rows to fit on, and others.
+        Samples to fit on, and others.
     given : mapping
-        What the pipeline's ``fit`` would get beside these, for all rows.
+        What the pipeline's ``fit`` would get beside these, for all samples.
 
     Examples
     --------
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from widemargin import SVC
-    >>> pipeline, rows = make_pipeline(StandardScaler(with_std=False), SVC()), np.array([[0.0], [1.0], [9.0]])
+    >>> pipeline, X = make_pipeline(StandardScaler(with_std=False), SVC()), np.array([[0.0], [1.0], [9.0]])
     >>> weights = {"standardscaler__sample_weight": np.array([1.0, 3.0, 5.0])}
-    >>> [part.tolist() for part in behind_steps(pipeline, rows, None, np.array([0, 1]), np.array([2]), weights)]
+    >>> [part.tolist() for part in behind_steps(pipeline, X, None, np.array([0, 1]), np.array([2]), weights)]
     [[[-0.75], [0.25]], [[8.25]]]
     """
-    X_train, X_test = (_safe_indexing(rows, numbers) for numbers in (train, test))
+    X_train, X_test = (_safe_indexing(X, samples) for samples in (train, test))
     if len(pipeline.steps) == 1:
         return X_train, X_test
-    own = _check_method_params(rows, params=fit_parameters(pipeline, given).of_steps, indices=train)
+    own = _check_method_params(X, params=fit_parameters(pipeline, given).of_steps, indices=train)
     steps = pipeline[:-1]
     return steps.fit_transform(X_train, None if y is None else y[train], **own), steps.transform(X_test)
 
@@ -243,25 +243,25 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) ->
     >>> why_plain(SVC(), {"solver": ["auto", "smo"]}, {})
     "solver='smo' is asked for, and chains of models have a solver of their own"
     """
-    machine = machine_of(estimator)
-    family = family_of(machine)
+    model = model_of(estimator)
+    family = family_of(model)
     if family is None:
-        return f"{type(machine).__name__} is no estimator whose candidates can share work"
+        return f"{type(model).__name__} is no estimator whose candidates can share work"
     if isinstance(estimator, Pipeline) and estimator.memory is not None:
         return "The pipeline caches its steps in `memory`"
-    settings = [machine.get_params(deep=False)]
+    settings = [model.get_params(deep=False)]
     last = prefix_of(estimator)
     for grid in [param_grid] if isinstance(param_grid, Mapping) else list(param_grid):
         for key, values in grid.items():
             if last and key == last[:-2]:
-                return f"The grid replaces the machine itself ({key!r})"
+                return f"The grid replaces the model itself ({key!r})"
             if key.startswith(last):
                 settings.extend({key.removeprefix(last): value} for value in values)
     for reason in map(family.why_alone, settings):
         if reason is not None:
             return reason
     others = fit_parameters(estimator, fit_params).others
-    return f"Fit parameters other than the machine's weights were given ({', '.join(others)})" if others else None
+    return f"Fit parameters other than the model's weights were given ({', '.join(others)})" if others else None
 
 
 def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:
@@ -274,11 +274,11 @@ def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:
     'linear'
     >>> repeats_for_gamma(SVC(), [{"kernel": ["linear"]}, {"gamma": [0.1, 1.0]}])
     """
-    machine, prefix = machine_of(estimator), prefix_of(estimator)
-    if family_of(machine) is None:
+    model, prefix = model_of(estimator), prefix_of(estimator)
+    if family_of(model) is None:
         return None
     for grid in [param_grid] if isinstance(param_grid, Mapping) else param_grid:
-        kernels, gammas = (grid.get(f"{prefix}{name}", [getattr(machine, name)]) for name in ("kernel", "gamma"))
+        kernels, gammas = (grid.get(f"{prefix}{name}", [getattr(model, name)]) for name in ("kernel", "gamma"))
         for kernel in kernels:
             if any(leaves_gamma_unused(kernel, gamma) for gamma in gammas):
                 return str(kernel)
@@ -286,7 +286,7 @@ def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:
 
 
 def search_data(
-    search: Any, X: Any, y: Any, splits: Sequence[tuple[Indices, Indices]], scorers: Any, routed: Any
+    search: Any, X: Any, y: Any, folds: Sequence[tuple[Indices, Indices]], scorers: Any, routed: Any
 ) -> SearchData:
     """Return what a search is about.
 
@@ -295,8 +295,8 @@ def search_data(
     search : GridSearchCV
         Its parameters say what is searched.
     X, y
-        Rows and targets as they were given.
-    splits : sequence of (train, test)
+        Samples and targets as they were given.
+    folds : sequence of (train, test)
     scorers : callable or dict
     routed : Bunch
         Who gets which of the parameters that the search is fitted with.
@@ -304,17 +304,17 @@ def search_data(
     estimator = search.estimator
     given = fit_parameters(estimator, routed.estimator.fit)
     weights = check_weights(given.weights, _num_samples(X))
-    rows, targets = _checked_examples(estimator, X, y, weights)
+    checked, targets = _checked_samples(estimator, X, y, weights)
     accuracy = is_classifier(estimator) and (search.scoring is None or search.scoring == "accuracy")
     return SearchData(
         estimator,
         list(ParameterGrid(search.param_grid)),
-        rows,
+        checked,
         targets,
-        checked_folds(splits, _num_samples(X)),
+        checked_folds(folds, _num_samples(X)),
         weights,
         Scoring(scorers, dict(routed.scorer.score), search.error_score, accuracy),
-        rows=X,
+        given=X,
         raises=search.error_score == "raise",
         return_train_score=bool(search.return_train_score),
         share=Share(search.max_memory, threads=thread_count(search.n_jobs)),
@@ -323,20 +323,20 @@ def search_data(
     )
 
 
-def checked_folds(splits: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indices, Indices]]:
-    """Return the rows that the parts of splits consist of; splitters may give masks, or count from the end.
+def checked_folds(folds: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indices, Indices]]:
+    """Return the samples that the parts of folds consist of; splitters may give masks, or count from the end.
 
     Examples
     --------
     >>> checked_folds([([True, True, False], [-1])], 3)
     [(array([0, 1]), array([2]))]
     """
-    rows, found = np.arange(n), []
-    for number, split in enumerate(splits):
+    samples, found = np.arange(n), []
+    for number, fold in enumerate(folds):
         parts = []
-        for part, given in zip(("training", "test"), split, strict=True):
+        for part, given in zip(("training", "test"), fold, strict=True):
             try:
-                chosen = rows[np.asarray(given, dtype=None if len(given) else np.intp)]
+                chosen = samples[np.asarray(given, dtype=None if len(given) else np.intp)]
             except IndexError as problem:
                 raise ValueError(f"cv yields a {part} part of fold {number} that cannot be used ({problem}).") from None
             if not len(chosen):
@@ -349,16 +349,16 @@ def checked_folds(splits: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indic
     return found
 
 
-def _checked_examples(estimator: Any, X: Any, y: Any, weights: Vector) -> tuple[Any, Any]:
-    """Return rows and targets as a machine takes them; rows of a pipeline are checked once they passed its steps."""
-    machine, alone = clone(machine_of(estimator)), not isinstance(estimator, Pipeline)
+def _checked_samples(estimator: Any, X: Any, y: Any, weights: Vector) -> tuple[Any, Any]:
+    """Return samples and targets as a model takes them; those of a pipeline are checked once they passed its steps."""
+    model, alone = clone(model_of(estimator)), not isinstance(estimator, Pipeline)
     targets = None if y is None else np.asarray(y)
-    if is_outlier_detector(machine):
-        X = machine._check_samples(X)[0] if alone else X
+    if is_outlier_detector(model):
+        X = model._check_samples(X)[0] if alone else X
     elif alone:
-        X, targets = machine._check_samples(X, y)
+        X, targets = model._check_samples(X, y)
     else:
-        _, targets = machine._check_samples(np.zeros((_num_samples(X), 1)), y)
+        _, targets = model._check_samples(np.zeros((_num_samples(X), 1)), y)
     if alone:
-        machine._checked_kernel(X, weights)  # tells, once, of rows and a kernel that do not suit each other
+        model._checked_kernel(X, weights)  # tells, once, of samples and a kernel that do not suit each other
     return X, targets

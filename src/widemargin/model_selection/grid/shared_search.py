@@ -23,7 +23,7 @@ from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValu
 from widemargin.model_selection.grid.paths.plans import walk_of
 from widemargin.model_selection.grid.paths.starts import Beginning, Start, Stretch
 from widemargin.model_selection.grid.samples import PreparedSamples, SearchSamples, depends_on_samples
-from widemargin.model_selection.grid.setup import SearchData, Unit, machine_of
+from widemargin.model_selection.grid.setup import SearchData, Unit, model_of
 from widemargin.runtime import Stop, Work
 from widemargin.study.findings import ENDED_EARLY, Finding
 
@@ -63,11 +63,11 @@ class SharedSearch:
         self.data, self.stop = data, stop or Stop()
         self._only_predicts = data.scoring.only_predicts()
         self._only_counts = data.scoring.is_accuracy and not data.scoring.params and not data.return_train_score
-        family = family_of(machine_of(data.estimator))
+        family = family_of(model_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
-        self.machines, self.failures = self.candidates.machines, self.candidates.failures
-        self._suit_any_fold = family.suit_any_fold(self.machines)
+        self.models, self.failures = self.candidates.models, self.candidates.failures
+        self._suit_any_fold = family.suit_any_fold(self.models)
         self._walk = walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
         self.samples = SearchSamples(data, self.candidates) if samples is None else samples
@@ -173,7 +173,7 @@ class SharedSearch:
         fold, able, refused = self.fold(unit.fold), [], []
         for candidate in unit.candidates:
             try:
-                fold.require_trainable(self.machines[candidate])
+                fold.require_trainable(self.models[candidate])
                 able.append(candidate)
             except ValueError:
                 if self.data.raises:
@@ -207,7 +207,7 @@ class SharedSearch:
         found = list(self._train(unit, setting, start, joint, stop))
         if len(found) < len(unit.candidates) or _cut_short(found[-1]):
             return None
-        last = self.machines[unit.candidates[-1]]
+        last = self.models[unit.candidates[-1]]
         return Stretch(found, setting.fold.start_of(last, [link.solution for link in found[-1]]))
 
     def make_kernel(self, unit: Unit) -> None:
@@ -217,11 +217,11 @@ class SharedSearch:
 
     def _setting(self, unit: Unit) -> Setting:
         first, fold = unit.candidates[0], unit.fold
-        machine, steps = self.machines[first], self.candidates.steps[first]
+        model, steps = self.models[first], self.candidates.steps[first]
         known = self._kernels.get((first, None)) or self._kernels.get((first, fold))
-        setting = Setting(*self.samples.prepared(machine, steps, fold, known, self.stop))
+        setting = Setting(*self.samples.prepared(model, steps, fold, known, self.stop))
         if known is None:
-            self._kernels[first, fold if depends_on_samples(machine) else None] = setting.kernel
+            self._kernels[first, fold if depends_on_samples(model) else None] = setting.kernel
         return setting
 
     def _train(
@@ -235,18 +235,18 @@ class SharedSearch:
     ) -> Iterator[Links]:
         """Train the candidates of a unit, each from the one before, as :meth:`stretch` does."""
         fold, prepared, kernel = setting
-        machines = [self.machines[c] for c in (unit.candidates if joint is None else (joint, *unit.candidates))]
+        models = [self.models[c] for c in (unit.candidates if joint is None else (joint, *unit.candidates))]
         matrix = prepared.chain_kernel(kernel, self.stop)
         if one_by_one:
             matrix = replace(matrix, one_by_one=True, kept_bytes=self.samples.kept_bytes)
-        found = fold.solve(machines, prepared.X, matrix, self._rule(unit.candidates[0], stop), start)
+        found = fold.solve(models, prepared.X, matrix, self._rule(unit.candidates[0], stop), start)
         return found if joint is None else _without_first(found)
 
     def _rule(self, candidate: int, stop: Stop) -> StopRule:
         """Return when each model of a chain may end."""
         line = self.candidates.line_of[candidate]
         if line not in self._rules:
-            own = self.machines[candidate]._stop_rule(len(self.data.weights), 0.0)
+            own = self.models[candidate]._stop_rule(len(self.data.weights), 0.0)
             self._rules[line] = replace(own, deadline=self.stop.deadline, signal=self.stop.signal)
         rule = self._rules[line]
         return rule if rule.deadline == stop.deadline else replace(rule, deadline=stop.deadline)
@@ -261,12 +261,12 @@ class SharedSearch:
             if _cut_short(links):
                 whole = trained.links[:at]
                 break
-        correct = own.correct(self.machines[left[0]], whole) if self._only_counts and whole else None
+        correct = own.correct(self.models[left[0]], whole) if self._only_counts and whole else None
         counting = (time.perf_counter() - began) / max(1, len(whole))
         for at, links in enumerate(whole):
             candidate = left.pop(0)
             if correct is None:
-                value, train_value, seconds = self._scores(self.machines[candidate], fold, trained.setting, links)
+                value, train_value, seconds = self._scores(self.models[candidate], fold, trained.setting, links)
             else:
                 value, train_value, seconds = correct[at] / len(own.test), None, counting
             # The first that is finished counts the kernel values that were computed for all.
@@ -286,18 +286,18 @@ class SharedSearch:
                 return at + 1
         return len(whole)
 
-    def _scores(self, machine: Any, number: int, setting: Setting, links: Links) -> tuple[Any, Any, float]:
+    def _scores(self, model: Any, number: int, setting: Setting, links: Links) -> tuple[Any, Any, float]:
         """Score a model on the samples held out, and on those it was trained on if they count; time the former."""
         began = time.perf_counter()
         (fold, prepared, kernel), solutions = setting, [link.solution for link in links]
         X_test, X_train = self.samples.to_score_on(number)
         if self._only_predicts:
-            known = KnownValues(partial(fold.values, machine, solutions), [(X_test, fold.test), (X_train, fold.train)])
-            judged = fold.twin(machine, known, solutions)
+            known = KnownValues(partial(fold.values, model, solutions), [(X_test, fold.test), (X_train, fold.train)])
+            judged = fold.twin(model, known, solutions)
         else:
             own = fold.samples
             X = self.samples.given(own, own) if prepared.pipeline is None else take(prepared.X, own)
-            judged = prepared.behind_steps(fold.fitted(machine, X, kernel, solutions))
+            judged = prepared.behind_steps(fold.fitted(model, X, kernel, solutions))
         test_scores = self._score(judged, X_test, fold.test)
         seconds = time.perf_counter() - began
         train_scores = self._score(judged, X_train, fold.train) if self.data.return_train_score else None
@@ -306,7 +306,7 @@ class SharedSearch:
     def _score(self, judged: Any, X: Any, samples: Indices) -> Any:
         data = self.data
         params = data.scoring.params
-        own = _check_method_params(data.rows, params=params, indices=samples) if params else {}
+        own = _check_method_params(data.given, params=params, indices=samples) if params else {}
         return data.scoring(judged, X, None if data.y is None else data.y[samples], own)
 
     def missing(self, candidate: int, fold: int, error: str) -> Finding:

@@ -20,7 +20,7 @@ from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.estimators.validation import require_flag, require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import FROM_SEARCH
-from widemargin.model_selection.grid.setup import fit_parameters, machine_of, prefix_of
+from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.path import FixedSplits, splits_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import ModelStudy
@@ -205,7 +205,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         """
         began = time.perf_counter()
         study, fit_params = self._study(X, y, params, began)
-        machine_of(self.estimator)._warn_of_unused_gamma()
+        model_of(self.estimator)._warn_of_unused_gamma()
         with told_if_memory_runs_out("to search", "lower n_jobs, or search with fewer samples"):
             remarks = self._search_and_refit(study, fit_params)
         for remark in remarks:
@@ -308,7 +308,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
                 if study.calibration_splits is not None:
-                    machine_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
+                    model_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
                 with tasks.refit(self.best_estimator_):
                     self._refit(study, fit_params)
         return chosen.remarks

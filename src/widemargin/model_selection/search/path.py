@@ -18,7 +18,7 @@ from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.model_selection.grid.calibration import out_of_fold
 from widemargin.model_selection.grid.folds import Indices
 from widemargin.model_selection.grid.grid_search import GridSearchCV
-from widemargin.model_selection.grid.setup import machine_of, prefix_of
+from widemargin.model_selection.grid.setup import model_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.growth import PERFECT, GrowthStep, best_of, grown
 from widemargin.objectives import CrossValidation, Objective, Task
@@ -176,7 +176,7 @@ def held_out_values(estimator: Any, X: Any, y: Any, params: Mapping[str, Any], s
         What it is fitted with.
     splits : FixedSplits
     """
-    grid = {f"{prefix_of(estimator)}C": [machine_of(estimator).C]}
+    grid = {f"{prefix_of(estimator)}C": [model_of(estimator).C]}
     search = GridSearchCV(_sharing(estimator), grid, cv=splits)
     data, _, _ = search._search_data(X, y, params)
     with single_threaded_blas():
@@ -200,7 +200,7 @@ def _sharing(estimator: Any) -> Any:
     own = clone(estimator)
     if isinstance(own, Pipeline):
         own.set_params(memory=None)
-    machine = machine_of(own).set_params(solver="auto", max_time=None)
+    machine = model_of(own).set_params(solver="auto", max_time=None)
     if hasattr(machine, "calibration"):
         # Probabilities are for the model that is chosen.
         machine.set_params(calibration=None, calibration_method="slope")

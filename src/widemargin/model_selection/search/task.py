@@ -18,7 +18,7 @@ from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.rows import count, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.model_selection.grid.folds import family_of
-from widemargin.model_selection.grid.setup import FitParameters, machine_of
+from widemargin.model_selection.grid.setup import FitParameters, model_of
 from widemargin.objectives import OBJECTIVES, Objective, Task
 from widemargin.strategies import Strategy, strategy_named, why_not
 
@@ -71,7 +71,7 @@ def require_machine(estimator: Any) -> None:
     ...
     TypeError: ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got NuSVC.
     """
-    machine = machine_of(estimator)
+    machine = model_of(estimator)
     if not isinstance(machine, (SVC, SVR)) or family_of(machine) is None:
         own = ", which is trained in a way of its own" if isinstance(machine, (SVC, SVR)) else ""
         raise TypeError(
@@ -95,7 +95,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
     """
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
         X = _behind_steps(clone(estimator)[:-1], X, y, given.of_steps, objective)
-    machine = clone(machine_of(estimator))
+    machine = clone(model_of(estimator))
     X, targets, weights = machine._check_training_data(X, y, given.weights)
     if count(X) < 2:
         raise ValueError("X has n_samples=1; at least two samples are needed.")

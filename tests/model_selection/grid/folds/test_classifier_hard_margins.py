@@ -44,7 +44,7 @@ def test_hard_margins_first_alone_and_after_large_prices(grid: Any) -> None:
     search_alone(classifier(gamma=1.0), grid, X, y)
 
 
-@pytest.mark.filterwarnings("ignore:.* machines of the search ended")
+@pytest.mark.filterwarnings("ignore:.* models of the search ended")
 def test_margins_that_are_not_there_are_told_of() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
@@ -63,7 +63,7 @@ def test_tubes_that_hold_all_targets(loss: str) -> None:
         search_alone(regressor(loss=loss), grid, X, y, return_train_score=True)
 
 
-@pytest.mark.filterwarnings("ignore:.* machines of the search ended")
+@pytest.mark.filterwarnings("ignore:.* models of the search ended")
 def test_tubes_that_are_not_there_are_told_of() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.normal(size=60)

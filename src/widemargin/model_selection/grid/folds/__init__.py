@@ -33,9 +33,9 @@ FAMILIES: dict[type[Any], type[FoldModels]] = {
 }
 
 
-def family_of(machine: Any) -> type[FoldModels] | None:
+def family_of(model: Any) -> type[FoldModels] | None:
     """Return what trains a model's candidates together, if anything does; a subclass may have a ``fit`` of its own."""
     for kind, family in FAMILIES.items():
-        if isinstance(machine, kind):
-            return family if type(machine).fit is kind.fit else None
+        if isinstance(model, kind):
+            return family if type(model).fit is kind.fit else None
     return None

@@ -25,11 +25,11 @@ class BallFold(NoveltyFold):
     """Balls: along nu, or along C if that is given."""
 
     @classmethod
-    def chained(cls, machine: SVDD) -> tuple[str, ...]:
+    def chained(cls, model: SVDD) -> tuple[str, ...]:
         """Chains go along the parameter that says how much may stay outside."""
-        if machine.C is not None:
+        if model.C is not None:
             return ("C",)
-        return ("nu" if machine.target_rejection is None else "target_rejection",)
+        return ("nu" if model.target_rejection is None else "target_rejection",)
 
     @classmethod
     def kernel_samples(cls, kernel: KernelParameters, X: Any, weights: Vector) -> Any:
@@ -38,33 +38,33 @@ class BallFold(NoveltyFold):
 
     def _chain(
         self,
-        machines: Sequence[SVDD],
+        models: Sequence[SVDD],
         kernel: ChainKernel,
         weights: Vector,
         start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
         diagonal = kernel.diagonal()
-        balls = [machine._machine(weights, diagonal) for machine in machines]
+        balls = [model._machine(weights, diagonal) for model in models]
         unit = ball_unit(balls[0], kernel.given_rows, diagonal, kernel.options)
         largest = float(np.abs(diagonal[balls[0].ids]).max())
         thin = unit < THIN_BALL * largest or unit * stop.tolerance < FLOAT32_ERROR * largest
         if thin and kernel.matrix is not None:
             exact = replace(kernel, matrix=None, options=replace(kernel.options, dtype="float64"))
-            yield from self._chain(machines, exact, weights, start, stop)
+            yield from self._chain(models, exact, weights, start, stop)
             return
         begin = None if start is None else np.where(weights > 0, start, 0.0)
-        for machine, (ball, distances, one) in zip(
-            machines, ball_chain(kernel, balls, diagonal, unit, start=begin, stop=stop), strict=False
+        for model, (ball, distances, one) in zip(
+            models, ball_chain(kernel, balls, diagonal, unit, start=begin, stop=stop), strict=False
         ):
-            border = BORDER * largest if machine.target_rejection is None else 0.0
+            border = BORDER * largest if model.target_rejection is None else 0.0
             solution = Solution(one.solution.alpha, distances, ball.squared_radius + border, ball.outcome)
             yield replace(one, solution=solution)
 
-    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+    def fitted(self, model: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a ball with all its attributes."""
         (solution,) = solutions
-        found = clone(machine)
+        found = clone(model)
         X, _ = found._check_samples(X)
         weights, alpha = self.weights[self.samples], solution.alpha[self.samples]
         rows = kernel.rows_of(self.kernel_samples(kernel, X, weights))
@@ -72,7 +72,7 @@ class BallFold(NoveltyFold):
         own = found._machine(weights, diagonal)
         found.spread_ = ball_unit(own, rows, diagonal, found._solver_options(len(weights)))
         largest = float(np.abs(diagonal[own.ids]).max())
-        squared_radius = solution.intercept - (BORDER * largest if machine.target_rejection is None else 0.0)
+        squared_radius = solution.intercept - (BORDER * largest if model.target_rejection is None else 0.0)
         distances = solution.gradient[self.samples]
         # The mean of |phi - c|^2 over the centre's own coefficients is that of k(x, x) less |c|^2.
         norm = float(alpha @ (diagonal - distances))

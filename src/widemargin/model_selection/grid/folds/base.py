@@ -66,7 +66,7 @@ class FoldModels(ABC):
         return "max_time limits single models" if setting.get("max_time") is not None else None
 
     @classmethod
-    def chained(cls, machine: Any) -> tuple[str, ...]:
+    def chained(cls, model: Any) -> tuple[str, ...]:
         """Name the parameters along which a chain of such models may go, the best one first."""
         return ("C",)
 
@@ -76,33 +76,33 @@ class FoldModels(ABC):
         return X
 
     @classmethod
-    def own_matrices(cls, machine: Any) -> int:
+    def own_matrices(cls, model: Any) -> int:
         """Return how many matrices of the size of the kernel a chain makes for itself, roughly."""
         return 0
 
     @classmethod
-    def way(cls, machine: Any) -> Way:
+    def way(cls, model: Any) -> Way:
         """Return the way that is cheapest for such models as a rule."""
         return "up" if cls.startable else "cold"
 
     @classmethod
-    def suit_any_fold(cls, machines: Sequence[Any]) -> bool:
+    def suit_any_fold(cls, models: Sequence[Any]) -> bool:
         """Tell whether :meth:`require_trainable` need not be asked about any of these models."""
         return False
 
     @abstractmethod
-    def require_trainable(self, machine: Any) -> None:
+    def require_trainable(self, model: Any) -> None:
         """Raise a ValueError if the fold does not suit the parameters of a model."""
 
     @abstractmethod
     def solve(
-        self, machines: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
+        self, models: Sequence[Any], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
     ) -> Iterator[list[LinkSolution]]:
         """Train candidates of one chain: one by one, when they are asked for, if the kernel says so.
 
         Parameters
         ----------
-        machines : sequence of estimators
+        models : sequence of estimators
             Those of a chain, in its order.
         X : all samples
         kernel : ChainKernel
@@ -118,26 +118,26 @@ class FoldModels(ABC):
             For each model those of its decision functions; for fewer models where time ran out.
         """
 
-    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
+    def start_of(self, model: Any, solutions: Sequence[Solution]) -> Start:
         """Return what other folds and other kernels may start from: a model's coefficients for each function."""
         (solution,) = solutions
         return Start.of({FUNCTION: solution.alpha})
 
     @abstractmethod
-    def values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+    def values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
         """Return decision values of some of the samples asked for, a column for each of a model's functions."""
 
-    def correct(self, machine: Any, found: Sequence[list[LinkSolution]]) -> list[int] | None:
+    def correct(self, model: Any, found: Sequence[list[LinkSolution]]) -> list[int] | None:
         """Count what models of a chain predict correctly of the test part, if there is a quick way to; else None."""
         return None
 
     @abstractmethod
-    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
-        """Return `machine` as if it had been fitted on the fold, for scorers that only predict its samples."""
+    def twin(self, model: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+        """Return `model` as if it had been fitted on the fold, for scorers that only predict its samples."""
 
     @abstractmethod
-    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
-        """Return `machine` fitted on the fold, all its attributes set; `X` are the training samples, each once."""
+    def fitted(self, model: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+        """Return `model` fitted on the fold, all its attributes set; `X` are the training samples, each once."""
 
     @cached_property
     def samples(self) -> Indices:

@@ -94,16 +94,16 @@ class PairwiseFold(FoldModels):
         self._schemes: dict[bool, Scheme] = {}
         self._in_test: tuple[Vector, NDArray[np.int8]] | None = None
 
-    def require_trainable(self, machine: KernelClassifier) -> None:
+    def require_trainable(self, model: KernelClassifier) -> None:
         """Let the model check its prices against the classes of the fold."""
-        self._bounds(machine)
+        self._bounds(model)
 
-    def scheme(self, machine: KernelClassifier, stop: Stop | None = None) -> Scheme:
+    def scheme(self, model: KernelClassifier, stop: Stop | None = None) -> Scheme:
         """Return the pairs of classes of a model, or each class against all others.
 
         Where there are many, time may not suffice for all of them: the `stop` then raises.
         """
-        one_against_all = len(self.classes) > 2 and getattr(machine, "multi_class", "ovo") == "ovr"
+        one_against_all = len(self.classes) > 2 and getattr(model, "multi_class", "ovo") == "ovr"
         if one_against_all not in self._schemes:
             made = self._against_all if one_against_all else self._pairwise
             self._schemes[one_against_all] = made(stop or Stop())
@@ -137,21 +137,21 @@ class PairwiseFold(FoldModels):
             placed.append(FoldPair(own, function_name(self.classes, own.pair), ids, signs))
         return placed
 
-    def _bounds(self, machine: KernelClassifier) -> Vector:
+    def _bounds(self, model: KernelClassifier) -> Vector:
         """Return the largest coefficients, by the weights of the training samples times those of their classes."""
-        return self._knowing(machine)._bounds(self.labels, self._weights_of(machine))
+        return self._knowing(model)._bounds(self.labels, self._weights_of(model))
 
-    def _knowing(self, machine: KernelClassifier) -> KernelClassifier:
+    def _knowing(self, model: KernelClassifier) -> KernelClassifier:
         """Return the model with the classes of this fold; other folds may know others."""
-        return machine._knowing(classes_=self.classes)
+        return model._knowing(classes_=self.classes)
 
-    def _weights_of(self, machine: KernelClassifier) -> Vector:
-        key = repr(machine.class_weight)
+    def _weights_of(self, model: KernelClassifier) -> Vector:
+        key = repr(model.class_weight)
         if key not in self._weighted:
             labels, weights = self.labels[self._used], self.weights[self._used]
             weighted = np.zeros(len(self.labels))
             with np.errstate(over="ignore"):  # as in a fit
-                weighted[self._used] = weights * self._knowing(machine)._class_factors(labels, weights)[labels]
+                weighted[self._used] = weights * self._knowing(model)._class_factors(labels, weights)[labels]
             self._weighted[key] = weighted  # whole: other threads read it
         return self._weighted[key]
 
@@ -159,20 +159,20 @@ class PairwiseFold(FoldModels):
         """Prepare a kernel for the chains of all pairs."""
         return kernel if len(pairs) == 1 else kernel.side_by_side([len(pair.signs) for pair in pairs])
 
-    def _warn_of_missing_margins(self, machine: KernelClassifier, links: Sequence[LinkSolution]) -> None:
+    def _warn_of_missing_margins(self, model: KernelClassifier, links: Sequence[LinkSolution]) -> None:
         """Warn as the model does where a pair of classes has no margin of the kind that was asked for."""
-        found = zip(self.scheme(machine).pairs, links, strict=True)
+        found = zip(self.scheme(model).pairs, links, strict=True)
         solved = [PairSolution(p.own.pair, p.own.ids, one.solution, one.hard_margin_found) for p, one in found]
-        self._knowing(machine)._warn_of_missing_margins(solved)
+        self._knowing(model)._warn_of_missing_margins(solved)
 
-    def values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+    def values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
         """Decision values of the pairs, in the sign of the fitted attributes."""
-        return in_scikit_learns_sign(self._pair_values(machine, solutions, samples), len(self.classes))
+        return in_scikit_learns_sign(self._pair_values(model, solutions, samples), len(self.classes))
 
-    def _pair_values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+    def _pair_values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
         """Decision values of the pairs, positive for the first class of a pair."""
-        scheme = self.scheme(machine)
-        prices = None if getattr(machine, "loss", "hinge") == "hinge" else self._bounds(machine)
+        scheme = self.scheme(model)
+        prices = None if getattr(model, "loss", "hinge") == "hinge" else self._bounds(model)
         values = np.zeros((len(samples), scheme.n_functions))
         for column, pair, solution in zip(scheme.columns, scheme.pairs, solutions, strict=True):
             at = samples if pair.ids is None else _places(pair.ids, len(self.labels))[samples]
@@ -182,13 +182,13 @@ class PairwiseFold(FoldModels):
             values[:, column] = value
         return values
 
-    def named_values(self, machine: Any, solutions: Sequence[Solution]) -> Iterator[tuple[Hashable, Vector]]:
+    def named_values(self, model: Any, solutions: Sequence[Solution]) -> Iterator[tuple[Hashable, Vector]]:
         """Decision values of the test part, by the names of the classes that a function tells apart.
 
         They are positive for the first of two classes, or the only one of those against all. Two classes that are left
         of more stand against all others of the fold.
         """
-        scheme, values = self.scheme(machine), self._pair_values(machine, solutions, self.test)
+        scheme, values = self.scheme(model), self._pair_values(model, solutions, self.test)
         for column, pair in zip(scheme.columns, scheme.pairs, strict=True):
             yield pair.name, values[:, column]
         if len(self.classes) == 2:
@@ -196,51 +196,51 @@ class PairwiseFold(FoldModels):
             yield (first,), values[:, 0]
             yield (second,), -values[:, 0]
 
-    def correct(self, machine: Any, found: Sequence[list[LinkSolution]]) -> list[int] | None:
+    def correct(self, model: Any, found: Sequence[list[LinkSolution]]) -> list[int] | None:
         """Count the test samples on the side of their class, where there is but one function and no slack in it."""
-        own_way = type(machine) not in (SVC, NuSVC)  # a subclass may predict as it likes
-        if len(self.classes) > 2 or own_way or getattr(machine, "loss", "hinge") != "hinge":
+        own_way = type(model) not in (SVC, NuSVC)  # a subclass may predict as it likes
+        if len(self.classes) > 2 or own_way or getattr(model, "loss", "hinge") != "hinge":
             return None
         if self._in_test is None:
             labels = self.y[self.test]
             others = 2 * ~np.isin(labels, self.classes)  # classes that the training part does not know
-            signs = self.scheme(machine).pairs[0].signs[self.test]
+            signs = self.scheme(model).pairs[0].signs[self.test]
             self._in_test = signs, ((labels == self.classes[1]) + others).astype(np.int8)
         signs, sides = self._in_test
         on_second = values_of_each([links[0].solution for links in found], signs, self.test) < 0
         correct: list[int] = np.count_nonzero(on_second == sides, axis=1).tolist()
         return correct
 
-    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+    def twin(self, model: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a classifier that knows the classes of the training part."""
-        return machine._knowing(known, classes_=self.classes)
+        return model._knowing(known, classes_=self.classes)
 
-    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+    def fitted(self, model: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a classifier with scikit-learn's attributes."""
         samples = self.samples
-        found = clone(machine)
+        found = clone(model)
         X, _ = found._check_samples(X, self.y[samples])
         found.classes_ = self.classes
         labels, weights = self.labels[samples], self.weights[samples]
         found.class_weight_ = found._class_factors(labels, weights)
         solved = []
-        for (pair, whole), solution in zip(self._whole(machine, solutions), solutions, strict=True):
+        for (pair, whole), solution in zip(self._whole(model, solutions), solutions, strict=True):
             own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
             solved.append(PairSolution(pair.pair, np.searchsorted(samples, pair.ids).astype(np.int32), own))
         present = classes_present(labels, weights)
         found._keep_solutions(X, labels, kernel, found._scheme(), solved, present)
         return found
 
-    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
+    def start_of(self, model: Any, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of each pair, by the names of its classes: folds may know different ones."""
-        names = [pair.name for pair in self.scheme(machine).pairs]
-        whole = [whole for _, whole in self._whole(machine, solutions)]
+        names = [pair.name for pair in self.scheme(model).pairs]
+        whole = [whole for _, whole in self._whole(model, solutions)]
         return Start.of(dict(zip(names, whole, strict=True)))
 
-    def _whole(self, machine: Any, solutions: Sequence[Solution]) -> list[tuple[PairExamples, Vector]]:
+    def _whole(self, model: Any, solutions: Sequence[Solution]) -> list[tuple[PairExamples, Vector]]:
         """Return the coefficients of all samples for each pair."""
         found = []
-        for pair, solution in zip(self.scheme(machine).pairs, solutions, strict=True):
+        for pair, solution in zip(self.scheme(model).pairs, solutions, strict=True):
             whole = np.zeros(len(self.labels))
             whole[slice(None) if pair.ids is None else pair.ids] = solution.alpha
             found.append((pair.own, whole))
@@ -257,22 +257,22 @@ class ClassifierFold(PairwiseFold):
         self._problems: dict[Hashable, list[PairProblems]] = {}
 
     @classmethod
-    def own_matrices(cls, machine: SVC) -> int:
+    def own_matrices(cls, model: SVC) -> int:
         """Without an intercept there is one variable more, and so another matrix."""
-        return int(not machine.fit_intercept)
+        return int(not model.fit_intercept)
 
     @classmethod
-    def suit_any_fold(cls, machines: Sequence[SVC]) -> bool:
+    def suit_any_fold(cls, models: Sequence[SVC]) -> bool:
         """Accept all prices of the hinge."""
-        return all([machine.loss == "hinge" for machine in machines])
+        return all([model.loss == "hinge" for model in models])
 
     def solve(
-        self, machines: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
+        self, models: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
     ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all two-class problems."""
-        pairs, problems = self.scheme(machines[0], stop).pairs, self._problems_of(machines, stop)
+        pairs, problems = self.scheme(models[0], stop).pairs, self._problems_of(models, stop)
         n_soft = len(problems[0].links)
-        diagonal = kernel.diagonal() if n_soft < len(machines) else None
+        diagonal = kernel.diagonal() if n_soft < len(models) else None
         kernel = self._side_by_side(kernel, pairs)
         chains: list[Iterator[LinkSolution]] = []
         for pair, own in zip(pairs, problems, strict=True):
@@ -281,7 +281,7 @@ class ClassifierFold(PairwiseFold):
             given = None if start is None else start.coefficients(pair.name)
             if given is not None and pair.ids is not None:
                 given = given[pair.ids]
-            chain = Chain(own.links, pair.ids, given, any_sum=not machines[0].fit_intercept)
+            chain = Chain(own.links, pair.ids, given, any_sum=not models[0].fit_intercept)
             if diagonal is None:
                 chains.append(kernel.solve(chain, stop))
             else:
@@ -289,36 +289,36 @@ class ClassifierFold(PairwiseFold):
                 hinge = partial(_hinge_link, pair.signs)
                 chains.append(solve_to_the_hard_end(kernel, chain, own.bounds, hinge, unit, stop))
         found = map(list, zip(*chains, strict=False))
-        return found if diagonal is None else self._telling(machines, found)
+        return found if diagonal is None else self._telling(models, found)
 
-    def _telling(self, machines: Sequence[SVC], found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
+    def _telling(self, models: Sequence[SVC], found: Iterator[list[LinkSolution]]) -> Iterator[list[LinkSolution]]:
         """Warn of margins that the last model was to have and has not."""
-        for machine, links in zip(machines, found, strict=False):
-            if machine is machines[-1]:
-                self._warn_of_missing_margins(machine, links)
+        for model, links in zip(models, found, strict=False):
+            if model is models[-1]:
+                self._warn_of_missing_margins(model, links)
             yield links
 
-    def _bounds(self, machine: KernelClassifier) -> Vector:
-        return machine._bounds(self.labels, self._weights_of(machine))
+    def _bounds(self, model: KernelClassifier) -> Vector:
+        return model._bounds(self.labels, self._weights_of(model))
 
-    def _problems_of(self, machines: Sequence[SVC], stop: Stop) -> list[PairProblems]:
+    def _problems_of(self, models: Sequence[SVC], stop: Stop) -> list[PairProblems]:
         """Return the problems of each pair; small ones are kept, as those of other kernels are the same.
 
         Where there are many, time may not suffice for all of them: the `stop` then raises.
         """
-        first = machines[0]
-        key = first.loss, first.multi_class, repr(first.class_weight), *[machine.C for machine in machines]
+        first = models[0]
+        key = first.loss, first.multi_class, repr(first.class_weight), *[model.C for model in models]
         known = self._problems.get(key)
         if known is not None:
             return known
-        bounds = [self._bounds(machine) for machine in machines]
-        soft = [machine for machine, prices in zip(machines, bounds, strict=True) if np.isfinite(prices).all()]
+        bounds = [self._bounds(model) for model in models]
+        soft = [model for model, prices in zip(models, bounds, strict=True) if np.isfinite(prices).all()]
         problems: list[PairProblems] = []
         for pair in self.scheme(first, stop).pairs:
             if problems:
                 stop.check()
             own = [_bounds_of_pair(pair, prices) for prices in bounds]
-            links = tuple([_link(machine, pair.signs, prices) for machine, prices in zip(soft, own, strict=False)])
+            links = tuple([_link(model, pair.signs, prices) for model, prices in zip(soft, own, strict=False)])
             problems.append(PairProblems(own, links))
         if len(self._problems) < KEPT_CHAINS and sum(len(b) for one in problems for b in one.bounds) <= KEPT_NUMBERS:
             self._problems[key] = problems
@@ -331,16 +331,16 @@ class NuClassifierFold(PairwiseFold):
     startable = False
 
     @classmethod
-    def chained(cls, machine: NuSVC) -> tuple[str, ...]:
+    def chained(cls, model: NuSVC) -> tuple[str, ...]:
         """Chains go along nu."""
         return ("nu",)
 
     def solve(
-        self, machines: Sequence[NuSVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
+        self, models: Sequence[NuSVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
     ) -> Iterator[list[LinkSolution]]:
         """Solve the chains of all pairs."""
-        weights, fractions = self._bounds(machines[0]), [float(machine.nu) for machine in machines]
-        pairs = self.scheme(machines[0], stop).pairs
+        weights, fractions = self._bounds(models[0]), [float(model.nu) for model in models]
+        pairs = self.scheme(models[0], stop).pairs
         kernel = self._side_by_side(kernel, pairs)
 
         def chain_of(pair: FoldPair) -> Iterator[LinkSolution]:
@@ -351,8 +351,8 @@ class NuClassifierFold(PairwiseFold):
             for one in solve_nu_chain(kernel, samples, own, fractions, stop=stop):
                 yield LinkSolution(one.solution, hard_margin_found=one.hard_margin_found)
 
-        for machine, *links in zip(machines, *map(chain_of, pairs), strict=False):
-            self._warn_of_missing_margins(machine, links)
+        for model, *links in zip(models, *map(chain_of, pairs), strict=False):
+            self._warn_of_missing_margins(model, links)
             yield links
 
 
@@ -373,7 +373,7 @@ def _hinge_link(signs: Vector, bounds: Vector) -> Link:
     return Link(box(signs, bounds))
 
 
-def _link(machine: SVC, signs: Vector, bounds: Vector) -> Link:
-    if machine.loss == "hinge":
+def _link(model: SVC, signs: Vector, bounds: Vector) -> Link:
+    if model.loss == "hinge":
         return _hinge_link(signs, bounds)
     return Link(box(signs, np.where(bounds > 0, np.inf, 0.0)), ridge(bounds))

@@ -30,46 +30,46 @@ class NoveltyFold(FoldModels):
     """What models of one class share."""
 
     @classmethod
-    def way(cls, machine: NoveltyModel) -> Way:
+    def way(cls, model: NoveltyModel) -> Way:
         """Start from nothing where samples are held out: most of the work is theirs, and a start is not theirs."""
-        return "up" if machine.target_rejection is None else "cold"
+        return "up" if model.target_rejection is None else "cold"
 
-    def require_trainable(self, machine: NoveltyModel) -> None:
+    def require_trainable(self, model: NoveltyModel) -> None:
         """Let the model check the weights of the fold."""
-        machine._require_feasible(self.weights, self._total_weight)
+        model._require_feasible(self.weights, self._total_weight)
 
     @cached_property
     def _total_weight(self) -> float:
         return total_weight(check_weights(self.weights, len(self.weights)))
 
     def solve(
-        self, machines: Sequence[NoveltyModel], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
+        self, models: Sequence[NoveltyModel], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
     ) -> Iterator[list[LinkSolution]]:
         """Solve the one chain; set the thresholds by samples held out if asked to."""
         begin = None if start is None else start.coefficients(FUNCTION)
-        if machines[0].target_rejection is None:
-            for one in self._chain(machines, kernel, self.weights, begin, stop):
+        if models[0].target_rejection is None:
+            for one in self._chain(models, kernel, self.weights, begin, stop):
                 yield [one]
             return
         own = self.train[np.sort(np.unique(self.train, return_index=True)[1])]
         own = own[self.weights[own] > 0]
-        folds = parts_to_hold_out(take(X, own), pairwise=machines[0].kernel == "precomputed")
+        folds = parts_to_hold_out(take(X, own), pairwise=models[0].kernel == "precomputed")
         others = [self._without(own[held_out]) for held_out in folds]
         kernel = kernel.side_by_side([len(self.weights)] * (1 + len(folds)))
-        whole = self._chain(machines, kernel, self.weights, begin, stop)
+        whole = self._chain(models, kernel, self.weights, begin, stop)
         first = next(whole)
 
         def trained_on(weights: Vector) -> Iterator[LinkSolution]:
             # Scores are compared per unit of the sum of coefficients, and so is what a violation means.
-            share = self._unit(machines[0], weights) / self._unit(machines[0], self.weights)
+            share = self._unit(models[0], weights) / self._unit(models[0], self.weights)
             left = replace(stop, tolerance=share * stop.tolerance)
-            yield from self._chain(machines, kernel, weights, first.solution.alpha, left)
+            yield from self._chain(models, kernel, weights, first.solution.alpha, left)
 
-        for machine, *found in zip(machines, chain([first], whole), *map(trained_on, others), strict=False):
+        for model, *found in zip(models, chain([first], whole), *map(trained_on, others), strict=False):
             scores = np.zeros(len(own))
             for held_out, weights, one in zip(folds, others, found[1:], strict=True):
-                scores[held_out] = -one.solution.gradient[own[held_out]] / self._unit(machine, weights)
-            yield [self._rejecting(machine, scores, self.weights[own], found)]
+                scores[held_out] = -one.solution.gradient[own[held_out]] / self._unit(model, weights)
+            yield [self._rejecting(model, scores, self.weights[own], found)]
 
     def _without(self, samples: Indices) -> Vector:
         """Return the weights if some samples are held out."""
@@ -78,16 +78,16 @@ class NoveltyFold(FoldModels):
         return weights
 
     def _rejecting(
-        self, machine: NoveltyModel, scores: Vector, weights: Vector, found: Sequence[LinkSolution]
+        self, model: NoveltyModel, scores: Vector, weights: Vector, found: Sequence[LinkSolution]
     ) -> LinkSolution:
         """Set the threshold of a model by the scores of samples held out; the work of all models counts."""
-        assert machine.target_rejection is not None
-        threshold = rejecting_threshold(scores, weights, machine.target_rejection)
+        assert model.target_rejection is not None
+        threshold = rejecting_threshold(scores, weights, model.target_rejection)
         outcomes = [one.solution.outcome for one in found]
         reason = next((outcome.reason for outcome in outcomes if outcome.reason != "converged"), "converged")
         solution = replace(
             found[0].solution,
-            intercept=-threshold * self._unit(machine, self.weights),
+            intercept=-threshold * self._unit(model, self.weights),
             outcome=replace(outcomes[0], reason=reason).with_work(outcomes),
         )
         return LinkSolution(solution, all(one.repeated for one in found))
@@ -95,7 +95,7 @@ class NoveltyFold(FoldModels):
     @abstractmethod
     def _chain(
         self,
-        machines: Sequence[Any],
+        models: Sequence[Any],
         kernel: ChainKernel,
         weights: Vector,
         start: Vector | None,
@@ -103,17 +103,17 @@ class NoveltyFold(FoldModels):
     ) -> Iterator[LinkSolution]:
         """Solve the chain for some weights; the first model may start from the coefficients of another one."""
 
-    def _unit(self, machine: Any, weights: Vector) -> float:
+    def _unit(self, model: Any, weights: Vector) -> float:
         """Return the sum of the coefficients that scores are proportional to."""
         return 1.0
 
-    def values(self, machine: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+    def values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
         """Scores above the threshold."""
         (solution,) = solutions
         return values_of(solution, 0.0, at=samples)[:, np.newaxis]
 
-    def twin(self, machine: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
+    def twin(self, model: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a model that knows its threshold and the number of its support vectors."""
         (solution,) = solutions
         n_support = np.array([np.count_nonzero(solution.alpha[self.train])], dtype=np.int32)
-        return machine._knowing(known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),))
+        return model._knowing(known, offset_=-solution.intercept, n_support_=n_support, shape_fit_=(len(self.train),))

@@ -30,42 +30,42 @@ class OneClassFold(NoveltyFold):
     solvers = ("maxminover", MaxMinOver())
 
     @classmethod
-    def chained(cls, machine: OneClassSVM) -> tuple[str, ...]:
+    def chained(cls, model: OneClassSVM) -> tuple[str, ...]:
         """Chains go along the parameter that says how much may be rejected."""
-        if machine.loss == "squared_hinge":
+        if model.loss == "squared_hinge":
             return ("C", "target_rejection")
-        return ("nu" if machine.target_rejection is None else "target_rejection",)
+        return ("nu" if model.target_rejection is None else "target_rejection",)
 
     @classmethod
-    def own_matrices(cls, machine: OneClassSVM) -> int:
+    def own_matrices(cls, model: OneClassSVM) -> int:
         """Models with squared slack copy the kernel: to add a variable, or to count with it."""
-        return int(machine.loss == "squared_hinge")
+        return int(model.loss == "squared_hinge")
 
     @classmethod
-    def way(cls, machine: OneClassSVM) -> Way:
+    def way(cls, model: OneClassSVM) -> Way:
         """Go down where models are counted: counts fine enough for a large C are so for a small one.
 
         Other models with squared slack start from nothing: at a small C almost all samples are support vectors, and to
         sum them up takes as long as the steps that a start saves.
         """
-        if isinstance(as_solver(machine.solver), MaxMinOver):
+        if isinstance(as_solver(model.solver), MaxMinOver):
             return "down"
-        return "cold" if machine.loss == "squared_hinge" else super().way(machine)
+        return "cold" if model.loss == "squared_hinge" else super().way(model)
 
     def _chain(
         self,
-        machines: Sequence[OneClassSVM],
+        models: Sequence[OneClassSVM],
         kernel: ChainKernel,
         weights: Vector,
         start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
-        if machines[0].loss == "squared_hinge":
-            yield from self._squared_chain(machines, kernel, weights, start, stop)
+        if models[0].loss == "squared_hinge":
+            yield from self._squared_chain(models, kernel, weights, start, stop)
             return
         nothing, diagonal = np.zeros(len(weights)), np.abs(kernel.diagonal()[weights > 0])
         typical, largest = float(diagonal.mean()), float(diagonal.max())
-        totals = [self._unit(one, weights) for one in machines]
+        totals = [self._unit(one, weights) for one in models]
         scales = [nu_scale(total, typical) for total in totals]
         problems = []
         for total, scale in zip(totals, scales, strict=True):
@@ -79,14 +79,14 @@ class OneClassFold(NoveltyFold):
 
     def _squared_chain(
         self,
-        machines: Sequence[OneClassSVM],
+        models: Sequence[OneClassSVM],
         kernel: ChainKernel,
         weights: Vector,
         start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
-        prices = [machine._prices(weights) for machine in machines]
-        if isinstance(as_solver(machines[0].solver), MaxMinOver):
+        prices = [model._prices(weights) for model in models]
+        if isinstance(as_solver(models[0].solver), MaxMinOver):
             for one in count_chain(kernel, prices, start=start, stop=stop):
                 yield _with(one, gradient=one.solution.gradient - 1.0, intercept=-1.0)
             return
@@ -99,23 +99,23 @@ class OneClassFold(NoveltyFold):
         for own, one in zip(ridges, kernel.solve(chain, stop), strict=False):
             yield _with(one, gradient=one.solution.gradient + own * one.solution.alpha - 1.0, intercept=-1.0)
 
-    def start_of(self, machine: Any, solutions: Sequence[Solution]) -> Start:
+    def start_of(self, model: Any, solutions: Sequence[Solution]) -> Start:
         """Return coefficients, or counts, which also tell how finely they are known."""
         (solution,) = solutions
         if isinstance(solution, CountedSolution):
             return Start.of({FUNCTION: solution.counts})
-        return super().start_of(machine, solutions)
+        return super().start_of(model, solutions)
 
-    def _unit(self, machine: OneClassSVM, weights: Vector) -> float:
-        if machine.loss == "squared_hinge":
+    def _unit(self, model: OneClassSVM, weights: Vector) -> float:
+        if model.loss == "squared_hinge":
             return 1.0
-        share = machine.nu if machine.target_rejection is None else machine.target_rejection
+        share = model.nu if model.target_rejection is None else model.target_rejection
         return float(share) * float(weights.sum())
 
-    def fitted(self, machine: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
+    def fitted(self, model: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a one-class model with scikit-learn's attributes."""
         (solution,) = solutions
-        found = clone(machine)
+        found = clone(model)
         X, _ = found._check_samples(X)
         found._keep_function(
             X,
@@ -125,7 +125,7 @@ class OneClassFold(NoveltyFold):
             outcome=solution.outcome,
         )
         found.offset_ = -solution.intercept
-        if machine.loss == "hinge" and machine.target_rejection is None:
+        if model.loss == "hinge" and model.target_rejection is None:
             # Scores of the chain come from another kernel than predictions: one in float32.
             own, scores = self.weights[self.samples], -solution.gradient[self.samples]
             found._accept_border(X, own, kernel.rows_of(X).diagonal(), scores, measured=True)

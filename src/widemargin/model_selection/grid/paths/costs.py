@@ -1,4 +1,4 @@
-"""What the machines of a search cost from nothing and from each other, measured on its first split [Timm2009, 3.2]."""
+"""What the models of a search cost from nothing and from each other, measured on its first fold [Timm2009, 3.2]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin.machines.dual import Solution
 from widemargin.model_selection.grid.paths.plans import require_starts
 from widemargin.model_selection.grid.paths.starts import Start
-from widemargin.model_selection.grid.setup import SearchData, Unit, machine_of
+from widemargin.model_selection.grid.setup import SearchData, Unit, model_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.plans import CostMatrix, GridGraph, measure_costs, operations, seconds
 from widemargin.runtime import FAILED, FINISHED, INTERRUPTED, TIME_IS_UP, Stop, Work, single_threaded_blas
@@ -29,11 +29,11 @@ def measure_search(data: SearchData, cost: Any, stop: Stop, progress: Progress) 
     Parameters
     ----------
     data : SearchData
-        Its first split is trained on.
+        Its first fold is trained on.
     cost : {"operations", "seconds"} or callable (Work) -> float
     stop : Stop
     progress : Progress
-        Told of every machine.
+        Told of every model.
 
     Raises
     ------
@@ -43,14 +43,14 @@ def measure_search(data: SearchData, cost: Any, stop: Stop, progress: Progress) 
     if not callable(cost) and not (isinstance(cost, str) and cost in COSTS):
         names = ", ".join(map(repr, COSTS))
         raise ValueError(f"cost must be {names} or a function of a widemargin.runtime.Work; got {cost!r}.")
-    require_starts("measure_costs", machine_of(data.estimator))
+    require_starts("measure_costs", model_of(data.estimator))
     graph = GridGraph.from_candidates(data.candidates)
     measurement = _Measurement(data, stop, progress, len(graph) + len(graph.edges()))
     counted = COSTS[cost] if isinstance(cost, str) else cost
     reason = FAILED
     try:
         with single_threaded_blas():
-            progress.start(measurement.machines)
+            progress.start(measurement.models)
             costs = measure_costs(graph, measurement.solve, counted, measurement.order)
             reason = FINISHED
     except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def measure_search(data: SearchData, cost: Any, stop: Stop, progress: Progress) 
         progress.finish(reason)
     if measurement.ended_early:
         warnings.warn(
-            f"{measurement.ended_early} of {measurement.machines} fits ended before the tolerance was met "
+            f"{measurement.ended_early} of {measurement.models} fits ended before the tolerance was met "
             "(iteration budget), and their costs with them; raise max_iter, or widen tol.",
             ConvergenceWarning,
             stacklevel=3,
@@ -79,18 +79,18 @@ class _Solved(NamedTuple):
 
 
 class _Measurement:
-    """Machines of the first split, trained one after the other; `str` says how many of them are done."""
+    """Models of the first fold, trained one after the other; `str` says how many of them are done."""
 
-    def __init__(self, data: SearchData, stop: Stop, progress: Progress, machines: int) -> None:
+    def __init__(self, data: SearchData, stop: Stop, progress: Progress, models: int) -> None:
         self._search = SharedSearch(replace(data, plan="cold", raises=True), stop)
         self._progress = progress
-        self.machines, self.done, self.ended_early = machines, 0, 0
+        self.models, self.done, self.ended_early = models, 0, 0
         self._seconds = 0.0
         #: Those that share a kernel side by side.
         self.order = [node for line in self._search.candidates.lines for node in line]
 
     def __str__(self) -> str:
-        return f"{self.done} of {self.machines} machines"
+        return f"{self.done} of {self.models} models"
 
     def solve(self, node: int, start: _Solved | None) -> tuple[_Solved, Work]:
         """Train a candidate from nothing or from another one, as a search would."""
@@ -109,11 +109,11 @@ class _Measurement:
     def _tell(self, took: float) -> None:
         self.done += 1
         self._seconds += took
-        left = (self.machines - self.done) * self._seconds / self.done
+        left = (self.models - self.done) * self._seconds / self.done
         self._progress.advance(1, took, left, None)
 
 
 def _work(solutions: list[Solution]) -> Work:
-    """Add up what the functions of a machine took; a step goes through an entry of every variable."""
+    """Add up what the functions of a model took; a step goes through an entry of every variable."""
     scans = sum(one.outcome.iterations * len(one.alpha) for one in solutions)
     return replace(Work.total(one.outcome for one in solutions), scans=scans)

@@ -128,7 +128,7 @@ def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:
     family = candidates.family
     if plan == "cold" or not family.startable:
         return None
-    ways = [family.way(candidates.machines[line[0]]) for line in candidates.lines]
+    ways = [family.way(candidates.models[line[0]]) for line in candidates.lines]
     return (LearningBackbone if plan == "learn" else Backbone)(candidates.parameters, candidates.lines, ways)
 
 
@@ -197,13 +197,13 @@ def require_plan(plan: Any) -> None:
         raise ValueError(f"plan must be {names} or a widemargin.plans.Plan; got {plan!r}.")
 
 
-def require_suitable_plan(plan: str | Plan, machine: Any, parameters: Sequence[Mapping[str, Any]]) -> None:
+def require_suitable_plan(plan: str | Plan, model: Any, parameters: Sequence[Mapping[str, Any]]) -> None:
     """Refuse a plan that was made for other candidates, or for models that cannot follow it."""
     if isinstance(plan, str):
         if plan == "learn":
-            require_starts("plan='learn'", machine)
+            require_starts("plan='learn'", model)
         return
-    require_starts("A plan", machine)
+    require_starts("A plan", model)
     graph = GridGraph.from_candidates(parameters)
     if plan.graph != graph:
         raise ValueError(
@@ -212,7 +212,7 @@ def require_suitable_plan(plan: str | Plan, machine: Any, parameters: Sequence[M
         )
 
 
-def require_starts(what: str, machine: Any) -> None:
+def require_starts(what: str, model: Any) -> None:
     """Refuse models whose chains all start from nothing.
 
     Examples
@@ -223,12 +223,12 @@ def require_starts(what: str, machine: Any) -> None:
     ...
     ValueError: plan='learn' needs models that start from each other across kernels (SVC, SVR, OneClassSVM or SVDD)...
     """
-    family = family_of(machine)
+    family = family_of(model)
     if family is None or not family.startable:
         *others, last = (kind.__name__ for kind, own in FAMILIES.items() if own.startable)
         raise ValueError(
             f"{what} needs models that start from each other across kernels ({', '.join(others)} or {last}); chains "
-            f"of {type(machine).__name__} all start from zero, which plan='heuristic' and plan='cold' accept."
+            f"of {type(model).__name__} all start from zero, which plan='heuristic' and plan='cold' accept."
         )
 
 

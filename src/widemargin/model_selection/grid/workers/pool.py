@@ -1,4 +1,4 @@
-"""The units of a search on the workers of joblib's backends: threads, processes, other machines.
+"""The units of a search on the workers of joblib's backends: threads, processes, other computers.
 
 Threads share the search itself. To other processes it goes as an array of bytes, by the means of each backend: through
 a memory-mapped file (loky, multiprocessing), through the object store (Ray), with a plugin (Dask), else along with the
@@ -60,7 +60,7 @@ class Workers:
     pre_dispatch : int or str
         As joblib takes them.
     finished : callable, optional
-        Gets every evaluation as soon as it is finished, in any thread. Those of workers on other machines only come
+        Gets every evaluation as soon as it is finished, in any thread. Those of workers on other computers only come
         with their units; there is no harm in taking the others from there, too.
 
     Raises

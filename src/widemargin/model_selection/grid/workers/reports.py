@@ -1,7 +1,7 @@
 """Evaluations on their way from worker processes to the process of the search, each as soon as it is finished.
 
-The search listens at a socket in a private folder of this machine. A process that cannot reach it, since it is on
-another machine, hands over its evaluations with the chain that they belong to. (So do the others, too: a message that
+The search listens at a socket in a private folder of this computer. A process that cannot reach it, since it is on
+another computer, hands over its evaluations with the chain that they belong to. (So do the others, too: a message that
 is lost delays what it says and changes nothing.) Messages are lines of JSON; nothing that is received is unpickled.
 """
 
@@ -149,7 +149,7 @@ class Reporter:
 
     @classmethod
     def to(cls, address: Address) -> Reporter | None:
-        """Reach a search; None if that is on another machine, or over."""
+        """Reach a search; None if that is on another computer, or over."""
         try:
             return cls(Client(address.place, authkey=address.key))
         except (OSError, EOFError, AuthenticationError):

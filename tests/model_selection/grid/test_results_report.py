@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, GridSearchCV
 from widemargin.model_selection.grid.grid_search import PlainSearchWarning
-from widemargin.model_selection.grid.report import measure_cold
+from widemargin.model_selection.grid.results import measure_cold
 
 N = 120  # rows of data("two")
 
