@@ -301,7 +301,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else take(X, found.support)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (count(X),)
         self.fit_report_ = report
-        self.fit_status_ = int(not report.converged)
+        self.fit_status_ = int(report.unfinished > 0)
         precisions = map(attrgetter("precision"), report.begun)
         self._predict_in_double = needs_double(kernel, self.support_vectors_, found.dual_coef, precisions)
 

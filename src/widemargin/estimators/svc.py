@@ -316,8 +316,9 @@ class SVC(KernelClassifier):
         rows, scheme = self._row_source(X, kernel), self._scheme()
         problems = scheme.problems(labels, bounds)
 
+        loss: Any = {"squared": self.loss == "squared_hinge", "fit_intercept": bool(self.fit_intercept)}
         how: Any = {"stop": self._stop_rule(len(labels), began), "options": self._solver_options(len(labels))}
-        solutions = self._solve(rows, labels, bounds, problems, **how)
+        solutions = self._solve(rows, labels, bounds, problems, loss, **how)
 
         present = classes_present(labels, bounds)
         left = scheme.names(present)[len(solutions) :] if len(solutions) < len(problems) else ()
@@ -328,7 +329,7 @@ class SVC(KernelClassifier):
             problems = problems[: len(solutions)]  # where time ran out, there are no others
             if held_out is None:
                 samples = None if self.kernel == "precomputed" or self._takes_objects else X
-                values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **self._loss())
+                values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **loss)
             else:
                 values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
@@ -426,6 +427,7 @@ class SVC(KernelClassifier):
         labels: NDArray[np.intp],
         bounds: Vector,
         problems: Sequence[PairExamples],
+        loss: dict[str, Any],
         *,
         stop: StopRule,
         options: SolverOptions,
@@ -437,14 +439,11 @@ class SVC(KernelClassifier):
         solve: Solves = (
             partial(solve_minimum_norm_pairs, **common)
             if options.solver == "mdm"
-            else partial(solve_pairs, **common, **self._loss())
+            else partial(solve_pairs, **common, **loss)
         )
         if len(self.classes_) > 2 and self.multi_class == "ovr" and self.kernel != "precomputed":
             return solve_against_all(solve, rows, problems, stop=stop, options=options)
         return solve(rows, problems=problems, stop=stop, options=options)
-
-    def _loss(self) -> dict[str, Any]:
-        return {"squared": self.loss == "squared_hinge", "fit_intercept": bool(self.fit_intercept)}
 
     def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
         for one in solutions:

@@ -150,19 +150,19 @@ def in_turns(problems: Sequence[PairExamples], stop: Stop) -> Iterator[Sequence[
     >>> [len(some) for some in in_turns(pairs, Stop())], [len(some) for some in in_turns(pairs, Stop(deadline=0.0))]
     ([780], [256])
     """
-    at_once = len(problems) if stop.deadline is None else PROBLEMS_AT_ONCE
-    for begin in range(0, len(problems), max(1, at_once)):
+    if stop.deadline is None:
+        yield problems
+        return
+    for begin in range(0, len(problems), PROBLEMS_AT_ONCE):
         if begin > 0 and stop.late:
             break
-        yield problems[begin : begin + at_once]
+        yield problems[begin : begin + PROBLEMS_AT_ONCE]
 
 
 def share_class_rows(
-    rows: RowSource, labels: NDArray[np.intp], n_pairs: int, options: SolverOptions
+    rows: RowSource, labels: NDArray[np.intp], options: SolverOptions
 ) -> tuple[RowSource, SolverOptions]:
     """Let several pairs share the kernel values of their classes: half of the cache holds these for all of them."""
-    if n_pairs < 2:
-        return rows, options
     share = (options.cache_bytes or cache_bytes("auto", len(labels), options.dtype)) // 2
     shared = _core.class_shared_source(rows, labels.astype(np.int32), share)
     return shared, replace(options, cache_bytes=share)
@@ -176,38 +176,41 @@ class _Formulation:
     so that one derived kernel serves them all.
     """
 
+    rows: RowSource
     n_samples: int
     squared: bool
     fit_intercept: bool
+    options: SolverOptions
 
-    def rows(self, source: RowSource, bounds: Vector) -> RowSource:
+    @classmethod
+    def of(
+        cls, rows: RowSource, bounds: Vector, squared: bool, fit_intercept: bool, options: SolverOptions
+    ) -> _Formulation:
         """Derive the kernel of the machine; the spare variable's sample comes last and resembles nothing."""
-        ridge = ridge_of(bounds) if self.squared else None
-        if self.fit_intercept:
-            return source if ridge is None else derived_rows(source, ridge=ridge)
-        return derived_rows(
-            source,
-            base=np.append(np.arange(self.n_samples), 0),
-            scale=np.append(np.ones(self.n_samples), 0.0),
-            ridge=None if ridge is None else np.append(ridge, 0.0),
-        )
+        n, ridge = len(bounds), ridge_of(bounds) if squared else None
+        if not fit_intercept:
+            base, scale = np.append(np.arange(n), 0), np.append(np.ones(n), 0.0)
+            rows = derived_rows(rows, base=base, scale=scale, ridge=None if ridge is None else np.append(ridge, 0.0))
+        elif squared:
+            rows = derived_rows(rows, ridge=ridge)
+        return cls(rows, n, squared, fit_intercept, options)
 
-    def subproblem(self, samples: PairExamples, bounds: Vector, start: Vector | None) -> Subproblem:
-        """Build the problem of one pair; `bounds` and `start` are those of its own samples."""
-        problem = box(samples.signs, np.full(len(bounds), np.inf) if self.squared else bounds)
+    def solve(
+        self, pairs: Sequence[PairExamples], bounds: Sequence[Vector], starts: Sequence[Vector | None], stop: StopRule
+    ) -> list[Solution]:
+        """Solve the problems of some pairs; bounds and starts are those of their own samples."""
+        subproblems = []
+        for p, own, start in zip(pairs, bounds, starts, strict=True):
+            problem, ids = box(p.signs, np.full(len(own), np.inf) if self.squared else own), p.ids
+            if not self.fit_intercept:
+                lower, upper = np.append(problem.lower, -np.inf), np.append(problem.upper, np.inf)
+                problem, ids = DualProblem(np.append(p.signs, 0.0), lower, upper), np.append(ids, self.n_samples)
+                start = None if start is None else np.append(start, -start.sum())
+            subproblems.append(Subproblem(ids, problem, start))
+        solutions = solve_all(subproblems, self.rows, stop=stop, options=self.options)
         if self.fit_intercept:
-            return Subproblem(samples.ids, problem, start)
-        problem = DualProblem(
-            np.append(problem.linear, 0.0), np.append(problem.lower, -np.inf), np.append(problem.upper, np.inf)
-        )
-        ids = np.append(samples.ids, np.int32(self.n_samples))
-        return Subproblem(ids, problem, None if start is None else np.append(start, -start.sum()))
-
-    def solution(self, solution: Solution) -> Solution:
-        """Leave the spare variable out."""
-        if self.fit_intercept:
-            return solution
-        return replace(solution, alpha=solution.alpha[:-1], gradient=solution.gradient[:-1], intercept=0.0)
+            return solutions
+        return [replace(one, alpha=one.alpha[:-1], gradient=one.gradient[:-1], intercept=0.0) for one in solutions]
 
 
 def solve_pairs(
@@ -249,20 +252,20 @@ def solve_pairs(
         Those of :class:`ClassPairs`, if they are known, or other problems.
     """
     hard = bool(np.isinf(bounds).any())
-    formulation = _Formulation(len(labels), squared and not hard, fit_intercept)
     pairs = ClassPairs(labels, n_classes, bounds) if problems is None else problems
+    if not hard and isinstance(pairs, ClassPairs) and len(pairs) > 1:
+        rows, options = share_class_rows(rows, labels, options)
+    formulation = _Formulation.of(rows, bounds, squared and not hard, fit_intercept, options)
     if hard:
-        return _solve_hard(pairs, bounds, formulation, rows, starts or {}, stop, options)
-    if isinstance(pairs, ClassPairs):
-        rows, options = share_class_rows(rows, labels, len(pairs), options)
-    source, machines = formulation.rows(rows, bounds), list[PairSolution]()
+        return _solve_hard(pairs, bounds, formulation, rows.diagonal(), starts or {}, stop)
+    machines: list[PairSolution] = []
     for some in in_turns(pairs, stop):
-        subproblems = []
+        own_bounds, own_starts = [], []
         for p in some:
-            start = None if starts is None or p.pair not in starts else starts[p.pair][p.ids]
-            subproblems.append(formulation.subproblem(p, bounds[p.ids], start))
-        for p, one in zip(some, solve_all(subproblems, source, stop=stop, options=options), strict=True):
-            machines.append(PairSolution(p.pair, p.ids, formulation.solution(one)))
+            own_bounds.append(bounds[p.ids])
+            own_starts.append(None if starts is None or p.pair not in starts else starts[p.pair][p.ids])
+        for p, one in zip(some, formulation.solve(some, own_bounds, own_starts, stop), strict=True):
+            machines.append(PairSolution(p.pair, p.ids, one))
     return machines
 
 
@@ -275,19 +278,17 @@ def _solve_hard(
     pairs: Sequence[PairExamples],
     bounds: Vector,
     formulation: _Formulation,
-    rows: RowSource,
+    diagonal: Vector,
     starts: Mapping[Pair, Vector],
     stop: StopRule,
-    options: SolverOptions,
 ) -> list[PairSolution]:
-    source, diagonal, machines = formulation.rows(rows, bounds), rows.diagonal(), list[PairSolution]()
+    machines: list[PairSolution] = []
     for p in pairs:
         if machines and stop.late:
             break
 
         def attempt(raised: Vector, start: Vector | None, left: StopRule, p: PairExamples = p) -> Solution:
-            problem = formulation.subproblem(p, raised, start)
-            return formulation.solution(solve_all([problem], source, stop=left, options=options)[0])
+            return formulation.solve([p], [raised], [start], left)[0]
 
         prices = np.array(HARD_MARGIN_LADDER) / typical(diagonal[p.ids])
         begin = starts[p.pair][p.ids] if p.pair in starts else None

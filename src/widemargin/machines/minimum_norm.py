@@ -117,8 +117,8 @@ def solve_minimum_norm_pairs(
     """
     pairs = ClassPairs(labels, n_classes, bounds) if problems is None else problems
     hard = bool(np.isinf(bounds).any())
-    if isinstance(pairs, ClassPairs) and not hard:
-        rows, options = share_class_rows(rows, labels, len(pairs), options)
+    if not hard and isinstance(pairs, ClassPairs) and len(pairs) > 1:
+        rows, options = share_class_rows(rows, labels, options)
     diagonal, ridge = rows.diagonal(), ridge_of(bounds)
     lengths, machines = diagonal + ridge, list[PairSolution]()
 

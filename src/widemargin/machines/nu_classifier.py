@@ -280,7 +280,8 @@ def solve_nu_pairs(
         unset.
     """
     pairs = ClassPairs(labels, n_classes, weights)
-    rows, options = share_class_rows(rows, labels, len(pairs), options)
+    if len(pairs) > 1:
+        rows, options = share_class_rows(rows, labels, options)
     diagonal, machines = rows.diagonal(), list[PairSolution]()
 
     def solve(subproblems: list[Subproblem], left: StopRule) -> list[Solution]:

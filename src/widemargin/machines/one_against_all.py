@@ -79,7 +79,7 @@ def solve_against_all(
     options : SolverOptions
     """
     if not rows.of_examples:
-        shared, options = share_class_rows(rows, np.zeros(rows.size, dtype=np.intp), len(problems), options)
+        shared, options = share_class_rows(rows, np.zeros(rows.size, dtype=np.intp), options)
         return solve(shared, problems=problems, stop=stop, options=options)
     found = solve(rows, problems=problems[:1], stop=stop, options=options)
     expected = sum(int(np.count_nonzero(one.solution.alpha)) for one in found) * (len(problems) - 1)

@@ -93,20 +93,18 @@ class _Limit:
                 self.users.pop(user, None)
             else:
                 self.users[user] = thread
-            if self.users and self.before is None:
+            if bool(self.users) == (self.before is not None):
+                return
+            numbers = self.before or [1] * len(_blas)
+            if self.users:
                 self.before = list(map(attrgetter("num_threads"), _blas))
-                self._set([1] * len(_blas))
-            elif not self.users and self.before is not None:
-                self._set(self.before)
+            for library, number in zip(_blas, numbers, strict=True):
+                library.set_num_threads(number)
+                # From threadpoolctl 3.7 on nobody else may set it after whoever did first, who need not be the last.
+                if hasattr(library, "clear_controlling_thread"):
+                    library.clear_controlling_thread()
+            if not self.users:
                 self.before = None
-
-    @staticmethod
-    def _set(numbers: list[int]) -> None:
-        for library, number in zip(_blas, numbers, strict=True):
-            library.set_num_threads(number)
-            # From threadpoolctl 3.7 on nobody else may set it after whoever did first, and that need not be the last.
-            if hasattr(library, "clear_controlling_thread"):
-                library.clear_controlling_thread()
 
 
 _limit = _Limit()
