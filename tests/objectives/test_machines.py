@@ -50,7 +50,7 @@ def test_machines_that_need_more_steps_than_allowed_are_noted(objective):
     for limit, unfinished in [(10**6, False), (3, True)]:
         bound = objective.bind(Task(X, y, 2, np.ones(60), max_iterations=limit))
         notes = bound.evaluate(Gaussian(gamma=0.5), 10.0, gradient=False).notes
-        assert ("machines ended before they met their tolerance" in notes) == unfinished
+        assert ("models ended before they met their tolerance" in notes) == unfinished
 
 
 def test_dependent_free_variables_are_held_and_told():

@@ -26,7 +26,7 @@ def test_the_end_of_a_search_stays(width: int) -> None:
     progress, clock, file = shown(width)
     run(progress, clock)
     bar = "━" * min(40, max(10, width - 60))
-    assert file.getvalue().rstrip() == f"{bar} 400/400 machines, best 0.8990, 1 min 40 s"
+    assert file.getvalue().rstrip() == f"{bar} 400/400 fits, best 0.8990, 1 min 40 s"
 
 
 def test_a_search_that_ends_early() -> None:
@@ -37,21 +37,21 @@ def test_a_search_that_ends_early() -> None:
     progress.finish("time budget")
     progress.finish("again")
     progress.advance(1, 1.0, 1.0, 1.0)
-    assert file.getvalue().rstrip() == "━━━━━                100/400 machines, best 0.7500, 30 s (time budget)"
+    assert file.getvalue().rstrip() == "━━━━━                100/400 fits, best 0.7500, 30 s (time budget)"
 
 
 def test_a_search_that_ends_before_anything_is_done() -> None:
     progress, _, file = shown()
     progress.start(400)
     progress.finish("interrupted")
-    assert file.getvalue().split() == ["0/400", "machines,", "<1", "s", "(interrupted)"]
+    assert file.getvalue().split() == ["0/400", "fits,", "<1", "s", "(interrupted)"]
 
 
 def test_a_search_of_nothing() -> None:
     progress, _, file = shown()
     progress.start(0)
     progress.finish("finished")
-    assert file.getvalue().strip().endswith("0/0 machines, <1 s")
+    assert file.getvalue().strip().endswith("0/0 fits, <1 s")
 
 
 def test_a_running_search_in_a_terminal() -> None:
@@ -61,13 +61,13 @@ def test_a_running_search_in_a_terminal() -> None:
     progress.advance(100, 5.0, 15.0, 0.75)
     assert progress._bar is not None
     progress._bar.refresh()
-    assert "100/400 machines, best 0.7500, about 1 min 30 s left" in file.getvalue()
+    assert "100/400 fits, best 0.7500, about 1 min 30 s left" in file.getvalue()
     clock.now += 1
     progress._bar.refresh()
-    assert "100/400 machines, best 0.7500, about 1 min 29 s left" in file.getvalue()
+    assert "100/400 fits, best 0.7500, about 1 min 29 s left" in file.getvalue()
     progress.advance(1, 1.0, None, None)
     progress._bar.refresh()
-    assert "101/400 machines, best 0.7500, 31 s" in file.getvalue()
+    assert "101/400 fits, best 0.7500, 31 s" in file.getvalue()
     progress.finish("finished")
     assert file.getvalue().endswith("\x1b[?25h")  # the cursor is back
 
@@ -79,9 +79,7 @@ def test_the_next_search_starts_anew() -> None:
     clock.now += 1
     progress.advance(20, 1.0, 0.0, None)
     progress.finish("finished")
-    first, second = (
-        file.getvalue().index(text) for text in ("0/10 machines, <1 s (started anew)", "20/20 machines, 1 s")
-    )
+    first, second = (file.getvalue().index(text) for text in ("0/10 fits, <1 s (started anew)", "20/20 fits, 1 s"))
     assert first < second
 
 
@@ -118,7 +116,7 @@ def test_output_to_the_same_terminal_appears_above(monkeypatch: pytest.MonkeyPat
     progress.finish("finished")
     for text in ("printed", "logged", "warned"):
         assert file.getvalue().count(text) == 1
-        assert file.getvalue().index(text) < file.getvalue().rindex("0/3 machines")
+        assert file.getvalue().index(text) < file.getvalue().rindex("0/3 fits")
     assert handlers[0].stream is errors
     assert handlers[1].stream.getvalue() == "logged\n"
     assert sys.stdout is terminal

@@ -223,8 +223,8 @@ def test_a_journal_of_another_release(path: Path) -> None:
     [
         ({"data": "e" * 64}, "a search with other data;"),
         ({"candidates": "e" * 64}, "a search with another grid;"),
-        ({"splits": "e" * 64}, "a search with other splits;"),
-        ({"data": "e" * 64, "splits": "e" * 64}, "a search with other data and other splits;"),
+        ({"splits": "e" * 64}, "a search with other folds;"),
+        ({"data": "e" * 64, "splits": "e" * 64}, "a search with other data and other folds;"),
         ({"schema": 2}, "a search with another version of its records (1 there, 2 here);"),
         (
             {"schema": 2, "data": "", "candidates": ["e"] * 9},
@@ -245,7 +245,7 @@ def test_another_search_is_refused(path: Path, changes: dict[str, Any], words: s
 
 def test_a_key_that_is_missing_differs(path: Path) -> None:
     identity = {key: value for key, value in IDENTITY.items() if key != "splits"}
-    assert "with other splits;" in refusal(path, identity)
+    assert "with other folds;" in refusal(path, identity)
 
 
 @pytest.mark.parametrize("value", [float("nan"), (1, 2), {"b": 1, "a": [2.0]}, "=", True])

@@ -99,7 +99,7 @@ def test_scores_keep_their_width(score: float, text: str) -> None:
 
 
 def run(progress: Progress, clock: Clock, reason: str = "finished") -> None:
-    """Show a search of 400 machines that takes 100 seconds."""
+    """Show a search of 400 fits that takes 100 seconds."""
     progress.start(400)
     for number in range(400):
         clock.now += 0.25
@@ -114,9 +114,9 @@ def test_the_log_has_at_most_a_line_a_second(caplog: pytest.LogCaptureFixture) -
     run(progress, clock)
     assert {(record.name, record.levelno) for record in caplog.records} == {("widemargin", logging.INFO)}
     lines = caplog.messages
-    assert lines[0] == "4 of 400 machines, about 1 min 39 s left, best score 0.5030"
-    assert lines[1] == "8 of 400 machines, about 1 min 38 s left, best score 0.5070"
-    assert lines[-1] == "400 of 400 machines after 1 min 40 s, best score 0.8990"
+    assert lines[0] == "4 of 400 fits, about 1 min 39 s left, best score 0.5030"
+    assert lines[1] == "8 of 400 fits, about 1 min 38 s left, best score 0.5070"
+    assert lines[-1] == "400 of 400 fits after 1 min 40 s, best score 0.8990"
     assert len(lines) == 101
 
 
@@ -127,10 +127,10 @@ def test_a_search_that_ends_early_says_why(caplog: pytest.LogCaptureFixture) -> 
     progress.finish("interrupted")
     progress.finish("again")
     progress.advance(1, 1.0, None, None)
-    assert caplog.messages == ["0 of 3 machines after <1 s (interrupted)"]
+    assert caplog.messages == ["0 of 3 fits after <1 s (interrupted)"]
     progress.start(2)
     progress.finish("finished")
-    assert caplog.messages[1:] == ["0 of 2 machines after <1 s"]
+    assert caplog.messages[1:] == ["0 of 2 fits after <1 s"]
 
 
 def test_nothing_is_shown_by_default(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
@@ -146,10 +146,8 @@ def test_nothing_is_shown_by_default(capfd: pytest.CaptureFixture[str], caplog: 
 class Own:
     """Somebody else's way to show progress."""
 
-    def start(self, machines: int) -> None: ...
-    def advance(
-        self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None
-    ) -> None: ...
+    def start(self, fits: int) -> None: ...
+    def advance(self, fits: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None: ...
     def finish(self, reason: str) -> None: ...
 
 

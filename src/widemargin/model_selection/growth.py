@@ -144,8 +144,8 @@ def _was_cheap(searches: list[GrowthStep]) -> bool:
 
 
 def standard_error(search: GrowthStep) -> float:
-    """Return the standard error of the best score; 0 for a single split, which does not tell."""
-    # scikit-learn divides by the number of splits, not by one less.
+    """Return the standard error of the best score; 0 for a single fold, which does not tell."""
+    # scikit-learn divides by the number of folds, not by one less.
     deviation = float(search.cv_results_["std_test_score"][search.best_index_])
     return deviation / float(np.sqrt(max(1, search.n_splits_ - 1)))
 

@@ -1,6 +1,6 @@
-"""Scores of one-class machines, for searches that have no labels to score by.
+"""Scores of one-class models, for searches that have no labels to score by.
 
-Both are functions of a fitted machine and rows, as scikit-learn's scorers are, and the larger the better.
+Both are functions of a fitted model and samples, as scikit-learn's scorers are, and the larger the better.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.validation import require_fraction
 
-#: Share of rows to reject where neither the score nor the machine says so: machines with squared slack have no nu.
+#: Share of samples to reject where neither the score nor the model says so: models with squared slack have no nu.
 DEFAULT_TARGET = 0.05
 
 
@@ -24,26 +24,26 @@ class OneClassScore(ABC):
 
     @abstractmethod
     def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Score a fitted machine, or a pipeline that ends with one, on rows."""
+        """Score a fitted model, or a pipeline that ends with one, on samples."""
 
     def _accept_sample_weight(self) -> bool:
-        """Tell scikit-learn's searches to pass the weights of the rows."""
+        """Tell scikit-learn's searches to pass the weights of the samples."""
         return True
 
 
 @dataclass(frozen=True)
 class RejectionScore(OneClassScore):
-    """How well the share of rows that a one-class machine rejects agrees with what it is to reject.
+    """How well the share of samples that a one-class model rejects agrees with what it is to reject.
 
-    The score is minus the difference of the two: 0 at best. On rows held out it tells machines that reject new rows
-    of their class as promised from those that have learnt their training rows by heart, and from those whose tolerance
-    is so wide that they tell nothing apart. It is what :class:`~widemargin.GridSearchCV` maximises where neither
-    labels nor `scoring` are given. Labels are not looked at: all rows are taken to be of the class.
+    The score is minus the difference of the two: 0 at best. On held-out samples it tells models that reject new samples
+    of their class as promised from those that have learnt their training samples by heart, and from those whose
+    tolerance is so wide that they tell nothing apart. It is what :class:`~widemargin.GridSearchCV` maximises where
+    neither labels nor `scoring` are given. Labels are not looked at: all samples are taken to be of the class.
 
     Parameters
     ----------
     target : float, optional
-        Share to reject, above 0 and at most 1. If not given it is the machine's own: ``target_rejection`` if it has
+        Share to reject, above 0 and at most 1. If not given it is the model's own: ``target_rejection`` if it has
         one, else ``nu``, else (squared slack, a ball with a C) 0.05.
 
     Examples
@@ -63,12 +63,12 @@ class RejectionScore(OneClassScore):
     target: float | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Score a fitted machine on rows.
+        """Score a fitted model on samples.
 
         Parameters
         ----------
         estimator : one-class machine, or a pipeline that ends with one
-        X : rows of its class
+        X : samples of its class
         y : ignored
             There by convention.
         sample_weight : array-like of shape (n_samples,), optional
@@ -82,7 +82,7 @@ class RejectionScore(OneClassScore):
         return -abs(share - self.target_of(machine_behind(estimator)))
 
     def target_of(self, machine: Any) -> float:
-        """Return the share that a machine is to reject."""
+        """Return the share that a model is to reject."""
         if self.target is not None:
             require_fraction("target", self.target)
             return float(self.target)
@@ -95,18 +95,18 @@ class RejectionScore(OneClassScore):
 
 @dataclass(frozen=True)
 class LeaveOneOutScore(OneClassScore):
-    """Minus the leave-one-out error of a one-class machine: the share of support vectors among its training rows.
+    """Minus the leave-one-out error of a one-class model: the share of support vectors among its training samples.
 
-    It is the share of training rows that would be rejected by the machine trained on all others [Timm2009, section 2;
-    Glasmachers2008, section 9.1.2], and takes no further training. A row that is no support vector lies inside, and
-    without it the machine is the same. A support vector is rejected when it is left out: if the machine of the other
-    rows accepted it, that machine would meet the optimality conditions for all rows, with a coefficient of 0 there.
-    This is exact for [Timm2009, eq. 1] (squared slack), whose threshold is fixed, and where the price of rows outside
-    is: :class:`~widemargin.SVDD` with a C. With a nu, the price changes a little with the number of rows, and the error
-    is that for the same price.
+    It is the share of training samples that would be rejected by the model trained on all others [Timm2009, section 2;
+    Glasmachers2008, section 9.1.2], and takes no further training. A sample that is no support vector lies inside, and
+    without it the model is the same. A support vector is rejected when it is left out: if the model of the other
+    samples accepted it, that model would meet the optimality conditions for all samples, with a coefficient of 0 there.
+    This is exact for [Timm2009, eq. 1] (squared slack), whose threshold is fixed, and where the price of samples
+    outside is: :class:`~widemargin.SVDD` with a C. With a nu, the price changes a little with the number of samples,
+    and the error is that for the same price.
 
     Taken alone, this score prefers the widest kernels and the largest C, which accept everything; look at it beside
-    :class:`RejectionScore`. Machines with a ``target_rejection`` have a threshold of another kind and are refused.
+    :class:`RejectionScore`. Models with a ``target_rejection`` have a threshold of another kind and are refused.
 
     Examples
     --------
@@ -123,23 +123,23 @@ class LeaveOneOutScore(OneClassScore):
     """
 
     def __call__(self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """Score a fitted machine by its training rows.
+        """Score a fitted model by its training samples.
 
         Parameters
         ----------
         estimator : one-class machine, or a pipeline that ends with one
         X, y, sample_weight : ignored
-            There by convention; what counts is the number of training rows.
+            There by convention; what counts is the number of training samples.
         """
         machine = machine_behind(estimator)
         if getattr(machine, "target_rejection", None) is not None:
             raise ValueError(
-                f"LeaveOneOutScore counts rows outside of the machine's own border, and target_rejection="
-                f"{machine.target_rejection!r} moves it; only machines without a target_rejection can be scored."
+                f"LeaveOneOutScore counts samples outside of the model's own border, and target_rejection="
+                f"{machine.target_rejection!r} moves it; only models without a target_rejection can be scored."
             )
         return -int(np.sum(machine.n_support_)) / int(machine.shape_fit_[0])
 
 
 def machine_behind(estimator: Any) -> Any:
-    """Return the machine at the end of a pipeline, or the estimator itself."""
+    """Return the model at the end of a pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator

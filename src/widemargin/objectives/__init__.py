@@ -1,4 +1,4 @@
-"""Objectives, one file each: what makes parameters of a machine good ones, and how that changes with them.
+"""Objectives, one file each: what makes parameters of a model good ones, and how that changes with them.
 
 Imports ``machines`` and what lies below; kernels stay behind their values and derivatives.
 """

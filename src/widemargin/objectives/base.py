@@ -1,7 +1,7 @@
-"""What an objective is: a number that says how good a machine's parameters are, with its derivative if there is one.
+"""What an objective is: a number that says how good a model's parameters are, with its derivative if there is one.
 
-An objective is bound to a task (the examples, and what is trained on them) and is then a function: of the kernel, of C
-(where it can choose C), of random numbers (where it is not deterministic), and of where its machines start. It knows
+An objective is bound to a task (the samples, and what is trained on them) and is then a function: of the kernel, of C
+(where it can choose C), of random numbers (where it is not deterministic), and of where its models start. It knows
 nothing of kernels but their values, and hands back how much each of these matters; kernels know nothing of objectives.
 """
 
@@ -26,7 +26,7 @@ Ids = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Task:
-    """Examples, and the machine that is to be chosen for them.
+    """Samples, and the model that is to be chosen for them.
 
     Parameters
     ----------
@@ -37,19 +37,19 @@ class Task:
     n_classes : int
         0 for regression.
     weights : ndarray of shape (n,)
-        What C is multiplied by for each example: weight of the example times weight of its class.
+        What C is multiplied by for each sample: weight of the sample times weight of its class.
     loss : str
         "hinge" or "squared_hinge"; "epsilon_insensitive" or "squared_epsilon_insensitive" for regression.
     fit_intercept : bool
     epsilon : float
         Width of the tube, for regression.
     tolerance : float
-        Largest violation of the optimality conditions of machines.
+        Largest violation of the optimality conditions of models.
     max_iterations : int
-        Steps after which a machine is left as it is, and the evaluation says so.
+        Steps after which a model is left as it is, and the evaluation says so.
     n_threads : int
     stop : Stop
-        When evaluations are to end: they call its ``check`` now and then and let pass what that raises, and machines
+        When evaluations are to end: they call its ``check`` now and then and let pass what that raises, and models
         are trained within its limits.
     """
 
@@ -67,7 +67,7 @@ class Task:
 
     @property
     def n_examples(self) -> int:
-        """How many examples there are."""
+        """How many samples there are."""
         return len(self.y)
 
     @property
@@ -77,7 +77,7 @@ class Task:
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of classes that both have examples of weight above 0.
+        """The pairs of classes that both have samples of weight above 0.
 
         Examples
         --------
@@ -104,9 +104,9 @@ class Evaluated:
         free of parameters; empty for others. Line searches of second order use them.
     work : Work
     state : object
-        Where the machines of the next evaluation may start; None if there are none.
+        Where the models of the next evaluation may start; None if there are none.
     notes : tuple of str
-        What a reader should know: sets that were regularised, machines that did not converge.
+        What a reader should know: sets that were regularised, models that did not converge.
     """
 
     value: float
@@ -130,7 +130,7 @@ class Objective(ABC):
     differentiable : bool
         Whether it has a gradient (almost everywhere).
     needs_machine : bool
-        Whether machines are trained for a value.
+        Whether models are trained for a value.
     chooses_c : bool
         Whether its value depends on C in a way that makes for a choice.
     greater_is_better : bool
@@ -149,7 +149,7 @@ class Objective(ABC):
 
     @abstractmethod
     def bind(self, task: Task) -> BoundObjective:
-        """Prepare for a task: what depends on the examples alone is computed here, once."""
+        """Prepare for a task: what depends on the samples alone is computed here, once."""
 
 
 class How(TypedDict, total=False):
@@ -160,7 +160,7 @@ class How(TypedDict, total=False):
     generator : numpy.random.Generator, optional
         Source of random numbers, for objectives that are not deterministic.
     state : object, optional
-        `state` of an earlier evaluation at a point nearby: where machines start.
+        `state` of an earlier evaluation at a point nearby: where models start.
     part : int, optional
         Evaluate one of the `n_parts` problems only; all of them, averaged, if not given.
     """
@@ -188,7 +188,7 @@ class BoundObjective(ABC):
         kernel : Kernel
             With numbers for all its parameters.
         C : float
-            Price of errors; objectives without a machine do not look at it.
+            Price of errors; objectives without a model do not look at it.
         gradient : bool, default=True
             Whether derivatives are wanted, if there are any.
         **how

@@ -12,21 +12,21 @@ from widemargin.objectives.hold_out import random_split, require_split
 
 
 class RandomSplits(HeldOutObjective):
-    """Losses over splits that are drawn anew for each evaluation."""
+    """Losses over folds that are drawn anew for each evaluation."""
 
     def __init__(self, task: Task, loss: str, share: float, draws: int) -> None:
         super().__init__(task, loss)
         self._share, self._draws = share, draws
 
     def splits(self, generator: np.random.Generator | None) -> Sequence[tuple[Ids, Ids]]:
-        """Draw the splits of an evaluation."""
+        """Draw the folds of an evaluation."""
         if generator is None:
             raise ValueError("This objective draws random folds; pass a generator.")
         return [random_split(self.task, self._share, generator) for _ in range(self._draws)]
 
 
 class OnRandomSplits(Objective):
-    """An objective over splits that are drawn anew for each evaluation."""
+    """An objective over folds that are drawn anew for each evaluation."""
 
     deterministic = False
 
@@ -39,14 +39,14 @@ class OnRandomSplits(Objective):
 class Bootstrap(OnRandomSplits):
     """Error on random hold-out sets, drawn anew for each evaluation.
 
-    Its mean over all splits prefers no split over another, as cross-validation does; a single value is as random as a
+    Its mean over all folds prefers no fold over another, as cross-validation does; a single value is as random as a
     hold-out error. For strategies that cope with random values. A value costs a kernel matrix, n^2 d operations, and
-    `draws` machines. Smaller is better.
+    `draws` models. Smaller is better.
 
     Parameters
     ----------
     share : float, default=0.2
-        Share of the examples that is held out.
+        Share of the samples that is held out.
     draws : int, default=1
         Splits an evaluation.
     """
@@ -55,5 +55,5 @@ class Bootstrap(OnRandomSplits):
     differentiable = False
 
     def bind(self, task: Task) -> BoundObjective:
-        """Nothing is prepared: splits are drawn for each evaluation."""
+        """Nothing is prepared: folds are drawn for each evaluation."""
         return RandomSplits(task, loss_of(task, None), self.share, self.draws)

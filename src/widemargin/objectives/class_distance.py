@@ -1,6 +1,6 @@
 """Distance between class centres in feature space [Abe2007, eq. 7], with derivatives up to the third.
 
-For two sides with examples of weights w, and W_1, W_2 the weights of the sides,
+For two sides with samples of weights w, and W_1, W_2 the weights of the sides,
 
     d^2 = |c_1 - c_2|^2 = S_11 / W_1^2 - 2 S_12 / (W_1 W_2) + S_22 / W_2^2,    S_ab = sum_{i in a, j in b} w_i w_j K_ij.
 
@@ -36,7 +36,7 @@ PROBLEMS = ("one-against-all", "pairs")
 class ClassDistance(Objective):
     r"""The squared distance between class centres in feature space, :math:`d^2 = \|c_1 - c_2\|^2` [Abe2007, eq. 7].
 
-    Where classes lie far apart, so will they from the boundary between them. No machine is trained, so that C is not
+    Where classes lie far apart, so will they from the boundary between them. No model is trained, so that C is not
     chosen. Examples count as often as their weights say. For kernels with k(x, x) = 1 only: it grows with the size of
     kernel values as well.
 
@@ -75,7 +75,7 @@ class ClassDistance(Objective):
 
 
 def _sides(task: Task, problems: str) -> Matrix:
-    """One row a problem, one column a class: what a class's examples are multiplied by in the difference of centres."""
+    """One row a problem, one column a class: what a class's samples are multiplied by in the difference of centres."""
     totals = np.bincount(task.y, task.weights, minlength=task.n_classes)
     present = np.flatnonzero(totals)
     if problems == "pairs" or len(present) == 2:
@@ -118,7 +118,7 @@ class _Bound(BoundObjective):
         )
 
     def _targets(self, sides: Matrix) -> Matrix:
-        """Return the vectors whose dot products weigh kernel values, one row an example."""
+        """Return the vectors whose dot products weigh kernel values, one row for each sample."""
         if len(sides) == 1:
             roots: Matrix = sides.T
         else:

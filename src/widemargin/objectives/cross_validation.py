@@ -12,14 +12,14 @@ from widemargin.objectives.held_out import WithLoss
 
 
 class CrossValidation(WithLoss):
-    r"""Mean loss over the folds of the examples, each judged by a machine that was trained on the others.
+    r"""Mean loss over the folds of the samples, each judged by a model that was trained on the others.
 
     With ``loss="zero-one"`` the error rate, which is no differentiable function; with ``loss="smooth"`` the mean of
     :math:`1 - \sigma(s\,y_n f(x_n))` under the likeliest slope s, which is one [Keerthi2007]. Its gradient comes from
-    the derivative of the machines [Glasmachers2008, section 9.3.1]. Smaller is better.
+    the derivative of the models [Glasmachers2008, section 9.3.1]. Smaller is better.
 
-    A value costs a kernel matrix, n^2 d operations, and k machines on (k - 1) / k of the examples; a gradient one
-    factorisation of each machine's free variables and another pass over the kernel matrix.
+    A value costs a kernel matrix, n^2 d operations, and k models on (k - 1) / k of the samples; a gradient one
+    factorisation of each model's free variables and another pass over the kernel matrix.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class CrossValidation(WithLoss):
         super().__init__(loss, random_state)
 
     def splits(self, task: Task) -> list[tuple[Ids, Ids]]:
-        """Return the rows that machines are trained on, and those held out, of each fold."""
+        """Return the samples that models are trained on, and those held out, of each fold."""
         kind = KFold if task.n_classes == 0 else StratifiedKFold
         whole = isinstance(self.folds, (int, np.integer))
         splitter = kind(self.folds, shuffle=True, random_state=self.random_state) if whole else check_cv(self.folds)

@@ -15,7 +15,7 @@ from widemargin.runtime import Lock, free_memory
 #: Rows and columns of a tile: with its powers it stays within the cache that a core has to itself.
 EDGE = 256
 
-#: Bytes of distances that are kept at most: 512 MiB, all of about 11,500 examples.
+#: Bytes of distances that are kept at most: 512 MiB, all of about 11,500 samples.
 MOST_KEPT = 2**29
 
 
@@ -23,7 +23,7 @@ MOST_KEPT = 2**29
 class ScaledDistances:
     """A kernel with values exp(-p D), D = `unit` times the squared distance between `points`.
 
-    `points` are the examples as the kernel maps them, whatever p is.
+    `points` are the samples as the kernel maps them, whatever p is.
     """
 
     p: float
@@ -35,7 +35,7 @@ def scaled_distances(kernel: Kernel, X: Any) -> ScaledDistances | None:
     """Return a kernel as a scale of distances, or None if it is none.
 
     It is one if its only free parameter multiplies squared distances, exp(theta) times a constant, and leaves alone how
-    examples are mapped. Both are tried out.
+    samples are mapped. Both are tried out.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def scaled_distances(kernel: Kernel, X: Any) -> ScaledDistances | None:
 
 @dataclass(frozen=True)
 class _Tile:
-    """Pairs of examples of classes `a` and `b`.
+    """Pairs of samples of classes `a` and `b`.
 
     Values count `factor` times, and by the `weights` of rows and columns where these differ. `begin` is where distances
     begin if those of all tiles are kept.
@@ -81,7 +81,7 @@ class _Tile:
 
 
 def _cut(classes: list[Ids], weights: Vector) -> tuple[list[_Tile], int]:
-    """Cut the pairs of examples into tiles, each pair of examples into one, and count the pairs."""
+    """Cut the pairs of samples into tiles, each pair of samples into one, and count the pairs."""
     tiles, total = [], 0
     for a, of_a in enumerate(classes):
         for b in range(a, len(classes)):
@@ -99,9 +99,9 @@ def _cut(classes: list[Ids], weights: Vector) -> tuple[list[_Tile], int]:
 
 
 class DistanceTiles:
-    """Squared distances between the examples of a task, tile by tile, each within one pair of classes.
+    """Squared distances between the samples of a task, tile by tile, each within one pair of classes.
 
-    They are kept from one call to the next as long as examples are mapped the same way, if there is room. Threads may
+    They are kept from one call to the next as long as samples are mapped the same way, if there is room. Threads may
     call at the same time.
 
     Parameters

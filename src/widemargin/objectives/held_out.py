@@ -1,6 +1,6 @@
-"""Objectives that look at examples which machines were not trained on: what they have in common.
+"""Objectives that look at samples which models were not trained on: what they have in common.
 
-A machine is trained for each split (and each pair of classes), and judged by its values f_n at the examples that were
+A model is trained for each fold (and each pair of classes), and judged by its values f_n at the samples that were
 held out, with margins m_n = y_n f_n:
 
 * "zero-one": the share of wrong predictions;
@@ -42,7 +42,7 @@ AT_BOUND = (1.0 - 1e-9) * LARGEST_SLOPE
 
 @dataclass(frozen=True)
 class Judged:
-    """A loss over held-out examples, and its derivative with respect to the machine's values there."""
+    """A loss over held-out samples, and its derivative with respect to the model's values there."""
 
     value: float
     of_values: Vector
@@ -84,7 +84,7 @@ def smooth_errors(values: Vector, signs: Vector, weights: Vector) -> Judged:
 
 
 class HeldOutObjective(BoundObjective):
-    """The mean loss (or the summed log-likelihood) over splits.
+    """The mean loss (or the summed log-likelihood) over folds.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class HeldOutObjective(BoundObjective):
         self.loss, self._splits = loss, splits
 
     def splits(self, generator: np.random.Generator | None) -> Sequence[tuple[Ids, Ids]]:
-        """Return the splits of an evaluation."""
+        """Return the folds of an evaluation."""
         return self._splits
 
     def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
-        """Train a machine for each split and judge it by the rows that were held out."""
+        """Train a model for each fold and judge it by the samples that were held out."""
         splits, state = self.splits(how.get("generator")), how.get("state")
         values = TaskKernel(kernel, self.task)
         starts = state if state is not None else [None] * len(splits)
@@ -157,7 +157,7 @@ class HeldOutObjective(BoundObjective):
         work: Work,
         gradient: bool,
     ) -> _OfSplit:
-        """Sum a smooth loss over pairs of classes, each judged by the held-out rows of its classes."""
+        """Sum a smooth loss over pairs of classes, each judged by the held-out samples of its classes."""
         task = self.task
         judge = log_likelihood if self.loss == "likelihood" else smooth_errors
         total = _OfSplit(0.0, 0.0, begun, work)
@@ -189,7 +189,7 @@ class HeldOutObjective(BoundObjective):
 
 @dataclass(frozen=True)
 class _OfSplit:
-    """What one split adds."""
+    """What one fold adds."""
 
     value: float
     weight: float
@@ -210,7 +210,7 @@ def loss_of(task: Task, loss: str | None) -> str:
 
 
 class WithLoss(Objective):
-    """The mean of a loss over splits that are drawn once."""
+    """The mean of a loss over folds that are drawn once."""
 
     def __init__(self, loss: str | None, random_state: int) -> None:
         self.loss = loss
@@ -229,9 +229,9 @@ class WithLoss(Objective):
         )
 
     def bind(self, task: Task) -> HeldOutObjective:
-        """Draw the splits."""
+        """Draw the folds."""
         return HeldOutObjective(task, loss_of(task, self.loss), self.splits(task))
 
     @abstractmethod
     def splits(self, task: Task) -> list[tuple[Ids, Ids]]:
-        """Return the rows that machines are trained on, and those held out, of each split."""
+        """Return the samples that models are trained on, and those held out, of each fold."""

@@ -9,7 +9,7 @@ import numpy as np
 from widemargin.objectives.base import Ids, Task
 from widemargin.objectives.held_out import WithLoss
 
-#: Draws after which each class is given an example by force.
+#: Draws after which each class is given a sample by force.
 PATIENCE = 100
 
 
@@ -30,7 +30,7 @@ def require_split(share: float, draws: int = 1) -> None:
 
 
 def random_split(task: Task, share: float, generator: np.random.Generator) -> tuple[Ids, Ids]:
-    """Draw a training set of floor((1 - share) n) examples: any with all classes in it, each as likely as others.
+    """Draw a training set of floor((1 - share) n) samples: any with all classes in it, each as likely as others.
 
     Examples
     --------
@@ -54,19 +54,19 @@ def random_split(task: Task, share: float, generator: np.random.Generator) -> tu
 
 
 class HoldOut(WithLoss):
-    """Loss on a part of the examples that was set aside, once and for all.
+    """Loss on a part of the samples that was set aside, once and for all.
 
-    The cheapest look at examples that a machine was not trained on, and the least reliable one: a kernel matrix, n^2 d
-    operations, and one machine. Smaller is better.
+    The cheapest look at samples that a model was not trained on, and the least reliable one: a kernel matrix, n^2 d
+    operations, and one model. Smaller is better.
 
     Parameters
     ----------
     share : float, default=0.2
-        Share of the examples that is held out.
+        Share of the samples that is held out.
     loss : {"zero-one", "smooth", "squared"}, default=None
         As for :class:`CrossValidation`.
     random_state : int, default=0
-        Seed of the split.
+        Seed of the fold.
     """
 
     name = "hold-out"
@@ -77,5 +77,5 @@ class HoldOut(WithLoss):
         super().__init__(loss, random_state)
 
     def splits(self, task: Task) -> list[tuple[Ids, Ids]]:
-        """Return the rows that the machine is trained on, and those held out."""
+        """Return the samples that the model is trained on, and those held out."""
         return [random_split(task, self.share, np.random.default_rng(self.random_state))]

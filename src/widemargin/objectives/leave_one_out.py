@@ -14,7 +14,7 @@ from widemargin.runtime import Work
 
 
 def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: bool = False) -> LeftOut:
-    """Leave each support vector of a machine out; what cannot be found along its path is trained."""
+    """Leave each support vector of a model out; what cannot be found along its path is trained."""
     task.stop.check()
     return leave_one_out(
         values.exact_for(sensitivity),
@@ -28,16 +28,16 @@ def left_out(values: TaskKernel, task: Task, sensitivity: Sensitivity, *, keep: 
 
 
 def machine_of(values: TaskKernel, task: Task, pair: tuple[int, int], C: float, start: Any) -> Machine:
-    """Train the machine of a pair of classes on all examples."""
+    """Train the model of a pair of classes on all samples."""
     return train_one(values, task, pair_problem(task, pair, values.price(C)), start)
 
 
 class LeaveOneOut(Objective):
-    """Share of examples that a machine trained on all others gets wrong.
+    """Share of samples that a model trained on all others gets wrong.
 
-    Only support vectors can be errors, and the machine without one of them is found from the whole one in some steps,
+    Only support vectors can be errors, and the model without one of them is found from the whole one in some steps,
     exactly: along the path on which its coefficient goes to 0. For more than two classes the mean over pairs of
-    classes, each by its own examples. A value costs a kernel matrix, n^2 d operations, a machine with its u free
+    classes, each by its own samples. A value costs a kernel matrix, n^2 d operations, a model with its u free
     variables factorised, u^3 / 3, and n_SV paths of a few set changes, n u each. Smaller is better.
     """
 
@@ -57,7 +57,7 @@ class LeaveOneOut(Objective):
 
 class _Bound(BoundObjective):
     def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
-        """Train on all examples, then leave support vectors out."""
+        """Train on all samples, then leave support vectors out."""
         task = self.task
         values, state = TaskKernel(kernel, task), how.get("state")
         K = values.double

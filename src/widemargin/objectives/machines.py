@@ -1,4 +1,4 @@
-"""What objectives with machines share: kernel values at a point, and the machines of a task trained on them."""
+"""What objectives with models share: kernel values at a point, and the models of a task trained on them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from widemargin.runtime import StoppedError, Work, single_threaded_blas
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
-#: Up to so many examples all kernel values in float64 cost less than finding out which of them are needed.
+#: Up to so many samples all kernel values in float64 cost less than finding out which of them are needed.
 FEW = 512
 
 #: What stands for a hard margin: coefficients of separable classes stay below this, in units of 1 / mean k(x, x).
@@ -31,7 +31,7 @@ HARD = 1e6
 
 
 class TaskKernel:
-    """Kernel values among all examples of a task, each precision computed when it is asked for first.
+    """Kernel values among all samples of a task, each precision computed when it is asked for first.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class TaskKernel:
     computed : int
         Kernel values that were computed.
     unfinished : int
-        Machines on these values that were left before their tolerance was met.
+        Models on these values that were left before their tolerance was met.
     """
 
     def __init__(self, kernel: Kernel, task: Task) -> None:
@@ -60,7 +60,7 @@ class TaskKernel:
 
     @cached_property
     def single(self) -> Single:
-        """Values in float32, which is what machines are trained with."""
+        """Values in float32, which is what models are trained with."""
         core = self.kernel.core_kernel
         if "double" in self.__dict__ or core is None or self._task.n_examples <= FEW:
             return np.ascontiguousarray(self.double, dtype=np.float32)
@@ -78,11 +78,11 @@ class TaskKernel:
 
     @property
     def among(self) -> Matrix | Evaluate:
-        """What a machine is differentiated with: all values if there are few, or a function that gives some."""
+        """What a model is differentiated with: all values if there are few, or a function that gives some."""
         return self.double if self._task.n_examples <= FEW else self.block
 
     def exact_for(self, sensitivity: Sensitivity) -> Matrix:
-        """All values in float64 that a machine is exact for: those of float32 where it was solved for with these."""
+        """All values in float64 that a model is exact for: those of float32 where it was solved for with these."""
         return self.single.astype(np.float64) if sensitivity.rounded else self.double
 
     def price(self, C: float) -> float:
@@ -93,7 +93,7 @@ class TaskKernel:
         return HARD / max(float(np.mean(diagonal)), float(np.finfo(np.float64).tiny))
 
     def block(self, rows: Ids, columns: Ids) -> Matrix:
-        """Values in float64 between some examples and others."""
+        """Values in float64 between some samples and others."""
         if "double" in self.__dict__:
             return self.double[np.ix_(rows, columns)]
         self._task.stop.check()
@@ -112,7 +112,7 @@ class TaskKernel:
 
 @dataclass(frozen=True)
 class RegressionMachine:
-    """A trained tube: coefficients, intercept, values at all examples, and how training ended."""
+    """A trained tube: coefficients, intercept, values at all samples, and how training ended."""
 
     alpha: Vector
     intercept: float
@@ -121,7 +121,7 @@ class RegressionMachine:
 
 
 def pair_problem(task: Task, pair: tuple[int, int], C: float, train_rows: Mask | None = None) -> PairProblem:
-    """State the problem of two classes over all examples: those of others, and those left out, are held out.
+    """State the problem of two classes over all samples: those of others, and those left out, are held out.
 
     The second class of the pair is the positive one.
 
@@ -143,7 +143,7 @@ def pair_problem(task: Task, pair: tuple[int, int], C: float, train_rows: Mask |
 def train_pairs(
     kernel: TaskKernel, task: Task, C: float, train_rows: Mask | None = None, starts: list[Vector] | None = None
 ) -> list[Machine]:
-    """Train a machine for each pair of classes, each from where the last one of its pair ended if that is known."""
+    """Train a model for each pair of classes, each from where the last one of its pair ended if that is known."""
     found = []
     for number, pair in enumerate(task.pairs):
         problem = pair_problem(task, pair, kernel.price(C), train_rows)
@@ -152,7 +152,7 @@ def train_pairs(
 
 
 def train_one(kernel: TaskKernel, task: Task, problem: PairProblem, start: Vector | None = None) -> Machine:
-    """Train one machine of a task; raise StoppedError if there was no time to finish it."""
+    """Train one model of a task; raise StoppedError if there was no time to finish it."""
     task.stop.check()
     machine = train(kernel.single, problem, stop=stop_rule(task), start=start)
     note_end(kernel, task, machine.outcome)
@@ -168,7 +168,7 @@ def stop_rule(task: Task, unit: float = 1.0) -> StopRule:
 def train_tube(
     kernel: TaskKernel, task: Task, C: float, train_rows: Mask, start: Vector | None = None
 ) -> RegressionMachine:
-    """Train a machine for regression; other rows are held out, with the box [0, 0]."""
+    """Train a model for regression; other samples are held out, with the box [0, 0]."""
     task.stop.check()
     bounds = np.where(train_rows, kernel.price(C) * task.weights, 0.0)
     limits = np.where(bounds > 0, np.inf, 0.0) if task.squared else bounds
@@ -183,7 +183,7 @@ def train_tube(
 
 
 def note_end(kernel: TaskKernel, task: Task, outcome: Outcome) -> None:
-    """Count a machine that was left early; raise StoppedError if that was for lack of time."""
+    """Count a model that was left early; raise StoppedError if that was for lack of time."""
     kernel.unfinished += outcome.reason != "converged"
     if outcome.reason in ("time budget", "interrupted"):
         task.stop.check()
@@ -213,12 +213,12 @@ def work_of(machines: list[Any], kernel: TaskKernel) -> Work:
 
 
 def notes_of(kernel: TaskKernel, dependent: int = 0, rounded: int = 0) -> tuple[str, ...]:
-    """Say what a reader should know: machines left early, free variables that depend on others, rounded values."""
+    """Say what a reader should know: models left early, free variables that depend on others, rounded values."""
     notes = []
     if kernel.unfinished:
-        notes.append("machines ended before they met their tolerance")
+        notes.append("models ended before they met their tolerance")
     if dependent:
-        notes.append("free variables depend on others and were held while the machine was differentiated")
+        notes.append("free variables depend on others and were held while the model was differentiated")
     if rounded:
-        notes.append("the kernel matrix is nearly singular for this C: machines are exact for its float32 values only")
+        notes.append("the kernel matrix is nearly singular for this C: models are exact for its float32 values only")
     return tuple(notes)

@@ -3,8 +3,8 @@
 P = <T, K> with T_ij = y_i y_j for two classes. For more of them T is the Gram matrix of the corners of a simplex, 1 for
 the same class and -1 / (c - 1) for different ones, which is the same for c = 2. Then dP/dtheta = <T, dK/dtheta>.
 
-Centred, examples are seen from their mean in feature space: K becomes H K H' with H = I - 1 p', p the shares of the
-examples. H is its own adjoint for <M, N> = sum_ij w_i w_j M_ij N_ij, so that <T, H K H'> = <H T H', K>: it is enough to
+Centred, samples are seen from their mean in feature space: K becomes H K H' with H = I - 1 p', p the shares of the
+samples. H is its own adjoint for <M, N> = sum_ij w_i w_j M_ij N_ij, so that <T, H K H'> = <H T H', K>: it is enough to
 centre the targets.
 """
 
@@ -21,7 +21,7 @@ from widemargin.runtime import Work, single_threaded_blas
 
 
 def target_vectors(task: Task, *, centred: bool = False) -> Matrix:
-    """Return one row an example whose dot products are the ideal kernel values T.
+    """Return one row for each sample whose dot products are the ideal kernel values T.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def target_vectors(task: Task, *, centred: bool = False) -> Matrix:
 
 
 def one_target_only(name: str, task: Task) -> str | None:
-    """Say, in a sentence, that an objective cannot do with examples whose targets are all the same; None if not so."""
+    """Say, in a sentence, that an objective cannot do with samples whose targets are all the same; None if not so."""
     found = np.unique(task.y[task.weights > 0])
     if len(found) > 1:
         return None
@@ -55,7 +55,7 @@ def one_target_only(name: str, task: Task) -> str | None:
 
 
 class OfTargets(Objective):
-    """How well kernel values agree with the labels: no machine is trained."""
+    """How well kernel values agree with the labels: no model is trained."""
 
     needs_machine = False
     chooses_c = False
@@ -65,22 +65,22 @@ class OfTargets(Objective):
         self.centred = centred
 
     def why_not(self, task: Task, C: float) -> str | None:
-        """Refuse examples that all have the same target."""
+        """Refuse samples that all have the same target."""
         return one_target_only(self.name, task)
 
 
 class Polarization(OfTargets):
     r"""Kernel polarization, :math:`P = \sum_{ij} w_i w_j y_i y_j k(x_i, x_j)` [Glasmachers2008, section 9.1.6].
 
-    It grows where examples of one class resemble each other more than those of others. For kernels with k(x, x) = 1
-    only: it grows with the size of kernel values as well. No machine is trained, so that C is not chosen. A value
+    It grows where samples of one class resemble each other more than those of others. For kernels with k(x, x) = 1
+    only: it grows with the size of kernel values as well. No model is trained, so that C is not chosen. A value
     costs one kernel matrix, n^2 d operations, and a gradient about as much again; memory does not grow with n.
 
     Parameters
     ----------
     centred : bool, default=False
-        Whether examples are seen from their mean in feature space, so that a constant added to the kernel changes
-        nothing, and a class with more examples than others counts for no more than these.
+        Whether samples are seen from their mean in feature space, so that a constant added to the kernel changes
+        nothing, and a class with more samples than others counts for no more than these.
     """
 
     name = "polarization"
@@ -92,7 +92,7 @@ class Polarization(OfTargets):
 
 
 class TargetSum(BoundObjective):
-    """The sum of all kernel values, each times the dot product of the two examples' `targets`."""
+    """The sum of all kernel values, each times the dot product of the two samples' `targets`."""
 
     def __init__(self, task: Task, targets: Matrix) -> None:
         super().__init__(task)

@@ -1,6 +1,6 @@
 r"""The radius-margin quotient [Glasmachers2008, sections 9.1.4 and 9.3.2].
 
-R^2 / rho^2, with R the radius of the smallest ball around all examples in feature space and rho the margin of a machine
+R^2 / rho^2, with R the radius of the smallest ball around all samples in feature space and rho the margin of a model
 without margin errors: a hard margin, or the square loss, which is a hard margin for the kernel K + D, D = 1 / (2 C_n).
 
 1 / rho^2 = ||w||^2 = max_a 2 y'a - a'(K + D)a and R^2 = max_b b'diag(K + D) - b'(K + D)b, so that both are known to
@@ -36,10 +36,10 @@ class RadiusMargin(Objective):
     kernel its size is best kept (``GeneralGaussian(fixed="size")``): narrow kernels have large margins
     [Glasmachers2008, section 10.2]. For several pairs of classes quotients add up. Smaller is better.
 
-    Where classes cannot be separated, or by coefficients beyond 1e6 / mean k(x, x) only, the value is that of a machine
+    Where classes cannot be separated, or by coefficients beyond 1e6 / mean k(x, x) only, the value is that of a model
     whose coefficients end there, which is a lower bound of the quotient and continues it; the evaluation says so.
 
-    A value costs a kernel matrix, n^2 d operations, a machine and a ball; a gradient another pass over the kernel
+    A value costs a kernel matrix, n^2 d operations, a model and a ball; a gradient another pass over the kernel
     values of support vectors, and no more.
     """
 
@@ -73,7 +73,7 @@ class _Quotient:
 
 class _Bound(BoundObjective):
     def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
-        """Train machine and ball for each pair of classes."""
+        """Train model and ball for each pair of classes."""
         task, state = self.task, how.get("state")
         values = TaskKernel(kernel, task)
         total, of_theta, c_slope, steps, begun, hard = 0.0, np.zeros(kernel.n_dims), 0.0, 0, [], True

@@ -1,6 +1,6 @@
 r"""The span bound [Vapnik2000; Glasmachers2008, sections 9.1.5 and 9.3.4].
 
-What a machine says of an example that it was not trained on, without training it: if the sets of free and bounded
+What a model says of a sample that it was not trained on, without training it: if the sets of free and bounded
 variables stay as they are when support vector n is left out,
 
 f(x_n) - f^n(x_n) = a_n S_n^2,
@@ -13,8 +13,8 @@ A leave-one-out error is y_n f^n(x_n) < 0. The thesis's continuous count of them
 
 S = sum_n s_n,    s_n = 1 - f^n(x_n) / f(x_n) where y_n f^n(x_n) > 0, and 1 otherwise,
 
-0 for examples that are no support vectors. Leaving x_n out does not raise its margin, y_n f^n(x_n) <= y_n f(x_n), so
-that s_n is never below 0, and where rounding would bring it there it counts as 0. f^n is either that of a machine
+0 for samples that are no support vectors. Leaving x_n out does not raise its margin, y_n f^n(x_n) <= y_n f(x_n), so
+that s_n is never below 0, and where rounding would bring it there it counts as 0. f^n is either that of a model
 trained without n, as the thesis has it: every leave-one-out error then counts 1, and S is a bound. Or it is predicted
 as above, and S is an estimate, which lies below the errors where sets do change (in about one of 50 random problems).
 
@@ -23,7 +23,7 @@ dl_n = dm_n - S_n^2 d|a_n| - |a_n| dS_n^2 with
 
 d(1 / G_nn) = g_n' (dK_uu + dD) g_n / G_nn^2,  g_n = G e_n;    dS_n^2 = (e_n - x_n)' dK (e_n - x_n),  H [x_n; .] = v,
 
-for free and bounded n, so that all of them together are one weight matrix for the kernel. Retrained machines each have
+for free and bounded n, so that all of them together are one weight matrix for the kernel. Retrained models each have
 an adjoint of their own (:mod:`widemargin.machines.derivatives`).
 """
 
@@ -50,13 +50,13 @@ OUT_OF_REACH = 1e100
 class SpanBound(Objective):
     r"""A continuous bound of the leave-one-out errors, :math:`S = \sum_n 1 - \max(0, f^{\hat n}(x_n) / f(x_n))`.
 
-    :math:`f^{\hat n}` is the machine without example n, retrained [Glasmachers2008, section 9.1.5]: S is at least the
+    :math:`f^{\hat n}` is the model without sample n, retrained [Glasmachers2008, section 9.1.5]: S is at least the
     number of leave-one-out errors, and at most that of support vectors. With ``sets="unchanged"`` it is predicted from
     the span of the support vectors, as if none of them met a bound or left it when n is left out [Vapnik2000]: an
     estimate, in half the time, which may lie below the number of errors. For several pairs of classes the sums add up.
     Smaller is better.
 
-    A value costs a kernel matrix, n^2 d operations, a machine, and n_SV paths of a few set changes, n u each with u
+    A value costs a kernel matrix, n^2 d operations, a model, and n_SV paths of a few set changes, n u each with u
     free support vectors; a gradient n_SV factorisations more. With unchanged sets it costs the inverse of a matrix,
     u^3, and u^2 g more with g bounded support vectors; a gradient about the same again.
 
@@ -90,7 +90,7 @@ class Spans:
     Parameters
     ----------
     squared : ndarray of shape (n,)
-        0 for examples that are no support vectors.
+        0 for samples that are no support vectors.
     inverse : ndarray of shape (u, u)
         G, for the free variables that were solved for.
     directions : ndarray of shape (u, g)
@@ -103,7 +103,7 @@ class Spans:
 
 
 def spans(sensitivity: Sensitivity, diagonal: Vector) -> Spans:
-    """Spans of a machine's support vectors, given k(x, x) of all examples; 0 for free ones that depend on others."""
+    """Spans of a model's support vectors, given k(x, x) of all samples; 0 for free ones that depend on others."""
     kept, bounded = sensitivity.kept, sensitivity.bounded
     problem = sensitivity.machine.problem
     squared = np.zeros(len(problem.signs))
@@ -129,7 +129,7 @@ class _Bound(BoundObjective):
     # Products of some rows have other last bits on several threads of BLAS, whose number another evaluation may change.
     @single_threaded_blas()
     def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
-        """Train on all examples, then predict or train machines without each support vector."""
+        """Train on all samples, then predict or train models without each support vector."""
         task = self.task
         values, state = TaskKernel(kernel, task), how.get("state")
         total, of_theta, c_slope = 0.0, np.zeros(kernel.n_dims), 0.0

@@ -15,9 +15,9 @@ from widemargin.runtime import Work
 class SupportVectors(Objective):
     """Number of support vectors: an upper bound of the leave-one-out errors, and what a prediction costs.
 
-    No example but a support vector can be a leave-one-out error [Glasmachers2008, section 9.1.3]. The bound is loose
-    and prefers machines without regularisation. For several pairs of classes support vectors are counted once for each
-    pair. A value costs a kernel matrix, n^2 d operations, and a machine. Smaller is better.
+    No sample but a support vector can be a leave-one-out error [Glasmachers2008, section 9.1.3]. The bound is loose
+    and prefers models without regularisation. For several pairs of classes support vectors are counted once for each
+    pair. A value costs a kernel matrix, n^2 d operations, and a model. Smaller is better.
     """
 
     name = "support-vectors"
@@ -30,7 +30,7 @@ class SupportVectors(Objective):
 
 class _Bound(BoundObjective):
     def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
-        """Train on all examples and count."""
+        """Train on all samples and count."""
         values, state = TaskKernel(kernel, self.task), how.get("state")
         if self.task.n_classes == 0:
             start = None if state is None else state[0]

@@ -1,11 +1,11 @@
 """Kernel target alignment: the angle between kernel values and labels [Glasmachers2008, sections 9.1.6 and 9.3.3].
 
-With example weights w, matrices are compared by <M, N> = sum_ij w_i w_j M_ij N_ij, as if an example were there as often
+With sample weights w, matrices are compared by <M, N> = sum_ij w_i w_j M_ij N_ij, as if a sample were there as often
 as its weight says. Then A = <T, K> / (|T| |K|), T being the Gram matrix of the targets, and by quotient and chain rule
 
     dA/dtheta = <T, dK> / (|T| |K|) - A <K, dK> / |K|^2.
 
-Centred [Cortes2012], K is replaced by Kc = H K H' with H = I - 1 p', p = w / sum(w), and T likewise: all examples are
+Centred [Cortes2012], K is replaced by Kc = H K H' with H = I - 1 p', p = w / sum(w), and T likewise: all samples are
 seen from their mean in feature space. Row means r = K p and s = p'r say all that is needed about H:
 
     Kc_ij = K_ij - r_i - r_j + s,        |Kc|^2 = |K|^2 - (sum w)^2 (2 sum_i p_i r_i^2 - s^2).
@@ -39,7 +39,7 @@ class TargetAlignment(OfTargets):
     It is the cosine of the angle between the kernel matrix and the one that labels would make, at most 1, whatever the
     scale of the kernel [Glasmachers2008, sections 9.1.6 and 9.3.3]. For more than two classes T is the Gram matrix of
     the corners of a simplex; for regression that of the targets minus their mean. Examples count as often as their
-    weights say. No machine is trained, so that C is not chosen.
+    weights say. No model is trained, so that C is not chosen.
 
     A value costs one kernel matrix, n^2 d operations, a gradient two (one up to 362 samples) and
     :math:`\langle W, dK/d\theta\rangle` for one W; memory grows with n, not with its square.
@@ -47,7 +47,7 @@ class TargetAlignment(OfTargets):
     Parameters
     ----------
     centred : bool, default=False
-        Whether examples are seen from their mean in feature space [Cortes2012]: classes of unequal size, and kernels
+        Whether samples are seen from their mean in feature space [Cortes2012]: classes of unequal size, and kernels
         whose values all lie near a constant, are then judged by what differs. 0 where the kernel is constant.
     """
 

@@ -35,7 +35,7 @@ def _is_terminal(stream: Any) -> bool:
 
 
 class RichProgress:
-    """A bar with the machines that are done, the best score, and the time left.
+    """A bar with the models that are done, the best score, and the time left.
 
     The bar is written to the standard error stream, so that what a program prints can still be redirected to a file.
 
@@ -45,7 +45,7 @@ class RichProgress:
         Where to show it instead.
     clock : callable, default=time.monotonic
         Seconds since some moment.
-    unit : str, default="machines"
+    unit : str, default="fits"
         What is counted.
 
     Examples
@@ -55,23 +55,21 @@ class RichProgress:
     >>> from widemargin.study.bar import RichProgress
     >>> progress = RichProgress(console=Console(file=sys.stdout, width=80))      # not a terminal: shows the end only
     >>> progress.start(20); progress.advance(15, 3.0, 1.0, 0.95); progress.finish("time is up")
-    ━━━━━━━━━━━━━━━      15/20 machines, best 0.9500, <1 s (time is up)
+    ━━━━━━━━━━━━━━━      15/20 fits, best 0.9500, <1 s (time is up)
     """
 
-    def __init__(
-        self, *, console: Console | None = None, clock: Clock = time.monotonic, unit: str = "machines"
-    ) -> None:
+    def __init__(self, *, console: Console | None = None, clock: Clock = time.monotonic, unit: str = "fits") -> None:
         self._console = console
         self._clock, self._unit = clock, unit
         self._bar: Bar | None = None
         self._words: _Words | None = None
         self._borrowed: list[tuple[logging.StreamHandler[Any], Any]] = []
 
-    def start(self, machines: int | None) -> None:
+    def start(self, fits: int | None) -> None:
         """Show an empty bar."""
         self.finish("started anew")
         console = Console(stderr=True) if self._console is None else self._console
-        self._words = _Words(Pace(machines, self._clock, self._unit))
+        self._words = _Words(Pace(fits, self._clock, self._unit))
         self._bar = Bar(
             BarColumn(bar_width=min(40, max(10, console.width - ROOM_FOR_WORDS))),
             self._words,
@@ -81,16 +79,16 @@ class RichProgress:
             redirect_stdout=console.is_jupyter or _is_terminal(sys.stdout),
             redirect_stderr=console.is_jupyter or _is_terminal(sys.stderr),
         )
-        # Not started: the bar is in motion while the kernel is computed and no machine is done yet.
-        self._bar.add_task("", total=machines, start=False)
+        # Not started: the bar is in motion while the kernel is computed and no model is done yet.
+        self._bar.add_task("", total=fits, start=False)
         before = sys.stdout, sys.stderr
         self._bar.start()
         self._borrow_handlers(before, (sys.stdout, sys.stderr))
 
-    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+    def advance(self, fits: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
         """Move the bar."""
         if self._bar is not None and self._words is not None:
-            self._words.pace.advance(machines, cost, expected_cost_left, best_score)
+            self._words.pace.advance(fits, cost, expected_cost_left, best_score)
             self._show(self._bar, self._words.pace.done)
 
     def finish(self, reason: str) -> None:

@@ -1,7 +1,7 @@
 """A search as scikit-learn's callbacks see it (scikit-learn 1.9 or later; with earlier ones nobody is told anything).
 
 The tree of tasks is the one of scikit-learn's own ``GridSearchCV``, under the same names, so that a callback written
-for that class works here: ``fit``, and below it ``search``, with one ``candidate-split-evaluation`` for each machine,
+for that class works here: ``fit``, and below it ``search``, with one ``candidate-split-evaluation`` for each model,
 and ``refit-with-best-params``.
 """
 
@@ -97,7 +97,7 @@ class SearchTasks:
         Parameters
         ----------
         evaluations : int or None
-            How many evaluations (of a candidate on a split, say) are tasks of their own; None if nobody knows.
+            How many evaluations (of a candidate on a fold, say) are tasks of their own; None if nobody knows.
 
         Yields
         ------

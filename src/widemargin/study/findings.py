@@ -46,7 +46,7 @@ class Finding(NamedTuple):
     """What an evaluation came to.
 
     `number` counts evaluations; that of a grid's candidate on a split is the candidate's number times the number of
-    splits plus the split's. `value` is the score (scores by name, None if there is none), or the value of an objective;
+    folds plus the fold's. `value` is the score (scores by name, None if there is none), or the value of an objective;
     `train_value` the same on the samples that were trained on. `work.seconds` is the time of training,
     `score_seconds` that of scoring. Of an objective: `point` and `part` say where it was evaluated, `gradient` is with
     respect to the point, and `chosen` marks a point that the search came to without having asked for it.
@@ -153,7 +153,7 @@ class Standing:
     total : int or None
         Evaluations; None if nobody knows.
     together : int, default=1
-        So many in a row, the splits of a candidate, have a value in common: their mean.
+        So many in a row, the folds of a candidate, have a value in common: their mean.
     greater_is_better : bool, default=True
 
     Attributes
@@ -186,7 +186,7 @@ class Standing:
                     self.best = mean
 
     def expected_cost(self) -> float | None:
-        """Expect of a candidate what it took on other splits, or what candidates took on average.
+        """Expect of a candidate what it took on other folds, or what candidates took on average.
 
         Examples
         --------

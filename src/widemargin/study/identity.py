@@ -1,4 +1,4 @@
-"""Fingerprints: one short text for the content of data, parameters and splits."""
+"""Fingerprints: one short text for the content of data, parameters and folds."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CHUNK = 1 << 22
 def fingerprint(*objects: Any) -> str:
     """Return the SHA-256 of the content of some objects, as 64 hexadecimal digits.
 
-    Equal content has equal fingerprints in every process and on every machine, however it lies in memory:
+    Equal content has equal fingerprints in every process and on every computer, however it lies in memory:
 
     - arrays count by dtype, shape and values, not by strides or byte order; sparse matrices by shape and non-zero
       entries, whatever their format; arrays of objects by their elements;
-    - data frames count by their columns' names, types and values, not by their index, since machines do not see it;
+    - data frames count by their columns' names, types and values, not by their index, since models do not see it;
     - numbers, strings, None, lists (a tuple counts as a list), sets and mappings (in any order) count by value;
     - estimators count by class and parameters, functions by name and code, other objects by class and by the state
       that pickle would keep.

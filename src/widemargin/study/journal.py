@@ -32,7 +32,7 @@ _DIFFERENCES = {
     "data": "other data",
     "target": "other targets",
     "weights": "other sample weights",
-    "splits": "other splits",
+    "splits": "other folds",
     "candidates": "another grid",
     "estimator": "another estimator",
     "scoring": "another scoring",
@@ -61,7 +61,7 @@ class Journal:
         The file; it is created if there is none. Its folder must exist.
     identity : mapping
         What tells this search from others, as JSON values: versions, and a :func:`~widemargin.study.fingerprint` of
-        the data, the grid, the splits. It must be the one that the file was created with. The keys `schema`, `data`,
+        the data, the grid, the folds. It must be the one that the file was created with. The keys `schema`, `data`,
         `target`, `weights`, `splits`, `candidates`, `estimator`, `scoring`, `plan`, `objective`, `strategy`, `space`
         and `random_state` are put into words where it is not; others are named.
 
@@ -140,7 +140,7 @@ class Journal:
     def extend(self, records: Iterable[Mapping[str, Any]], *, keep: bool = True) -> None:
         """Add several records with one write; all of them are on the disk when this returns.
 
-        Waiting for the disk takes longer than many machines do, so those that end together are best added together.
+        Waiting for the disk takes longer than many models do, so those that end together are best added together.
 
         Parameters
         ----------

@@ -20,30 +20,30 @@ Clock = Callable[[], float]
 class Progress(Protocol):
     """What a search tells while it runs. Implement these three methods to show it in another way.
 
-    A search calls :meth:`start` once, then :meth:`advance` whenever some machines are done, then :meth:`finish`, even
+    A search calls :meth:`start` once, then :meth:`advance` whenever some models are done, then :meth:`finish`, even
     where it ends with an error. Calls never overlap, but those of :meth:`advance` may come from any thread of the
     process that runs the search.
     """
 
-    def start(self, machines: int | None) -> None:
-        """Begin a search of this many machines (candidates times splits); of evaluations, for `ModelSearch`.
+    def start(self, fits: int | None) -> None:
+        """Begin a search of this many models (candidates times folds); of evaluations, for `ModelSearch`.
 
         That one passes None if it goes on until it comes to an end by itself.
         """
 
-    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
-        """Take note of machines that are done.
+    def advance(self, fits: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+        """Take note of models that are done.
 
         Parameters
         ----------
-        machines : int
+        fits : int
             How many, since the last call.
         cost : float
             What these have cost, in any unit that grows with the time they take; 0 for those that a journal knew. The
             time that costs are compared with begins with the last call at which nothing had cost anything, so that
             ``advance(0, 0.0, ...)`` after preparations that take long makes for a better estimate.
         expected_cost_left : float or None
-            What all machines that are left are expected to cost, in the same unit; None if nobody knows.
+            What all models that are left are expected to cost, in the same unit; None if nobody knows.
         best_score : float or None
             The best mean score of a candidate so far; for `ModelSearch` the best value of its objective.
         """
@@ -56,22 +56,22 @@ class Progress(Protocol):
 
 
 class Pace:
-    """How far a search is and when it will end, judged by what its machines have cost rather than by their number.
+    """How far a search is and when it will end, judged by what its models have cost rather than by their number.
 
-    Machines of one grid differ in cost by orders of magnitude, so that half of them is rarely half of the time.
+    Models of one grid differ in cost by orders of magnitude, so that half of them is rarely half of the time.
 
     Parameters
     ----------
-    machines : int or None
+    fits : int or None
         None if nobody knows.
     clock : callable, default=time.monotonic
         Seconds since some moment.
-    unit : str, default="machines"
+    unit : str, default="fits"
         What is counted.
 
     Attributes
     ----------
-    machines, done : int
+    fits, done : int
     best_score : float or None
 
     Examples
@@ -87,8 +87,8 @@ class Pace:
     3.0
     """
 
-    def __init__(self, machines: int | None, clock: Clock = time.monotonic, unit: str = "machines") -> None:
-        self.machines = machines
+    def __init__(self, fits: int | None, clock: Clock = time.monotonic, unit: str = "fits") -> None:
+        self.fits = fits
         self.unit = unit
         self.done = 0
         self.best_score: float | None = None
@@ -99,9 +99,9 @@ class Pace:
         self._judged = self._began
         self._left: float | None = None
 
-    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+    def advance(self, fits: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
         """Take note, as :meth:`Progress.advance`."""
-        self.done += machines
+        self.done += fits
         self._cost += cost
         if self._cost == 0:  # so far others were at work: a journal was read, or distances were computed
             self._worked_since = self._clock()
@@ -118,7 +118,7 @@ class Pace:
 
     def seconds_left(self) -> float | None:
         """Seconds until the end, None if nobody knows."""
-        if self._left is None or (self.machines is not None and self.done >= self.machines):
+        if self._left is None or (self.fits is not None and self.done >= self.fits):
             return None
         # Counts down between two calls; when the next one is overdue, all that is known is by how much.
         return abs(self._left - (self._clock() - self._judged))
@@ -129,21 +129,21 @@ class Pace:
         Examples
         --------
         >>> Pace(20).counted(), Pace(20).counted("/"), Pace(None, unit="evaluations").counted()
-        ('0 of 20 machines', ' 0/20 machines', '0 evaluations')
+        ('0 of 20 fits', ' 0/20 fits', '0 evaluations')
         """
-        if self.machines is None:
+        if self.fits is None:
             return f"{self.done} {self.unit}"
-        done = f"{self.done:>{len(str(self.machines))}}" if between == "/" else str(self.done)
-        return f"{done}{between}{self.machines} {self.unit}"
+        done = f"{self.done:>{len(str(self.fits))}}" if between == "/" else str(self.done)
+        return f"{done}{between}{self.fits} {self.unit}"
 
 
 class SilentProgress:
     """Shows nothing."""
 
-    def start(self, machines: int | None) -> None:
+    def start(self, fits: int | None) -> None:
         """Do nothing."""
 
-    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+    def advance(self, fits: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
         """Do nothing."""
 
     def finish(self, reason: str) -> None:
@@ -159,7 +159,7 @@ class LogProgress:
     ----------
     clock : callable, default=time.monotonic
         Seconds since some moment.
-    unit : str, default="machines"
+    unit : str, default="fits"
         What is counted.
 
     Examples
@@ -169,28 +169,28 @@ class LogProgress:
     >>> logger.addHandler(logging.StreamHandler(sys.stdout)); logger.setLevel(logging.INFO)
     >>> progress = LogProgress()
     >>> progress.start(20); progress.advance(15, 3.0, 1.0, 0.95); progress.finish("time is up")
-    15 of 20 machines after <1 s (time is up), best score 0.9500
+    15 of 20 fits after <1 s (time is up), best score 0.9500
     >>> logger.handlers.clear(); logger.setLevel(logging.NOTSET)
     """
 
     #: Seconds between two lines.
     PAUSE = 1.0
 
-    def __init__(self, *, clock: Clock = time.monotonic, unit: str = "machines") -> None:
+    def __init__(self, *, clock: Clock = time.monotonic, unit: str = "fits") -> None:
         self._clock, self._unit = clock, unit
         self._pace: Pace | None = None
         self._next = 0.0
 
-    def start(self, machines: int | None) -> None:
-        """Begin; the first line comes with the first machines that are done after a second."""
-        self._pace = Pace(machines, self._clock, self._unit)
+    def start(self, fits: int | None) -> None:
+        """Begin; the first line comes with the first models that are done after a second."""
+        self._pace = Pace(fits, self._clock, self._unit)
         self._next = self._clock() + self.PAUSE
 
-    def advance(self, machines: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
+    def advance(self, fits: int, cost: float, expected_cost_left: float | None, best_score: float | None) -> None:
         """Write a line if the last one is a second old."""
         if self._pace is None:
             return
-        self._pace.advance(machines, cost, expected_cost_left, best_score)
+        self._pace.advance(fits, cost, expected_cost_left, best_score)
         if self._clock() >= self._next:
             self._next = self._clock() + self.PAUSE
             left = self._pace.seconds_left()
@@ -205,12 +205,12 @@ class LogProgress:
 
     def _write(self, when: str) -> None:
         assert self._pace is not None
-        name = "score" if self._unit == "machines" else "value"
+        name = "score" if self._unit == "fits" else "value"
         best = "" if self._pace.best_score is None else f", best {name} {score_text(self._pace.best_score)}"
         logging.getLogger("widemargin").info("%s%s%s", self._pace.counted(), when, best)
 
 
-def progress_for(setting: Any, unit: str = "machines") -> Progress:
+def progress_for(setting: Any, unit: str = "fits") -> Progress:
     """Return what shows the progress of a search.
 
     Parameters
@@ -219,7 +219,7 @@ def progress_for(setting: Any, unit: str = "machines") -> Progress:
         None and False show nothing. ``"rich"`` is a bar on the standard error stream, for terminals and notebooks;
         ``"log"`` writes to the logger ``"widemargin"``; True is the former where there is a terminal or a notebook, the
         latter otherwise. An object with the three methods of :class:`Progress` is taken as it is.
-    unit : str, default="machines"
+    unit : str, default="fits"
         What is counted.
 
     Returns

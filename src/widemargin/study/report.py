@@ -21,8 +21,8 @@ class SearchReport(Work):
     evaluations : int
         Of an objective; 0 for a grid search.
     cold_kernel_evaluations : int
-        Kernel values that the same fits would compute if none shared anything: of each training row with each row of
-        the fold, once for every fit. This is a count, not a measurement: a solver that stays away from some rows
+        Kernel values that the same fits would compute if none shared anything: of each training sample with each one
+        of the fold, once for every fit. This is a count, not a measurement: a solver that stays away from some samples
         computes fewer, one whose cache is too small more. :func:`widemargin.model_selection.measure_cold` measures.
         Workers side by side may compute a matrix more than once, so that `kernel_evaluations` can differ from one run
         to the next.

@@ -13,7 +13,7 @@ from widemargin.runtime import Work
 from widemargin.study.findings import Finding, Vector
 from widemargin.study.report import SearchReport
 
-#: Stages of a search: the objective at points of the strategy; scores of machines along C, for the kernel chosen.
+#: Stages of a search: the objective at points of the strategy; scores of models along C, for the kernel chosen.
 SEARCH, PATH = "search", "C"
 
 #: Rows that are shown of the beginning and of the end, and columns of parameters.

@@ -238,7 +238,7 @@ def test_journals_of_other_searches_are_refused(what: str, tmp_path: Path) -> No
             "splits": {"cv": 4},
         }[what]
     words = {"data": "other data", "target": "other targets", "weights": "other sample weights"}
-    words |= {"space": "other parameters to search", "splits": "other splits"}
+    words |= {"space": "other parameters to search", "splits": "other folds"}
     with pytest.raises(JournalError, match=words.get(what, f"another {what}")):
         ModelSearch(machine, **how).fit(X, y, **fit)
     assert how["journal"].read_bytes() == before

@@ -1,4 +1,4 @@
-"""A search for the kernel and the C of a machine, by any objective and any strategy."""
+"""A search for the kernel and the C of a model, by any objective and any strategy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from widemargin.study.trace import Trace, report_of
 
 
 class ModelSearch(BaseSearchCV):  # type: ignore[misc]
-    r"""Search for the kernel and the C of a machine by an objective, a function of them, that a strategy follows.
+    r"""Search for the kernel and the C of a model by an objective, a function of them, that a strategy follows.
 
     Where a grid ends, at two parameters, this begins: with the gradient of an objective [Glasmachers2008, chapters 9 to
     12] tens of kernel parameters can be searched. Parameters are searched on a scale without bounds, :math:`\theta`
@@ -48,10 +48,10 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     given none at Jaakkola's heuristic; at the machine's own C.
 
     If the objective depends on C in a way that makes for a choice, C is searched with the rest. If not (objectives
-    without a machine), the kernel is chosen first, and then C by cross-validation, the smallest of the best ones, along
-    one path of warm-started machines for which kernel values are computed once.
+    without a model), the kernel is chosen first, and then C by cross-validation, the smallest of the best ones, along
+    one path of warm-started models for which kernel values are computed once.
 
-    Machines of an evaluation start from those of the last one; every 16th evaluation starts from nothing. The result
+    Models of an evaluation start from those of the last one; every 16th evaluation starts from nothing. The result
     does not depend on `n_jobs`, nor on whether the search was interrupted and went on from its journal.
 
     Costs are those of the objective (see there) times the number of evaluations; about a twentieth of a millisecond an
@@ -60,13 +60,13 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     Parameters
     ----------
     estimator : SVC, SVR or Pipeline
-        The machine, alone or at the end of a pipeline. Its kernel is an object of :mod:`widemargin.kernels`, or "rbf"
-        or "poly". Steps before it are fitted to all rows once, before the search, and without `y` if the objective
-        trains machines, since these may be judged by rows held out: steps that need `y` are refused then. Along the
-        path of C they are fitted to the training part of each split.
+        The model, alone or at the end of a pipeline. Its kernel is an object of :mod:`widemargin.kernels`, or "rbf"
+        or "poly". Steps before it are fitted to all samples once, before the search, and without `y` if the objective
+        trains models, since these may be judged by held-out samples: steps that need `y` are refused then. Along the
+        path of C they are fitted to the training part of each fold.
     objective : str or Objective, default="target-alignment"
         What is good. Objects of :mod:`widemargin.objectives` have options of their own. With more than two classes
-        objectives that train machines judge those of pairs of classes, whatever the machine's `multi_class` says.
+        objectives that train models judge those of pairs of classes, whatever the model's `multi_class` says.
     strategy : str or Strategy, default=None
         How to look for it. Objects of :mod:`widemargin.strategies` have options of their own. None is "rprop"
         for objectives with a gradient, "noisy-rprop" if that is random, "cma-es" if there is none.
@@ -78,11 +78,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         :func:`widemargin.select` looks for it). A C of inf is not searched.
     cv : int, splitter or iterable of splits, default=5
         For the path of C, as in :class:`GridSearchCV`. ``SVC(calibration="from-search")`` gets its probabilities from
-        the rows that its splits hold out, or those of ``objective="cross-validation"``.
+        the samples that its folds hold out, or those of ``objective="cross-validation"``.
     scoring : str or callable, default=None
-        What is best along the path of C, and what :meth:`score` returns; None is the machine's own score.
+        What is best along the path of C, and what :meth:`score` returns; None is the model's own score.
     refit : bool, default=True
-        Whether the machine is trained on all samples in the end.
+        Whether the model is trained on all samples in the end.
     max_time : float, default=None
         Seconds after which the search ends with the best of what it has found. Three quarters of it are for the kernel
         where C is chosen afterwards.
@@ -105,7 +105,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     Attributes
     ----------
     best_estimator_ : estimator
-        The machine with the parameters that were chosen, trained on all samples.
+        The model with the parameters that were chosen, trained on all samples.
     best_params_ : dict
         ``{"C": ..., "gamma": ...}`` for kernels by name, ``{"C": ..., "kernel": ...}`` for kernel objects; without C if
         that was not searched.
@@ -113,9 +113,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         Value of the objective at the point that was chosen, on average if it was evaluated there more than once. If
         the strategy chooses a point that it never asked for, it is evaluated there once more; NaN if time was up.
     best_score_ : float
-        Mean score over the splits of the C that was chosen; only if it was chosen along a path.
+        Mean score over the folds of the C that was chosen; only if it was chosen along a path.
     trace_ : Trace
-        Every evaluation: parameters (by the names that the machine or its kernel has for them), value, gradient norm,
+        Every evaluation: parameters (by the names that the model or its kernel has for them), value, gradient norm,
         cost; the scores along the path of C after these.
     n_evaluations_ : int
         Evaluations of the objective.
@@ -125,7 +125,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         Parameters that were chosen at the end of their ranges, "smallest" or "largest"; something better may lie
         beyond.
     notes_ : dict
-        What evaluations had to say (machines that needed more steps than their `max_iter`, free variables that depend
+        What evaluations had to say (models that needed more steps than their `max_iter`, free variables that depend
         on each other), and how many of them said it.
     work_report_ : SearchReport
     refit_time_ : float
@@ -188,14 +188,14 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Search, then train the machine that was chosen on all samples.
+        """Search, then train the model that was chosen on all samples.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         **params
-            ``sample_weight`` for the machine, ``groups`` for the splitter of the path of C, and what metadata routing
+            ``sample_weight`` for the model, ``groups`` for the splitter of the path of C, and what metadata routing
             asks for.
 
         Returns

@@ -38,7 +38,7 @@ class FixedSplits:
         self.splitter, self.splits = splitter, splits
 
     def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Indices, Indices]]:
-        """Give the splits; what a splitter may be told was told when they were drawn."""
+        """Give the folds; what a splitter may be told was told when they were drawn."""
         return iter(self.splits)
 
     def get_n_splits(self, X: Any = None, y: Any = None, **params: Any) -> int:
@@ -150,7 +150,7 @@ def price_path(
     axes = {name: c_values() * unit if bounds is None else spread(*bounds)}
     if bounds is None:
         perfect = PERFECT if how.get("scoring") in (None, "accuracy", "r2") else math.inf
-        # Whether a larger C would change anything takes as many machines to find out as to try it.
+        # Whether a larger C would change anything takes as many models to find out as to try it.
         searches, edges = grown(searched, lambda search: False, axes, perfect=perfect)
     else:
         searches = [searched(axes, 0)]
@@ -166,7 +166,7 @@ def price_path(
 
 
 def held_out_values(estimator: Any, X: Any, y: Any, params: Mapping[str, Any], splits: FixedSplits) -> OutOfFold:
-    """Train a machine without the rows that each of the splits holds out; return its values there.
+    """Train a model without the samples that each of the folds holds out; return its values there.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def spread(low: float, high: float) -> NDArray[np.float64]:
 
 
 def _sharing(estimator: Any) -> Any:
-    """Return an estimator whose machines share work: solvers and precisions differ by less than the tolerance."""
+    """Return an estimator whose models share work: solvers and precisions differ by less than the tolerance."""
     own = clone(estimator)
     if isinstance(own, Pipeline):
         own.set_params(memory=None)

@@ -162,7 +162,7 @@ def searched_axes(
     c_range : pair of floats
         Where to look for C if nobody says.
     prefix : str
-        What names of the machine's parameters begin with.
+        What names of the model's parameters begin with.
 
     Examples
     --------

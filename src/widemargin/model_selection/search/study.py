@@ -278,7 +278,7 @@ class ModelStudy:
         return found | {f"{prefix}kernel": kernel}
 
     def held_out_values(self, estimator: Any) -> OutOfFold:
-        """Return decision values of rows held out, for the machine that was chosen; nothing depends on a journal."""
+        """Return decision values of held-out samples, for the model that was chosen; nothing depends on a journal."""
         assert self.calibration_splits is not None
         return held_out_values(estimator, self.X, self.y, self.params, self.calibration_splits)
 

@@ -1,4 +1,4 @@
-"""What a model search is about: the machine, its examples as it sees them, and whether all that is asked for fits."""
+"""What a model search is about: the model, its samples as it sees them, and whether all that is asked for fits."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Subject:
-    """A machine whose parameters are searched.
+    """A model whose parameters are searched.
 
     Attributes
     ----------
     machine : SVC or SVR
         Not fitted.
     task : Task
-        Its examples and what is trained on them.
+        Its samples and what is trained on them.
     kernel : Kernel
         With numbers for all its parameters: where the search begins.
     c_unit : float
@@ -49,7 +49,7 @@ class Subject:
 
 
 def kernel_of(machine: Any) -> Kernel:
-    """Return the kernel of a machine as an object; parameters that are left to the data are None.
+    """Return the kernel of a model as an object; parameters that are left to the data are None.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def require_machine(estimator: Any) -> None:
 
 
 def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective) -> Subject:
-    """Check examples, targets and weights as a fit does; put the machine's kernel where the search begins.
+    """Check samples, targets and weights as a fit does; put the model's kernel where the search begins.
 
     Parameters
     ----------
@@ -120,19 +120,19 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         tolerance=min(float(machine.tol), TOLERANCE * unit),
         **_steps(machine.max_iter),
     )
-    # Numbers s times as large have the same machine, times s, for a C s times as large, unless slack is squared.
+    # Numbers s times as large have the same model, times s, for a C s times as large, unless slack is squared.
     return Subject(machine, task, kernel, 1.0 if task.squared else unit)
 
 
 def _steps(max_iter: int | str) -> dict[str, Any]:
-    """Say how many steps a machine may take, where that is not left to the objective; -1 sets no limit."""
+    """Say how many steps a model may take, where that is not left to the objective; -1 sets no limit."""
     if max_iter == "auto":
         return {}
     return {"max_iterations": 2**62 if max_iter == -1 else int(max_iter)}
 
 
 def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
-    """Fit the steps before the machine to all rows; without y, if the objective may hold rows out."""
+    """Fit the steps before the model to all samples; without y, if the objective may hold samples out."""
     if not objective.needs_machine:
         return steps.fit_transform(X, y, **own)
     try:
@@ -146,7 +146,7 @@ def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objectiv
 
 
 def require_suitable(objective: Objective, subject: Subject) -> None:
-    """Refuse an objective that does not suit the machine and its examples, in the objective's own words."""
+    """Refuse an objective that does not suit the model and its samples, in the objective's own words."""
     reason = objective.why_not(subject.task, float(subject.machine.C))
     if reason is not None:
         raise ValueError(reason)
