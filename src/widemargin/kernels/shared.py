@@ -1,4 +1,4 @@
-"""Kernel matrices of many parameters over one set of examples.
+"""Kernel matrices of many parameters over one set of samples.
 
 What does not depend on the parameters (squared distances, or dot products) is computed once, in float32; a kernel
 matrix is then one pass over it.
@@ -23,15 +23,15 @@ KEPT = 2
 
 
 class SharedKernel:
-    """Kernel matrices of one family over one set of examples.
+    """Kernel matrices of one family over one set of samples.
 
     Parameters
     ----------
-    X : array, sparse matrix or sequence of n examples
+    X : array, sparse matrix or sequence of n samples
         For ``kernel="precomputed"`` the kernel matrix itself.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
     map : LinearMap, optional
-        What examples go through before.
+        What samples go through before.
     n_threads : int, default=1
         For the computation of what is shared, n^2 d / 2 multiplications, and of the matrices.
     stop : Stop, optional
@@ -83,7 +83,7 @@ class SharedKernel:
 
     @staticmethod
     def bytes_needed(X: Any, kernel: Any) -> int:
-        """Bytes that a shared kernel of these examples takes.
+        """Bytes that a shared kernel of these samples takes.
 
         Examples
         --------

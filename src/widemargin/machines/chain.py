@@ -44,7 +44,7 @@ from widemargin.machines.dual import (
 
 Ids = NDArray[np.int32]
 
-#: What stands for the number of an example whose kernel values are all 0.
+#: What stands for the number of a sample whose kernel values are all 0.
 RESEMBLES_NOTHING = -1
 
 #: How solves end that end a whole chain.
@@ -74,7 +74,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Chain:
-    """Problems over the same examples, `ids` of the kernel (all of them if not given), and where to start.
+    """Problems over the same samples, `ids` of the kernel (all of them if not given), and where to start.
 
     With `any_sum` the variables need not sum to anything, as in machines without an intercept. `start_gradient` is
     y - K start in the first problem, if that is known; it saves its computation.
@@ -213,7 +213,7 @@ def walk_chain_on_rows(
 
 
 def _with_spare(chain: Chain) -> Chain:
-    """Add a variable that takes the sum off the others: without bounds, and of an example that resembles nothing."""
+    """Add a variable that takes the sum off the others: without bounds, and of a sample that resembles nothing."""
     links = []
     for link in chain.links:
         problem = link.problem
@@ -237,7 +237,7 @@ def _without_spare(one: LinkSolution) -> LinkSolution:
 
 @dataclass(frozen=True)
 class ChainKernel:
-    """One kernel over all examples of a search.
+    """One kernel over all samples of a search.
 
     Parameters
     ----------
@@ -276,11 +276,11 @@ class ChainKernel:
         return self.rows if self.matrix is None else row_source(self.matrix, kernel="precomputed")
 
     def diagonal(self) -> Vector:
-        """Return k(x, x) for all examples, of the matrix if there is one."""
+        """Return k(x, x) for all samples, of the matrix if there is one."""
         return self.rows.diagonal() if self.matrix is None else np.diagonal(self.matrix).astype(np.float64)
 
     def side_by_side(self, sizes: Sequence[int]) -> ChainKernel:
-        """Prepare for chains of so many examples each to be under way together.
+        """Prepare for chains of so many samples each to be under way together.
 
         Where they would keep too much of the kernel from link to link, they let go of it and gather it again.
 
@@ -349,7 +349,7 @@ class ChainKernel:
         return replace(one, solution=replace(again.solution, outcome=both))
 
     def part(self, ids: Ids) -> ChainKernel:
-        """Take some of the examples, in any order and as often as wanted."""
+        """Take some of the samples, in any order and as often as wanted."""
         matrix = None if self.matrix is None else np.ascontiguousarray(self.matrix[np.ix_(ids, ids)])
         return replace(self, rows=derived_rows(self.rows, base=ids), matrix=matrix)
 

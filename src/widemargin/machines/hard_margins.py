@@ -22,7 +22,7 @@ def solve_hard(
     start: Vector | None,
     stop: StopRule,
 ) -> tuple[Solution, bool]:
-    """Raise a finite C until no variable meets it: from there on every larger C gives the same machine.
+    """Raise a finite C until no variable meets it: from there on every larger C gives the same solution.
 
     Parameters
     ----------
@@ -60,41 +60,30 @@ def solve_to_the_hard_end(
     unit: float,
     stop: StopRule,
 ) -> Iterator[LinkSolution]:
-    """Solve a chain of soft machines and those that follow with infinite bounds.
+    """Solve a chain of soft margins and those that follow with infinite bounds.
 
     Parameters
     ----------
     kernel : ChainKernel
     chain : Chain
-        The soft machines; there may be none.
+        The soft ones; there may be none.
     bounds : sequence of ndarray
-        Largest coefficients of all machines, infinite ones last.
+        Largest coefficients of all problems, infinite ones last.
     soft : callable
         Builds the problem of finite bounds that stands for one with infinite ones.
     unit : float
         Price, in the units of the kernel, that the ladder of prices consists of multiples of.
     stop : StopRule
 
-    Returns
-    -------
-    iterator of LinkSolution
-        One for each machine, fewer if time ran out.
+    Yields
+    ------
+    LinkSolution
+        One for each problem, fewer if time ran out.
     """
     n_soft = len(chain.links)
     if n_soft == len(bounds):
-        return kernel.solve(chain, stop)
-    return _with_hard_end(kernel, chain, bounds, soft, unit, stop)
-
-
-def _with_hard_end(
-    kernel: ChainKernel,
-    chain: Chain,
-    bounds: Sequence[Vector],
-    soft: Callable[[Vector], Link],
-    unit: float,
-    stop: StopRule,
-) -> Iterator[LinkSolution]:
-    n_soft = len(chain.links)
+        yield from kernel.solve(chain, stop)
+        return
     hard = np.isinf(bounds[-1])
     largest = float(bounds[n_soft - 1][hard].max(initial=0.0)) if n_soft else 0.0
     prices = [unit * factor for factor in HARD_MARGIN_LADDER if unit * factor > largest] or [2.0 * largest]

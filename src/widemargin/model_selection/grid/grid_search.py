@@ -22,7 +22,7 @@ from widemargin.estimators.validation import require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
 from widemargin.model_selection.grid.paths.costs import measure_search
-from widemargin.model_selection.grid.paths.plans import require_plan, require_suitable_plan
+from widemargin.model_selection.grid.paths.walks import require_plan, require_suitable_plan
 from widemargin.model_selection.grid.results import (
     Mask,
     as_results,

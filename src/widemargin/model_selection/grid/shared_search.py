@@ -19,9 +19,8 @@ from widemargin.kernels.rows import KernelParameters, take
 from widemargin.machines.chain import EARLY_ENDS, LinkSolution
 from widemargin.machines.dual import StopRule
 from widemargin.model_selection.grid.candidates import Candidates
-from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValues, family_of
-from widemargin.model_selection.grid.paths.plans import walk_of
-from widemargin.model_selection.grid.paths.starts import Beginning, Start, Stretch
+from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValues, Start, family_of
+from widemargin.model_selection.grid.paths.walks import Beginning, Stretch, walk_of
 from widemargin.model_selection.grid.samples import PreparedSamples, SearchSamples, depends_on_samples
 from widemargin.model_selection.grid.setup import SearchData, Unit, model_of
 from widemargin.runtime import Stop, Work

@@ -15,12 +15,12 @@ from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 from widemargin.model_selection.grid.folds.ball import BallFold
-from widemargin.model_selection.grid.folds.base import FoldModels, Indices, KnownValues, Way
+from widemargin.model_selection.grid.folds.base import FoldModels, Indices, KnownValues, Start, Way
 from widemargin.model_selection.grid.folds.classifier import ClassifierFold, NuClassifierFold
 from widemargin.model_selection.grid.folds.one_class import OneClassFold
 from widemargin.model_selection.grid.folds.regressor import NuRegressorFold, RegressorFold
 
-__all__ = ["FAMILIES", "FoldModels", "Indices", "KnownValues", "Way", "family_of"]
+__all__ = ["FAMILIES", "FoldModels", "Indices", "KnownValues", "Start", "Way", "family_of"]
 
 #: What trains the candidates of each kind of model together.
 FAMILIES: dict[type[Any], type[FoldModels]] = {

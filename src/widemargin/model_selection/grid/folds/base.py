@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -14,7 +15,6 @@ from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import Solution, StopRule, Vector
-from widemargin.model_selection.grid.paths.starts import Start
 from widemargin.solvers import Auto, Solver
 
 Indices = NDArray[np.intp]
@@ -24,6 +24,37 @@ Way = Literal["up", "down", "cold"]
 
 #: What starts call the one function of models that have no more.
 FUNCTION = "f"
+
+
+@dataclass(frozen=True)
+class Start:
+    """Coefficients to start from, by decision function; those of most samples are 0."""
+
+    size: int
+    functions: Mapping[Hashable, tuple[NDArray[np.intp], Vector]]
+
+    @classmethod
+    def of(cls, functions: Mapping[Hashable, Vector]) -> Start:
+        """Keep the coefficients of all samples, (n,), of each function.
+
+        Examples
+        --------
+        >>> start = Start.of({"f": np.array([0.0, 2.0, 0.0])})
+        >>> start.coefficients("f").tolist(), start.coefficients("g")
+        ([0.0, 2.0, 0.0], None)
+        """
+        size = len(next(iter(functions.values())))
+        kept = {key: (np.flatnonzero(own), own[own != 0]) for key, own in functions.items()}
+        return cls(size, kept)
+
+    def coefficients(self, function: Hashable) -> Vector | None:
+        """Return the coefficients of all samples, or None for a function that is not known."""
+        if function not in self.functions:
+            return None
+        samples, values = self.functions[function]
+        whole = np.zeros(self.size)
+        whole[samples] = values
+        return whole
 
 
 class FoldModels(ABC):

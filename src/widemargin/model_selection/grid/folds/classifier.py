@@ -32,8 +32,7 @@ from widemargin.machines.dual import Solution, StopRule, Vector, values_of, valu
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.nu_classifier import solve_nu_chain
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
-from widemargin.model_selection.grid.folds.base import FoldModels, Indices, KnownValues, ridge
-from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.folds.base import FoldModels, Indices, KnownValues, Start, ridge
 from widemargin.runtime import Stop
 
 #: Chains of problems that a fold keeps for the next kernel, and numbers that the bounds of one may consist of.

@@ -22,8 +22,7 @@ from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector, values_of
 from widemargin.machines.one_class import rejecting_threshold
-from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, Way
-from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, Start, Way
 
 
 class NoveltyFold(FoldModels):

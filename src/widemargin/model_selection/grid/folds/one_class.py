@@ -18,9 +18,8 @@ from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector
 from widemargin.machines.max_min_over import CountedSolution, count_chain
 from widemargin.machines.nu_property import with_borders
 from widemargin.machines.one_class import nu_scale, solve_sums, times
-from widemargin.model_selection.grid.folds.base import FUNCTION, Way
+from widemargin.model_selection.grid.folds.base import FUNCTION, Start, Way
 from widemargin.model_selection.grid.folds.novelty import NoveltyFold
-from widemargin.model_selection.grid.paths.starts import Start
 from widemargin.solvers import MaxMinOver, as_solver
 
 

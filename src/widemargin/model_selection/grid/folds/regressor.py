@@ -17,8 +17,7 @@ from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector, taking_part, values_of
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.regression import hard_unit, nu_function, solve_nu_tube_chain, tube
-from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, ridge
-from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, Start, ridge
 
 
 class FunctionFold(FoldModels):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.machines.dual import Solution
-from widemargin.model_selection.grid.paths.plans import require_starts
-from widemargin.model_selection.grid.paths.starts import Start
+from widemargin.model_selection.grid.folds.base import Start
+from widemargin.model_selection.grid.paths.walks import require_starts
 from widemargin.model_selection.grid.setup import SearchData, Unit, model_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.plans import CostMatrix, GridGraph, measure_costs, operations, seconds

@@ -11,9 +11,8 @@ import pytest
 
 from widemargin.machines.chain import LinkSolution
 from widemargin.machines.dual import Outcome, Solution
-from widemargin.model_selection.grid.folds import Way
-from widemargin.model_selection.grid.paths.plans import Backbone, LearningBackbone, PlannedWalk
-from widemargin.model_selection.grid.paths.starts import Start, Stretch, Walk
+from widemargin.model_selection.grid.folds import Start, Way
+from widemargin.model_selection.grid.paths.walks import Backbone, LearningBackbone, PlannedWalk, Stretch, Walk
 from widemargin.plans import Chain
 
 PARAMETERS = [{"C": C, "gamma": g} for g in (0.1, 1.0, 10.0) for C in (1.0, 2.0)]

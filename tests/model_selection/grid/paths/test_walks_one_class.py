@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import SVDD, GridSearchCV, OneClassSVM, UnfinishedSearchWarning
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds.one_class import OneClassFold
-from widemargin.model_selection.grid.paths.plans import walk_of
+from widemargin.model_selection.grid.paths.walks import walk_of
 from widemargin.plans import GridGraph, Plan, best_tree, heuristic_plan, minimum_arborescence
 
 WIDTHS = [0.01, 0.1, 1.0]
