@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar, Self, cast
@@ -77,43 +78,44 @@ NUMBERS: dict[str, Any] = {
 UNLABELLED = "no_validation"
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class KernelModel(BaseEstimator):  # type: ignore[misc]
     """Parameters and steps of a fit that do not depend on what is learnt.
 
-    A subclass stores the parameters below and its own in ``__init__``, extends the table of what they accept, and
-    writes ``fit`` from the methods here. Warnings point at the line that called ``fit`` if ``fit`` itself, and none of
+    Parameters are fields: a subclass adds its own, extends the table of what they accept, and writes ``fit`` from the
+    methods here. Warnings point at the line that called ``fit`` if ``fit`` itself, and none of
     its helpers, calls :meth:`_warn_of_unused_gamma`, :meth:`_checked_kernel` and :meth:`_tell`.
     """
 
-    kernel: Any
-    degree: int
-    gamma: float | str
-    coef0: float
-    shrinking: bool
-    tol: float
-    cache_size: float | str
-    verbose: bool
-    max_iter: int | str
-    max_time: float | None
-    n_jobs: int | None
-    solver: str | Solver
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    tol: float = 1e-3
+    cache_size: float | str = "auto"
+    verbose: bool = False
+    max_iter: int | str = "auto"
+    max_time: float | None = None
+    n_jobs: int | None = None
+    solver: str | Solver = "auto"
 
-    support_: NDArray[np.int32]
-    support_vectors_: Any
-    n_support_: NDArray[np.int32]
-    dual_coef_: Any
-    intercept_: Matrix
-    n_features_in_: int
-    shape_fit_: tuple[int, ...]
-    fit_report_: FitReport
-    fit_status_: int
-    n_iter_: Any
-    _kernel_parameters: KernelParameters
-    _takes_objects: bool
-    _predict_in_double: bool
+    support_: NDArray[np.int32] = field(init=False)
+    support_vectors_: Any = field(init=False)
+    n_support_: NDArray[np.int32] = field(init=False)
+    dual_coef_: Any = field(init=False)
+    intercept_: Matrix = field(init=False)
+    n_features_in_: int = field(init=False)
+    shape_fit_: tuple[int, ...] = field(init=False)
+    fit_report_: FitReport = field(init=False)
+    fit_status_: int = field(init=False)
+    n_iter_: Any = field(init=False)
+    _kernel_parameters: KernelParameters = field(init=False)
+    _takes_objects: bool = field(init=False)
+    _predict_in_double: bool = field(init=False)
 
     #: Where decision values are known without computing them; see :meth:`_knowing`.
-    _known_values: Callable[[Any], Matrix] | None = None
+    _known_values: Callable[[Any], Matrix] | None = field(init=False, default=None)
 
     #: What the parameters accept.
     _accepts: ClassVar[Mapping[str, Accepts]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -30,17 +31,19 @@ from widemargin.machines.classifier import Pair, PairSolution, classes_present, 
 from widemargin.machines.dual import Vector
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     """A kernel model whose decision functions tell classes apart."""
 
-    class_weight: dict[Any, float] | str | None
-    decision_function_shape: str
-    break_ties: bool
-    warm_start: bool
-    classes_: NDArray[Any]
-    class_weight_: Vector
-    n_iter_: NDArray[np.int64]
-    _fitted_scheme: str
+    class_weight: dict[Any, float] | str | None = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = True
+    random_state: Any = None
+    warm_start: bool = False
+    classes_: NDArray[Any] = field(init=False)
+    class_weight_: Vector = field(init=False)
+    n_iter_: NDArray[np.int64] = field(init=False)
+    _fitted_scheme: str = field(init=False)
 
     #: Parameters of scikit-learn's class of this name that there are none of here, and what to do instead.
     _elsewhere: ClassVar[Mapping[str, str]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -114,13 +115,14 @@ def sides(decision: Vector) -> NDArray[np.intp]:
     return np.where(decision >= 0, 1, -1).astype(np.intp)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
     """A model that tells samples like those it was trained on from others."""
 
-    nu: float
-    target_rejection: float | None
-    offset_: float
-    n_iter_: int
+    nu: float = DEFAULT_NU
+    target_rejection: float | None = None
+    offset_: float = field(init=False)
+    n_iter_: int = field(init=False)
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelModel._accepts, "nu": require_fraction}
 

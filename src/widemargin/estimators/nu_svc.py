@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,14 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.report import plain
 from widemargin.estimators.validation import Accepts, require_fraction
-from widemargin.kernels.rows import KernelCallable
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import PairSolution, classes_present
 from widemargin.machines.dual import Vector
 from widemargin.machines.nu_classifier import solve_nu_pairs, starting_points_in_weights, tightest_pair
-from widemargin.solvers import Solver
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class NuSVC(KernelClassifier):
     r"""Support vector classification with `nu` in place of C: exact, with a certificate.
 
@@ -94,52 +94,13 @@ class NuSVC(KernelClassifier):
     True
     """
 
+    nu: float = 0.5
+
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "probability": "NuSVC has no parameter 'probability', and no probabilities; SVC has, with calibration='folds'.",
     }
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelClassifier._accepts, "nu": require_fraction}
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: str | KernelCallable = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float | str = "auto",
-        class_weight: dict[Any, float] | str | None = None,
-        verbose: bool = False,
-        max_iter: int | str = "auto",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        solver: str | Solver = "auto",
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.solver = solver
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the samples `X`.

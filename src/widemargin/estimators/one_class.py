@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from widemargin.estimators.novelty import BORDER, NoveltyModel, Rows, rounding
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import LARGEST_SUM, Accepts, priced, require_choice, require_number
-from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource, count, derived_rows, take
+from widemargin.kernels.rows import KernelParameters, RowSource, count, derived_rows, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
 from widemargin.machines.max_min_over import CountingState, count_to_gap
 from widemargin.machines.nu_property import with_borders
@@ -29,12 +29,13 @@ from widemargin.machines.one_class import (
     train_squared_slack,
 )
 from widemargin.runtime import cache_bytes, thread_count
-from widemargin.solvers import MaxMinOver, Solver, as_solver
+from widemargin.solvers import MaxMinOver, as_solver
 from widemargin.solvers.base import ONE_CLASS_MARGIN
 
 LOSSES = ("hinge", "squared_hinge")
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class OneClassSVM(NoveltyModel):
     r"""One-class support vector machine: tells samples like those it was trained on from others.
 
@@ -163,48 +164,14 @@ class OneClassSVM(NoveltyModel):
     1.0
     """
 
+    loss: str = "hinge"
+    C: float = 1.0
+
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         **NoveltyModel._accepts,
         "loss": partial(require_choice, choices=LOSSES),
         "C": partial(require_number, above=0),
     }
-
-    def __init__(
-        self,
-        *,
-        kernel: str | KernelCallable = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float | str = "auto",
-        verbose: bool = False,
-        max_iter: int | str = "auto",
-        loss: str = "hinge",
-        C: float = 1.0,
-        target_rejection: float | None = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        solver: str | Solver = "auto",
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.loss = loss
-        self.C = C
-        self.target_rejection = target_rejection
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.solver = solver
 
     def score_samples(self, X: Any) -> Vector:
         """Scores of the samples `X`: the decision values before the threshold ``offset_`` is taken off.

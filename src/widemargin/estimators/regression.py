@@ -6,6 +6,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -24,21 +25,21 @@ from widemargin.estimators.validation import (
     require_fraction,
     require_number,
 )
-from widemargin.kernels.rows import KernelCallable, RowSource, count
+from widemargin.kernels.rows import RowSource, count
 from widemargin.machines.dual import Vector
 from widemargin.machines.regression import LOSSES, Regression, rescaled_start, solve_nu_tube, solve_tube
-from widemargin.solvers import Solver
 
 #: Targets beyond this leave no room for sums of their products with coefficients.
 LARGEST_TARGET = 1e100
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
     """What the two models for regression share: checks of targets and weights, warm starts, prediction."""
 
-    C: float
-    warm_start: bool
-    n_iter_: int
+    C: float = 1.0
+    warm_start: bool = False
+    n_iter_: int = field(init=False)
     _variables_per_row: ClassVar[int] = 1
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         **KernelModel._accepts,
@@ -142,6 +143,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
         """Train the machine; `how` are the stop rule, options and start that the builders take."""
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class SVR(KernelRegressor):
     r"""Support vector regression with a tube of given width: exact, with a certificate.
 
@@ -241,53 +243,20 @@ class SVR(KernelRegressor):
     True
     """
 
+    epsilon: float = 0.1
+    loss: str = LOSSES[0]
+
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         **KernelRegressor._accepts,
         "epsilon": partial(require_number, at_least=0),
         "loss": partial(require_choice, choices=LOSSES),
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: str | KernelCallable = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float | str = "auto",
-        verbose: bool = False,
-        max_iter: int | str = "auto",
-        loss: str = "epsilon_insensitive",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        solver: str | Solver = "auto",
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.loss = loss
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.solver = solver
-
     def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
         return solve_tube(rows, y, bounds, epsilon=float(self.epsilon), loss=self.loss, **how)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class NuSVR(KernelRegressor):
     r"""Support vector regression that finds the width of its tube: exact, with a certificate.
 
@@ -343,44 +312,10 @@ class NuSVR(KernelRegressor):
     (True, True)
     """
 
-    epsilon_: float
+    nu: float = 0.5
+    epsilon_: float = field(init=False)
     _variables_per_row: ClassVar[int] = 2
     _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelRegressor._accepts, "nu": require_fraction}
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: str | KernelCallable = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float | str = "auto",
-        verbose: bool = False,
-        max_iter: int | str = "auto",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        solver: str | Solver = "auto",
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.solver = solver
 
     def _bounds(self, weights: Vector) -> Vector:
         bounds = super()._bounds(weights)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,7 @@ from widemargin.estimators.out_of_fold import OutOfFold, function_name
 from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.report import warn_of_missing_margin
 from widemargin.estimators.validation import Accepts, priced, require_choice, require_flag, require_number
-from widemargin.kernels.rows import KernelCallable, RowSource
+from widemargin.kernels.rows import RowSource
 from widemargin.machines.classifier import (
     PairExamples,
     PairSolution,
@@ -35,7 +36,6 @@ from widemargin.machines.classifier import (
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 from widemargin.machines.one_against_all import Solves, solve_against_all
-from widemargin.solvers import Solver
 from widemargin.solvers.base import MINIMUM_NORM
 
 LOSSES = ("hinge", "squared_hinge")
@@ -50,6 +50,7 @@ def _calibrates(model: Any) -> bool:
     return True
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class SVC(KernelClassifier):
     r"""C-support vector classification: exact, with a certificate of how far the model is from the optimum.
 
@@ -215,6 +216,16 @@ class SVC(KernelClassifier):
     [[0.99, 0.01, 0.0], [0.0, 0.99, 0.0], [0.0, 0.0, 1.0]]
     """
 
+    C: float = 1.0
+    loss: str = "hinge"
+    fit_intercept: bool = True
+    multi_class: str = "ovo"
+    decision: str = "auto"
+    calibration: str | None = None
+    calibration_method: str = "slope"
+
+    sigmoids_: Matrix = field(init=False)
+
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "probability": "SVC has no parameter 'probability'; calibration='folds' trains for probabilities, and "
         "calibration='from-search' takes them from the splits of a search.",
@@ -230,61 +241,6 @@ class SVC(KernelClassifier):
         "calibration": partial(require_choice, choices=CALIBRATIONS),
         "calibration_method": partial(require_choice, choices=METHODS),
     }
-
-    sigmoids_: Matrix
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | KernelCallable = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float | str = "auto",
-        class_weight: dict[Any, float] | str | None = None,
-        verbose: bool = False,
-        max_iter: int | str = "auto",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        solver: str | Solver = "auto",
-        loss: str = "hinge",
-        fit_intercept: bool = True,
-        multi_class: str = "ovo",
-        decision: str = "auto",
-        calibration: str | None = None,
-        calibration_method: str = "slope",
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.solver = solver
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.multi_class = multi_class
-        self.decision = decision
-        self.calibration = calibration
-        self.calibration_method = calibration_method
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the samples `X`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,11 @@ from widemargin.estimators.novelty import BORDER, NoveltyModel, Rows, rounding, 
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import require_number
-from widemargin.kernels.rows import KernelCallable, KernelParameters, count, take
+from widemargin.kernels.rows import KernelParameters, count, take
 from widemargin.kernels.spread import moderate
 from widemargin.machines.dual import DualProblem, Outcome, Solution, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_machine, read_ball, scaled_stop, train_ball
 from widemargin.machines.one_class import ConstantSumMachine
-from widemargin.solvers import Solver
 
 #: Squared radii below this share of the kernel's diagonal need more digits than float32 predictions have.
 THIN_BALL = 1e-2
@@ -68,6 +68,7 @@ def squared_distances_to(centre: Any, X: Any) -> Vector:
     return np.concatenate(parts)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class SVDD(NoveltyModel):
     r"""Support vector data description [Tax2004]_: the smallest ball that encloses most training samples.
 
@@ -152,40 +153,7 @@ class SVDD(NoveltyModel):
     array([ 2., -2.])
     """
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float | None = None,
-        kernel: str | KernelCallable = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        shrinking: bool = True,
-        cache_size: float | str = "auto",
-        verbose: bool = False,
-        max_iter: int | str = "auto",
-        target_rejection: float | None = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        solver: str | Solver = "auto",
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.target_rejection = target_rejection
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.solver = solver
+    C: float | None = None
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.intp]:
         """Train on the rows of `X` and tell which of them the ball accepts.
