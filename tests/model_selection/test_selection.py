@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import Pipeline
 
 from widemargin import SVC, datasets, select
 from widemargin.model_selection import growth, selection
@@ -117,6 +119,27 @@ def test_kernels_that_take_too_much_room_are_computed_again(monkeypatch: pytest.
     # The second step counts the matrix on which the largest C was seen to be met.
     assert [one.kernel_evaluations for one in chosen.reports] == [40 * 500**2, 41 * 500**2]
     assert (chosen.parameters, chosen.score, chosen.ties) == (expected.parameters, expected.score, expected.ties)
+
+
+def test_kernels_are_let_go_of_before_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[Any] = []
+    alive: list[bool] = []
+
+    class Watched(growth.SharedSearch):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            searches.append(weakref.ref(self))
+
+    class Fitted(Pipeline):
+        def fit(self, *given: Any) -> Any:
+            alive.extend(search() is not None for search in searches)
+            return super().fit(*given)
+
+    monkeypatch.setattr(growth, "SharedSearch", Watched)
+    monkeypatch.setattr(selection, "Pipeline", Fitted)
+    rows, labels = datasets.chess_board(500, random_state=0)
+    assert len(select(rows, labels).reports) == 2
+    assert alive == [False, False]
 
 
 def test_folds_of_a_splitter() -> None:

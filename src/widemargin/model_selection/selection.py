@@ -135,36 +135,47 @@ def select(
     if isinstance(cv, numbers.Integral):
         cv = (KFold if regression else StratifiedKFold)(int(cv), shuffle=True, random_state=0)
     folds = list(check_cv(cv, y, classifier=not regression).split(X, y))
-    last: GrowthStep | None = None
+    try:
+        found = _found(
+            pipeline, axes, X, y, stop, journal, cv=folds, n_jobs=n_jobs, refit=False, progress=progress
+        )  # by now all kernels are let go of, and there is room for the fit
+    except TimeoutError:
+        raise TimeoutError(f"max_time={max_time!r} is too short: no candidate was finished; allow more.") from None
+    parameters = found.pop("parameters")
+    return Selection(
+        model=pipeline.set_params(**parameters).fit(X, y),
+        parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
+        **found,
+    )
+
+
+def _found(
+    pipeline: Pipeline, axes: dict[str, Any], X: Any, y: Any, stop: Stop, journal: Any, **how: Any
+) -> dict[str, Any]:
+    """Search a grid that grows; return what a selection says of it."""
+    steps: list[GrowthStep] = []
 
     def searched(grid: Mapping[str, Any], number: int) -> GrowthStep:
-        nonlocal last
         left = stop.seconds_left()
         if left is not None and left <= 0:
             raise TimeoutError
         name = None if journal is None else _numbered(Path(journal), number)
-        step = GrowthStep(
-            pipeline, grid, cv=folds, n_jobs=n_jobs, refit=False, max_time=left, journal=name, progress=progress
-        )
-        step.before, last = last, step
-        return step.fit(X, y)
+        steps.append(GrowthStep(pipeline, grid, max_time=left, journal=name, **how))
+        steps[-1].before = steps[-2] if number else None
+        return steps[-1].fit(X, y)
 
-    try:
-        searches, edges_left = grown(searched, lambda step: step.is_saturated(stop), axes)
-    except TimeoutError:
-        raise TimeoutError(f"max_time={max_time!r} is too short: no candidate was finished; allow more.") from None
+    searches, edges_left = grown(searched, lambda step: step.is_saturated(stop), axes)
     search = best_of(searches)
-    score, parameters = float(search.best_score_), dict(search.best_params_)
-    return Selection(
-        model=pipeline.set_params(**parameters).fit(X, y),
-        parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
-        score=score,
-        standard_error=standard_error(search),
-        ties=[_short(one) for other in searches if other.best_score_ >= score - ROUNDING for one in other.ties_],
-        candidates=sum(len(one.cv_results_["params"]) for one in searches),
-        edges={name.removeprefix(f"{STEP}__"): edge for name, edge in edges_left.items()},
-        reports=tuple(one.work_report_ for one in searches),
-    )
+    score = float(search.best_score_)
+    return {
+        "parameters": dict(search.best_params_),
+        "score": score,
+        "standard_error": standard_error(search),
+        "ties": [_short(one) for other in searches if other.best_score_ >= score - ROUNDING for one in other.ties_],
+        "candidates": sum(len(one.cv_results_["params"]) for one in searches),
+        "edges": {name.removeprefix(f"{STEP}__"): edge for name, edge in edges_left.items()},
+        "reports": tuple(one.work_report_ for one in searches),
+    }
 
 
 def _numbered(journal: Path, number: int) -> Path:

@@ -221,14 +221,15 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
     margins, left = problem.signs * machine.values, problem.signs * found.values
     terms, of_margins, of_left = _counts(task, margins, left)
     value = float(terms[support].sum())
-    work = Work(trained=found.trained, iterations=found.iterations)
+    trained = {"trained": found.trained, "iterations": found.iterations}
     if not gradient:
-        return _OfPair(value, 0.0, 0.0, work)
+        return _OfPair(value, 0.0, 0.0, Work(**trained))
     chosen = np.zeros(len(margins))
     chosen[support] = (problem.signs * of_margins)[support]
     adjoint = sensitivity.adjoint(chosen)
     W = np.outer(adjoint.left, adjoint.right)
     c_slope, K = adjoint.c_slope, values.exact_for(sensitivity)
+    factorizations = 0
     for p, without in zip(found.examples, found.machines, strict=True):
         if of_left[p] == 0.0:
             continue
@@ -236,10 +237,11 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
         of_values = np.zeros(len(margins))
         of_values[p] = problem.signs[p] * of_left[p]
         one = Sensitivity(K, without, values.single, exact=True).adjoint(of_values)
-        work += Work(factorizations=1)
+        factorizations += 1
         rows = np.flatnonzero(one.left)
         W[rows] += np.outer(one.left[rows], one.right)
         c_slope += one.c_slope
     rows, columns = np.flatnonzero(W.any(axis=1)), np.flatnonzero(W.any(axis=0))
     some = np.ix_(rows, columns)
+    work = Work(**trained, factorizations=factorizations)
     return _OfPair(value, values.pull_back(W[some], rows, columns, K[some]), c_slope, work)

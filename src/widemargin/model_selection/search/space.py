@@ -52,6 +52,15 @@ class ParameterSpace:
     axes : sequence of Axis
         Coordinates of points.
 
+    Attributes
+    ----------
+    names : list of str
+        Of the coordinates.
+    searches_c : bool
+        Whether C is one of them.
+    places : ndarray of int
+        Which numbers of `theta` the others are.
+
     Examples
     --------
     >>> from widemargin.kernels import Gaussian
@@ -62,26 +71,20 @@ class ParameterSpace:
 
     def __init__(self, kernel: Kernel, C: float, axes: Sequence[Axis]) -> None:
         self.kernel, self.C, self.axes = kernel, C, tuple(axes)
-        self.searches_c = any(axis.place is None for axis in axes)
-        self._theta = kernel.theta
+        self.names = [axis.name for axis in axes]
         places = [axis.place for axis in axes if axis.place is not None]
+        self.searches_c = len(places) < len(axes)
         self.places = np.array(places, dtype=np.intp)
+        self._theta = kernel.theta
         self._whole = len(places) == len(self._theta)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the coordinates."""
-        return [axis.name for axis in self.axes]
 
     def box(self) -> Space:
         """Return start and bounds of points."""
         start = self._theta[self.places]
         if self.searches_c:
             start = np.append(start, math.log(self.C))
-        lower, upper = (
-            np.array([getattr(axis, end) for axis in self.axes], dtype=np.float64) for end in ("low", "high")
-        )
-        return Space(start, lower, upper)
+        bounds = np.array([(axis.low, axis.high) for axis in self.axes], dtype=np.float64)
+        return Space(start, bounds[:, 0], bounds[:, 1])
 
     def at(self, point: Vector) -> tuple[Kernel, float]:
         """Return the kernel and the C that a point stands for."""
@@ -98,10 +101,12 @@ class ParameterSpace:
     def chosen(self, point: Vector) -> tuple[Kernel, float]:
         """Return the kernel and the C of a point for good: parameters that are not searched are what they were."""
         kernel, C = self.at(point)
-        searched = {axis.parameter for axis in self.axes}
-        own = self.kernel.get_params()
-        kept = [_spelt(one.name, own) for one in kernel.hyperparameters if one.name not in searched]
-        return clone(kernel).set_params(**{name: own[name] for name in kept if name in own}), C
+        searched, own, kept = {axis.parameter for axis in self.axes}, self.kernel.get_params(), {}
+        for one in kernel.hyperparameters:
+            name = _spelt(one.name, own)
+            if one.name not in searched and name in own:
+                kept[name] = own[name]
+        return clone(kernel).set_params(**kept), C
 
     def edges(self, point: Vector) -> dict[str, str]:
         """Name the coordinates that are at the end of their ranges."""
