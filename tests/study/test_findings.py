@@ -89,8 +89,8 @@ def test_errors_are_raised_where_the_search_is(when: str) -> None:
     found.check()  # it was told
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError()], ids=["interruption", "another error"])
-def test_an_error_of_the_journal_outweighs_an_interruption(error: BaseException, tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError], ids=["interruption", "another error"])
+def test_an_error_of_the_journal_outweighs_an_interruption(error: type[BaseException], tmp_path: Path) -> None:
     def search(journal: Journal) -> None:
         with findings(journal) as found:
             found.take(evaluation(0))
@@ -100,7 +100,7 @@ def test_an_error_of_the_journal_outweighs_an_interruption(error: BaseException,
         (tmp_path / "study.jsonl").unlink()
         with pytest.raises((JournalError, ZeroDivisionError)) as raised:
             search(journal)
-    assert isinstance(raised.value, JournalError if isinstance(error, KeyboardInterrupt) else ZeroDivisionError)
+    assert isinstance(raised.value, JournalError if error is KeyboardInterrupt else ZeroDivisionError)
 
 
 def test_what_comes_too_late_changes_nothing(tmp_path: Path) -> None:

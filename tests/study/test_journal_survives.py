@@ -7,8 +7,9 @@ import random
 import resource
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -197,9 +198,11 @@ def test_a_disk_that_is_full_from_the_start(small_disk: Path) -> None:
         journal.append({"a": 1})
 
 
-@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [partial(OSError, 5, "Input/output error"), KeyboardInterrupt], ids=["disk", "Ctrl-C"]
+)
 def test_a_write_that_does_not_reach_the_disk_is_undone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Callable[[], BaseException]
 ) -> None:
     path = tmp_path / "study.jsonl"
     sync = os.fsync
@@ -214,8 +217,8 @@ def test_a_write_that_does_not_reach_the_disk_is_undone(
     with Journal(path, IDENTITY) as journal:
         journal.append({"a": 1})
         content = path.read_bytes()
-        answers.append(error)
-        kind = JournalError if isinstance(error, OSError) else KeyboardInterrupt
+        answers.append(error())
+        kind = KeyboardInterrupt if error is KeyboardInterrupt else JournalError
         with pytest.raises(kind):
             journal.append({"a": 2})
         assert path.read_bytes() == content

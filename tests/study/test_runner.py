@@ -55,7 +55,7 @@ class Ends(SilentProgress):
         self.told.append(reason)
 
 
-def raising(error: BaseException) -> Any:
+def raising(error: type[BaseException]) -> Any:
     def happens(number: int) -> None:
         if number == 3:
             raise error
@@ -83,9 +83,9 @@ def test_what_is_missing_in_the_end_is_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "why"), [(KeyboardInterrupt(), INTERRUPTED), (StoppedError("late"), TIME_IS_UP)], ids=["Ctrl-C", "time"]
+    ("error", "why"), [(KeyboardInterrupt, INTERRUPTED), (StoppedError, TIME_IS_UP)], ids=["Ctrl-C", "time"]
 )
-def test_ends_before_its_time_keep_what_is_found(error: BaseException, why: str) -> None:
+def test_ends_before_its_time_keep_what_is_found(error: type[BaseException], why: str) -> None:
     proposer, stop = Counting(raising(error)), Stop()
     ended, findings, shown = ran(proposer, stop)
     assert ended == (why, True)
@@ -103,7 +103,7 @@ def test_whoever_is_told_may_end_it() -> None:
 
 
 def test_an_error_comes_through_and_is_shown() -> None:
-    proposer, stop, shown = Counting(raising(ZeroDivisionError())), Stop(), Ends()
+    proposer, stop, shown = Counting(raising(ZeroDivisionError)), Stop(), Ends()
     with pytest.raises(ZeroDivisionError):
         run(proposer, Findings(Standing(6), None, stop, limit=6), stop, shown)
     assert shown.told == [6, FAILED]
@@ -115,7 +115,7 @@ def test_it_goes_on_where_a_journal_ends(tmp_path: Path) -> None:
     for _ in range(2):
         with Journal(path, {}) as journal:
             stop = Stop()
-            proposer = Counting(raising(KeyboardInterrupt()) if not journal.records else None)
+            proposer = Counting(raising(KeyboardInterrupt) if not journal.records else None)
             findings = Findings(Standing(6), journal, stop, limit=6)
             ended, _ = run(proposer, findings, stop, SilentProgress(), findings.known.values())
     assert ended == "all are counted"

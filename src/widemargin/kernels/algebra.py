@@ -30,7 +30,7 @@ class Composite(Kernel):
     _inner: ClassVar[tuple[str, ...]]
 
     def _kernels(self) -> list[Kernel]:
-        """Kernels inside, those of scikit-learn in the form of ours."""
+        """Return the kernels inside, those of scikit-learn wrapped."""
         return [_as_kernel(getattr(self, name)) for name in self._inner]
 
     def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
@@ -77,7 +77,7 @@ class Composite(Kernel):
         return any(kernel.requires_vector_input for kernel in self._kernels())
 
     def is_stationary(self) -> bool:
-        """Whether values depend on differences only, as they do if this is so for all kernels inside."""
+        """Whether all kernels inside depend on differences of samples only."""
         return all(kernel.is_stationary() for kernel in self._kernels())
 
     def _missing(self) -> list[str]:
@@ -98,13 +98,13 @@ class Composite(Kernel):
 
 
 def operand_written(kernel: Any, weaker: tuple[type, ...]) -> str:
-    """Write a kernel inside of another, in parentheses if it is of a kind that binds more weakly."""
+    """Write a kernel inside another one, in parentheses if its operator binds more weakly."""
     ours = _as_kernel(kernel)
     return f"({ours!r})" if isinstance(ours, weaker) else repr(ours)
 
 
 def bare(kernel: Any) -> Any:
-    """Return a kernel as its user would write it: one of scikit-learn's without what makes it one of ours."""
+    """Return a kernel as the user wrote it: one of scikit-learn's without our wrapper."""
     from widemargin.kernels.scikit_learn import ScikitLearnKernel
 
     ours = _as_kernel(kernel)
@@ -184,7 +184,7 @@ class Constant(Kernel):
 
     @property
     def requires_vector_input(self) -> bool:
-        """Any samples will do."""
+        """Samples can be anything."""
         return False
 
     def values(self, X: Any, Y: Any) -> Matrix:
@@ -196,15 +196,15 @@ class Constant(Kernel):
         return np.full(count(X), float(self.value))
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give K: the derivative of c by log c is c."""
+        """Yield K: the derivative of c by log c is c."""
         return iter([K] if self.n_dims else [])
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give c for every sample, likewise."""
+        """Yield c for every sample, likewise."""
         return iter([self.diagonal(X)] if self.n_dims else [])
 
     def is_stationary(self) -> bool:
-        """Values depend on nothing."""
+        """Whether values depend on differences of samples only: they are constant."""
         return True
 
 
@@ -228,13 +228,13 @@ class Elementwise(Composite):
         return np.asarray(self._combined(*(kernel.diagonal(X) for kernel in self._kernels())))
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give those of each kernel inside, by the chain rule."""
+        """Yield those of each kernel inside, by the chain rule."""
         for kernel, part, factor in self._parts([kernel.values(X, Y) for kernel in self._kernels()]):
             for slope in kernel.derivatives(X, Y, part):
                 yield factor * slope
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give those of k(x, x) likewise."""
+        """Yield those of k(x, x) likewise."""
         for kernel, _, factor in self._parts([kernel.diagonal(X) for kernel in self._kernels()]):
             for slope in kernel.diagonal_derivatives(X):
                 yield factor * slope
@@ -264,7 +264,7 @@ class _OfTwo(Elementwise):
 
 
 class Sum(_OfTwo):
-    r"""The sum of two kernels, :math:`k(x, z) = k_1(x, z) + k_2(x, z)`; ``k1 + k2`` makes it.
+    r"""The sum of two kernels, :math:`k(x, z) = k_1(x, z) + k_2(x, z)`; write ``k1 + k2``.
 
     `theta` holds the parameters of the first, then those of the second. Values cost what those of the two cost;
     derivatives as much again, and what theirs cost.
@@ -300,13 +300,13 @@ class Sum(_OfTwo):
 
 
 def _as_number(kernel: Any) -> str | None:
-    """Write a constant with nothing else to say about it as a number."""
+    """Write a constant with default bounds as a number."""
     plain = isinstance(kernel, Constant) and same(kernel.value_bounds, WIDE)
     return value_written(kernel.value) if plain else None
 
 
 class Product(_OfTwo):
-    r"""The product of two kernels, :math:`k(x, z) = k_1(x, z) \, k_2(x, z)`; ``k1 * k2`` makes it.
+    r"""The product of two kernels, :math:`k(x, z) = k_1(x, z) \, k_2(x, z)`; write ``k1 * k2``.
 
     Parameters, their order in `theta` and costs are those of :class:`Sum`.
 
@@ -329,7 +329,7 @@ class Product(_OfTwo):
 
 
 class Scaled(Elementwise):
-    r"""A multiple of a kernel, :math:`k(x, z) = s \, k_1(x, z)`; ``s * k1`` makes it.
+    r"""A multiple of a kernel, :math:`k(x, z) = s \, k_1(x, z)`; write ``s * k1``.
 
     The factor s is searched by its logarithm, which comes first in `theta`. Neither values nor derivatives cost more
     than those of the kernel itself.
@@ -366,7 +366,7 @@ class Scaled(Elementwise):
         return (self.scale,)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give K, then s dK1."""
+        """Yield K, then s dK1."""
         (kernel,) = self._kernels()
         if self._free():
             yield K
@@ -374,7 +374,7 @@ class Scaled(Elementwise):
             yield self.scale * slope
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give those of k(x, x) likewise."""
+        """Yield those of k(x, x) likewise."""
         if self._free():
             yield self.diagonal(X)
         yield from super().diagonal_derivatives(X)
@@ -399,7 +399,7 @@ class Scaled(Elementwise):
 
 
 class Power(Elementwise):
-    r"""A power of a kernel, :math:`k(x, z) = k_1(x, z)^p`; ``k1 ** p`` makes it.
+    r"""A power of a kernel, :math:`k(x, z) = k_1(x, z)^p`; write ``k1 ** p``.
 
     Values cost those of the kernel and n m powers for a block of n x m; derivatives as much again, and what those of
     the kernel cost.

@@ -34,7 +34,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     A subclass stores its parameters in ``__init__``, names the positive ones that can be searched in `_positive` (each
     with a parameter ``<name>_bounds`` beside it, which is a pair or "fixed"), and writes :meth:`values`,
     :meth:`diagonal` and :meth:`derivatives`; :meth:`pull_back` if it knows a faster way. A parameter named in
-    `_from_data` may be None, which leaves it to the data: :meth:`fitted` gives it a number.
+    `_from_data` may be None: :meth:`fitted` then estimates it from the data.
     """
 
     #: Parameters that may be None.
@@ -64,10 +64,10 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     @abstractmethod
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give the derivatives of a block `K` of kernel values, one after the other, in the order of `theta`."""
+        """Yield the derivatives of a block `K` of kernel values, in the order of `theta`."""
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give the derivatives of :meth:`diagonal`; 0 for kernels with k(x, x) = 1, which need not write this."""
+        """Yield the derivatives of :meth:`diagonal`; 0, as for kernels with k(x, x) = 1, unless overridden."""
         return iter(np.zeros((self.n_dims, X.shape[0])))
 
     def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
@@ -88,7 +88,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return np.array([np.vdot(w, one) for one in self.diagonal_derivatives(X)], dtype=np.float64)
 
     def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
-        """Return this kernel with numbers for the parameters that were left to the data.
+        """Return this kernel with parameters that are None estimated from the data.
 
         Parameters
         ----------
@@ -105,17 +105,17 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return found
 
     def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
-        """Give numbers to the parameters that are None; for kernels that name such in `_from_data`."""
+        """Set parameters that are None; for kernels that name such in `_from_data`."""
 
     #: How far `theta` moves where the logarithm of a coefficient of squared distances moves by 1.
     theta_per_log_gamma: ClassVar[float] = 1.0
 
     def typical(self, X: Any, *, gamma: float, weights: Vector | None = None) -> Self:
-        """Return this kernel with what the data suggest in place of its numbers, as :meth:`fitted` does for None."""
+        """Return this kernel with parameters estimated from the data, also in place of given ones."""
         return self._emptied().fitted(X, gamma=gamma, weights=weights)
 
     def _emptied(self) -> Self:
-        """Return this kernel as if all that can be left to the data were."""
+        """Return this kernel without the parameters that can be estimated from the data."""
         parameters = self.get_params(deep=False)
         for name, value in parameters.items():
             if isinstance(value, Kernel):
@@ -131,11 +131,11 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     @property
     def linear_map(self) -> Matrix | None:
-        """What the core's kernel wants samples multiplied by: a factor for each feature, a matrix, or nothing."""
+        """What samples are multiplied by for the core's kernel: a factor for each feature, a matrix, or nothing."""
         return None
 
     def mapped(self, X: Any) -> Any:
-        """Examples as the core's kernel takes them."""
+        """Return samples as the core's kernel takes them."""
         factors = self.linear_map
         return X if factors is None else multiplied(X, factors)
 
@@ -148,7 +148,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """What tells this kernel from those that share nothing with it.
+        """Key of the kernels that share distances or dot products with this one.
 
         Kernels of a kind are functions of the same distances, or of the same dot products: of the samples, or of these
         after the same map.
@@ -160,12 +160,12 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     @property
     def leaves_to_data(self) -> bool:
-        """Whether :meth:`fitted` has numbers to find."""
+        """Whether :meth:`fitted` has parameters to estimate."""
         return bool(self._missing())
 
     @property
     def kind_depends_on_data(self) -> bool:
-        """Whether :meth:`fitted` finds what tells kinds apart in the data."""
+        """Whether :attr:`kind` depends on parameters that :meth:`fitted` estimates."""
         if self.core_name is None:
             return self.leaves_to_data
         return any(getattr(self, name) is None for name in self._map_parameters)
@@ -300,7 +300,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
                 )
 
     def _require_numbers(self) -> None:
-        """Refuse parameters that were left to the data, and those that are not positive where they have to be."""
+        """Refuse parameters that are None, and those that are not positive but must be."""
         self._require_given()
         for name in self._positive:
             require_positive(type(self).__name__, name, getattr(self, name))
@@ -336,7 +336,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         return Power(self, exponent)
 
     def __repr__(self) -> str:
-        """Write the kernel as it would be written in a program."""
+        """Write the kernel as Python code."""
         return written(self, self._defaults)
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Gaussian kernels of one width, and of one width a feature."""
+"""Gaussian kernels with one width, and with one width per feature."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DistanceKernel(CoreKernel):
         return np.ones(X.shape[0])
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give the derivative by the logarithm of a factor of the distance: k log k."""
+        """Yield the derivative by the logarithm of a factor of the distance: k log k."""
         if self.n_dims:
             yield k_log_k(K)
 
@@ -94,9 +94,9 @@ class Gaussian(DistanceKernel):
 
 
 class DiagonalGaussian(DistanceKernel):
-    r"""The Gaussian kernel with one width a feature, :math:`k(x, z) = \exp(-\sum_k \gamma_k (x_k - z_k)^2)`.
+    r"""The Gaussian kernel with one width per feature, :math:`k(x, z) = \exp(-\sum_k \gamma_k (x_k - z_k)^2)`.
 
-    It scales every feature by itself, and so ranks them: a small :math:`\gamma_k` leaves feature k out
+    It scales every feature separately, and so ranks them: a small :math:`\gamma_k` ignores feature k
     [Glasmachers2008, section 2.1.3]. Parameters are searched as :math:`\theta_k = \log\gamma_k`. A block of n x m
     values costs n m d multiplications and n m exponentials; all d derivatives together as many multiplications again.
 
@@ -204,7 +204,7 @@ def full_moments(V: Matrix, X: Any, Z: Any) -> Matrix:
 
 
 def _centred(X: Any, Z: Any) -> tuple[Any, Any]:
-    """Move both sets, so that squares of large means do not have to cancel; sparse ones stay where they are."""
+    """Centre both sets, so that squares of large means need not cancel; sparse ones are left alone."""
     if sp.issparse(X) or sp.issparse(Z):
         return sp.csr_array(X), sp.csr_array(Z)
     middle = Z.mean(axis=0)

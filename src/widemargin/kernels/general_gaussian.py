@@ -257,7 +257,7 @@ class GeneralGaussian(DistanceKernel):
         return {part: every[part] for part in self._free()}
 
     def _directions(self) -> Iterator[Matrix]:
-        """Give the derivatives of A, one coordinate after the other."""
+        """Yield the derivatives of A, one coordinate after the other."""
         d = len(self._spectrum().exponents)
         for part, length in self._lengths().items():
             for unit in np.eye(length):

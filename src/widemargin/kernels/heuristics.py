@@ -153,7 +153,7 @@ def _blocks(X: Any, ids: NDArray[np.intp], others: NDArray[np.intp]) -> Iterator
 
 
 def _median(values: Vector, shares: Vector) -> float:
-    """Return what half of the values, by their shares, do not exceed."""
+    """Return the weighted median."""
     if np.all(shares == shares[0]):
         return float(np.median(values))
     order = np.argsort(values, kind="stable")

@@ -72,7 +72,7 @@ class Mahalanobis(DistanceKernel):
 
     @property
     def core_kernel(self) -> KernelParameters:
-        """The kernel that the core computes on scaled samples; delta is in it, so that all deltas share these."""
+        """The kernel that the core computes on scaled samples; delta is part of it, so all deltas share the samples."""
         self._require_given()
         return KernelParameters("rbf", float(self.delta) / len(self.matrix))
 

@@ -1,4 +1,4 @@
-"""Memory that is not there: found out before it is asked for where that can be, said in one sentence where not."""
+"""Too little memory: noticed in advance where possible, and always reported in one sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from widemargin.runtime import free_memory
 
-#: Columns of sparse samples below which nobody asks how much memory there is.
+#: Columns of sparse samples up to which memory is not checked.
 FEW_COLUMNS = 2**20
 
 #: Bytes a column takes at least when sparse samples meet: a group of 16 of them, spread out, in float32.
@@ -15,11 +15,11 @@ BYTES_OF_A_COLUMN = 64
 
 
 class NotEnoughMemoryError(MemoryError):
-    """There is less memory than something takes; the message is one sentence."""
+    """There is not enough memory; the message is one sentence."""
 
 
 def require_room_for_columns(columns: int) -> None:
-    """Refuse sparse samples of so many columns that what is kept for each of them would not fit into memory.
+    """Refuse sparse samples with too many columns for what kernels keep per column to fit into memory.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def require_room_for_columns(columns: int) -> None:
 
 @contextmanager
 def told_if_memory_runs_out(doing: str, advice: str) -> Iterator[None]:
-    """Turn whatever says that memory has run out into one sentence.
+    """Turn any MemoryError into one that says in one sentence what was being done.
 
     Examples
     --------

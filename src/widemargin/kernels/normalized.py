@@ -71,7 +71,7 @@ class Normalized(Composite):
         return (kernel.diagonal(X) > 0.0).astype(np.float64)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give the derivatives, by the formula above."""
+        """Yield the derivatives, by the formula above."""
         (kernel,) = self._kernels()
         left, right = kernel.diagonal(X), kernel.diagonal(Y)
         roots = np.sqrt(left)[:, np.newaxis] * np.sqrt(right)
@@ -93,7 +93,7 @@ class Normalized(Composite):
         return straight - 0.5 * (rows + columns)
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give 0, since k(x, x) stays what it is."""
+        """Yield 0, since k(x, x) is constant."""
         return iter(np.zeros((self.n_dims, len(self.diagonal(X)))))
 
 

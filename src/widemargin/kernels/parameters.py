@@ -41,7 +41,7 @@ def _all_positive(values: Any) -> bool:
 
 
 def broadcast_bounds(name: str, bounds: Any, length: int) -> NDArray[np.float64]:
-    """Range of a parameter of some numbers, a row for each of these, or refuse what is none.
+    """Return the range of a parameter, a row for each of its numbers, or refuse it.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class Linear(CoreKernel):
         return squared_norms(X)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give nothing, for lack of parameters."""
+        """Yield nothing: there are no parameters."""
         return iter(())
 
 
@@ -122,18 +122,18 @@ class Polynomial(CoreKernel):
         return np.asarray((self.gamma * squared_norms(X) + self.coef0) ** self.degree)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give p (gamma <x, z> + c0)^(p - 1) times gamma <x, z>, then times c0."""
+        """Yield p (gamma <x, z> + c0)^(p - 1) times gamma <x, z>, then times c0."""
         if not self.n_dims:
             return iter(())
         products = kernel_matrix(X, None if X is Y else Y, kernel="linear", dtype="float64")
         return self._slopes(self.gamma * products)
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give the derivatives of k(x, x) in the same way."""
+        """Yield the derivatives of k(x, x) in the same way."""
         return self._slopes(self.gamma * squared_norms(X))
 
     def _slopes(self, scaled: Matrix) -> Iterator[Matrix]:
-        """Give derivatives, from gamma times dot products."""
+        """Yield derivatives, from gamma times dot products."""
         slope = self.degree * (scaled + self.coef0) ** (self.degree - 1)
         for name in self._free():
             yield slope * (scaled if name == "gamma" else self.coef0)

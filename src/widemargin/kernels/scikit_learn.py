@@ -21,7 +21,7 @@ TENSOR_ENTRIES = 2**20
 
 
 def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, degree: int = 3) -> Kernel:
-    """Return a kernel object for whatever says which kernel is meant.
+    """Return a kernel object for a kernel of any form.
 
     Kernels of this package are returned untouched. Sums, products and powers of scikit-learn's kernels become those of
     this package, its other kernels one that holds them.
@@ -114,14 +114,14 @@ class ScikitLearnKernel(Kernel):
         return np.asarray(self.kernel.diag(_dense(X)), dtype=np.float64)
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
-        """Give the derivatives, gathered from tensors of blocks."""
+        """Yield the derivatives, gathered from tensors of blocks."""
         gathered = np.empty((self.n_dims, *K.shape))
         for rows, columns, tensor in self._tensors(X, Y):
             gathered[:, rows, columns] = np.moveaxis(tensor, 2, 0)
         return iter(gathered)
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
-        """Give the derivatives of k(x, x), one by one unless all samples have the same."""
+        """Yield the derivatives of k(x, x), one by one unless all samples have the same."""
         found = np.empty((self.n_dims, count(X)))
         for row in range(1 if self.kernel.is_stationary() else count(X)):
             found[:, row:] = self.kernel(_dense(take(X, np.array([row]))), eval_gradient=True)[1][0, 0][:, np.newaxis]
@@ -135,7 +135,7 @@ class ScikitLearnKernel(Kernel):
         return total
 
     def _tensors(self, X: Any, Y: Any) -> Iterator[tuple[slice, slice, Matrix]]:
-        """Give derivatives between some rows of `X` and some of `Y`, shape (rows, columns, n_dims)."""
+        """Yield derivatives between some samples of `X` and some of `Y`, shape (rows, columns, n_dims)."""
         n_dims, n, m = self.n_dims, count(X), count(Y)
         if not n_dims:
             return

@@ -17,7 +17,7 @@ from widemargin.testing.contracts import Contract
 from widemargin.testing.protocols import Matrix, Vector
 from widemargin.testing.tasks import small_tasks
 
-#: Told a task, a kernel, C and (for objectives that draw) a generator, gives the value that is meant.
+#: Returns the expected value for a task, a kernel, C and (for random objectives) a generator.
 Oracle = Callable[[Task, Kernel, float, np.random.Generator | None], float]
 
 
@@ -27,7 +27,7 @@ class _InterruptedError(StoppedError):
 
 @dataclass
 class _Poll:
-    """How often somebody looked whether to end, and the look at which that is so."""
+    """Number of calls of ``stop.check`` so far, and the call at which it raises."""
 
     last: int = -1
     calls: int = 0
@@ -35,7 +35,7 @@ class _Poll:
 
 @dataclass(frozen=True)
 class _CountedStop(Stop):
-    """Counts how often it is looked at; raises at the look that it is told to."""
+    """Counts the calls of ``check``; raises at a given one."""
 
     poll: _Poll
 
@@ -54,13 +54,13 @@ class ObjectiveContract(Contract):
     ----------
     objective : Objective
     tasks : sequence of Task, optional
-        What to evaluate it on; :func:`small_tasks` if not given. Derivatives are compared with differences of values,
+        Tasks to evaluate it on; :func:`small_tasks` if not given. Derivatives are compared with differences of values,
         so models need a tight `tolerance`.
     kernels : sequence of Kernel, optional
-        One Gaussian of one width and one of many, if not given; :func:`adaptable_kernels` has more. What they leave to
-        the data is fitted.
+        By default a Gaussian with one width and one with many; :func:`adaptable_kernels` has more. Parameters that are
+        None are estimated from the data.
     oracle : callable, optional
-        ``oracle(task, kernel, C, generator)`` gives the value that is meant.
+        ``oracle(task, kernel, C, generator)`` returns the expected value.
     refuses : sequence of (Task, float)
         Tasks, each with a C, that the objective has to say it does not suit.
     n_points : int, default=20
@@ -70,7 +70,7 @@ class ObjectiveContract(Contract):
     log_c : pair of floats
         Range from which log C is drawn.
     step : float, default=1e-4
-        Of the differences. Rounding of values is divided by it: models trained on float32 kernel values need more.
+        Step of the differences. It divides rounding errors: models trained on float32 kernel values need a larger one.
     gradient_error : float, default=1e-4
         Largest relative error of a derivative.
     value_error : float, default=1e-9

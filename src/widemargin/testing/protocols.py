@@ -29,12 +29,12 @@ class Problem(Protocol):
 
     @property
     def kink(self) -> Vector | None:
-        """By how much the slope falls on either side of 0, at least 0 each (every box then contains 0); or none."""
+        """Half the drop of the slope at 0, at least 0 each (every box then contains 0); or None."""
 
 
 @dataclass(frozen=True)
 class SmoothProblem:
-    """A problem without kinks: what is made of one with them, or of a part of it."""
+    """A problem without kinks, made from one with kinks or from a part of it."""
 
     linear: Vector
     lower: Vector

@@ -24,7 +24,7 @@ TOO_MANY = 1_000_000
 
 @dataclass
 class Bowl:
-    r"""A convex quadratic to be found the bottom of, :math:`\sum_i s_i (\theta_i - c_i)^2 / 2`, perhaps through noise.
+    r"""A convex quadratic to minimise, :math:`\sum_i s_i (\theta_i - c_i)^2 / 2`, possibly with noise.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from widemargin.objectives import Task
 
 
 def small_tasks(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> list[Task]:
-    """Tasks of few examples: two classes, two of unequal weights, three classes.
+    """Tasks with few samples: two classes, two of unequal weights, three classes.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def small_tasks(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> l
 
 
 def small_regression_task(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> Task:
-    """Return a task of few samples with numbers to predict.
+    """Return a regression task with few samples.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kernel values of some of many samples."""
+"""Kernel values between some samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leave-one-out machines: what a machine would say of each sample, had it never seen it.
+"""Leave-one-out machines: the value of each sample under the machine trained without it.
 
 Samples that are no support vectors change nothing when they are left out [Glasmachers2008, section 9.1.2]. For each of
 the others the core follows the path along which its coefficient goes to 0 (`cpp/core/sensitivity/leave_one_out.hpp`),

@@ -52,7 +52,7 @@ class PairProblem:
     signs : ndarray of shape (n,)
         +1 and -1.
     bounds : ndarray of shape (n,)
-        C of each sample; 0 holds it out: it has no say in training, and its value is known all the same.
+        C of each sample; 0 holds it out: it does not influence training, but its value is known.
     squared : bool
         Whether slack counts by its square.
     fit_intercept : bool
@@ -87,18 +87,18 @@ class Machine:
 
     @cached_property
     def support(self) -> Ids:
-        """Examples with a coefficient other than 0."""
+        """Samples with a nonzero coefficient."""
         return np.flatnonzero(self.alpha)
 
     @cached_property
     def free(self) -> Ids:
-        """Examples strictly between their bounds."""
+        """Samples strictly between their bounds."""
         size = np.abs(self.alpha)
         return np.flatnonzero((size > 0) & (self.problem.squared | (size < self.problem.bounds)))
 
     @cached_property
     def bounded(self) -> Ids:
-        """Examples whose coefficient is all that C allows."""
+        """Samples whose coefficient is at its bound C."""
         size = np.abs(self.alpha)
         return np.flatnonzero((size > 0) & ~self.problem.squared & (size >= self.problem.bounds))
 
@@ -216,7 +216,7 @@ class Sensitivity:
 
     @cached_property
     def bounded(self) -> Ids:
-        """The support vectors whose coefficients are all that C allows."""
+        """The support vectors at their bound C."""
         return self._solved.bounded
 
     @property
