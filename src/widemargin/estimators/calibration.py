@@ -1,4 +1,4 @@
-"""Probabilities of classifiers: a sigmoid for each decision function, fitted to examples held out."""
+"""Probabilities of classifiers: a sigmoid for each decision function, fitted to held-out samples."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ BELOW_HALF, ABOVE_HALF = 0.5 - 2.0**-53, 0.5 + 2.0**-53
 
 
 def fitted_sigmoid(kind: str, values: Vector, signs: Vector, weights: Vector) -> Sigmoid:
-    """Fit a sigmoid to the examples whose value is known; others are NaN, or infinite.
+    """Fit a sigmoid to the samples whose value is known; others are NaN, or infinite.
 
-    The slope alone is the likeliest one, but no steeper than the number of examples justifies, see
+    The slope alone is the likeliest one, but no steeper than the number of samples justifies, see
     :func:`widemargin.machines.sigmoid.slope_for_no_error`: values that tell all labels would otherwise make it
     infinite.
 

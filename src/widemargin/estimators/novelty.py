@@ -1,4 +1,4 @@
-"""What the one-class estimators share: the solvers they take, rows held out to set the threshold, prediction."""
+"""What the one-class estimators share: the solvers they take, folds held out to set the threshold, prediction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from widemargin.estimators.base import KernelModel
-from widemargin.estimators.out_of_fold import Keys, row_keys
+from widemargin.estimators.out_of_fold import Indices, row_keys
 from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.validation import Accepts, check_weights, require_fraction, total_weight
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
@@ -22,16 +22,14 @@ from widemargin.machines.dual import DualProblem, Outcome, Solution, StopRule, V
 from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
 from widemargin.solvers.base import ALL_SAMPLES, MINIMUM_NORM
 
-Rows = NDArray[np.intp]
-
-#: Parts that the training rows are held out in.
+#: Folds that the training samples are held out in.
 FOLDS = 5
 
 #: Default of nu, at which it has to stay where something else is given in its place.
 DEFAULT_NU = 0.5
 
 #: Support vectors on the border have a decision value of 0 but for rounding. Thresholds lie this much lower, as shares
-#: of the largest score that the coefficients could give, so that these rows are accepted wherever they are computed.
+#: of the largest score that the coefficients could give, so that these samples are accepted wherever they are computed.
 BORDER = 1e-9
 
 #: Where scores are predicted with other digits than those that the threshold was set with, so many support vectors on
@@ -39,19 +37,10 @@ BORDER = 1e-9
 COMPARED, CAUTION = 1000, 4.0
 
 
-def _fingerprints(X: Any) -> Keys | None:
-    """Numbers that depend on the content of the rows alone, dense or sparse; None where rows are no vectors."""
-    if sp.issparse(X):
-        X = X.tocsr(copy=True)
-        X.sum_duplicates()
-        return row_keys(X)
-    return row_keys(X) if isinstance(X, np.ndarray) and X.ndim == 2 else None
-
-
 def deal_folds(X: Any, *, pairwise: bool) -> NDArray[np.intp]:
-    """Deal the rows into at most `FOLDS` parts of even size, equal rows into the same one.
+    """Deal the samples into at most `FOLDS` folds of even size, equal samples into the same one.
 
-    Where rows are vectors, their content alone decides: not their order, not whether a row is repeated or weighted.
+    Where samples are vectors, their content alone decides: not their order, not whether one is repeated or weighted.
     Rows of a kernel matrix, and objects, are dealt by their number, through a fixed permutation.
 
     Examples
@@ -60,16 +49,15 @@ def deal_folds(X: Any, *, pairwise: bool) -> NDArray[np.intp]:
     >>> bool(folds[0] == folds[2] != folds[1])
     True
     """
-    prints = None if pairwise else _fingerprints(X)
-    if prints is None:
-        ranks = np.random.default_rng(0).permutation(count(X))
+    if not pairwise and (sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)):
+        ranks = np.unique(row_keys(X), return_inverse=True)[1]
     else:
-        ranks = np.unique(prints, return_inverse=True)[1]
+        ranks = np.random.default_rng(0).permutation(count(X))
     return np.asarray(ranks % FOLDS, dtype=np.intp)
 
 
 def parts_to_hold_out(X: Any, *, pairwise: bool) -> list[NDArray[np.bool_]]:
-    """Deal rows into the parts that `target_rejection` holds out, as :func:`deal_folds` does; refuse if there is one.
+    """Deal samples into the folds that `target_rejection` holds out, see :func:`deal_folds`; refuse if there is one.
 
     Examples
     --------
@@ -86,17 +74,17 @@ def parts_to_hold_out(X: Any, *, pairwise: bool) -> list[NDArray[np.bool_]]:
     return parts
 
 
-def rounding(free: Rows, scores: Vector, predicted: Callable[[Rows], Vector]) -> float:
-    """Return by how much predicted scores of rows on the border may differ from those that the threshold knows.
+def rounding(free: Indices, scores: Vector, predicted: Callable[[Indices], Vector]) -> float:
+    """Return by how much predicted scores of samples on the border may differ from those that the threshold knows.
 
     Parameters
     ----------
     free : ndarray of int
-        Rows of the support vectors on the border.
+        The support vectors on the border.
     scores : ndarray of shape (n_samples,)
-        Scores of all rows, with the digits that the threshold was set with.
+        Scores of all samples, with the digits that the threshold was set with.
     predicted : callable
-        Scores of some rows, with those of predictions.
+        Scores of some samples, with those of predictions.
 
     Examples
     --------
@@ -148,16 +136,16 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
             )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on the rows of `X`.
+        """Train on the samples `X`.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The examples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
+            The samples, or the (n_samples, n_samples) kernel matrix for ``kernel="precomputed"``.
         y : ignored
             There by convention.
         sample_weight : array-like of shape (n_samples,), optional
-            Weight 0 is the same as leaving the row out, weight 2 the same as repeating it.
+            Weight 0 is the same as leaving the sample out, weight 2 the same as repeating it.
 
         Returns
         -------
@@ -177,22 +165,22 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
 
     @abstractmethod
     def _require_feasible(self, weights: Vector, total: float) -> None:
-        """Raise a ValueError if the parameters mean nothing for examples of these weights, which sum to `total`."""
+        """Raise a ValueError if the parameters mean nothing for samples of these weights, which sum to `total`."""
 
     @abstractmethod
     def _train(self, X: Any, weights: Vector, kernel: KernelParameters, began: float) -> None:
-        """Train on checked examples, in a fit that began at that time, and set the fitted attributes."""
+        """Train on checked samples, in a fit that began at that time, and set the fitted attributes."""
 
     @abstractmethod
     def score_samples(self, X: Any) -> Vector:
-        """Scores of the rows of `X`, which `offset_` separates."""
+        """Scores of the samples `X`, which `offset_` separates."""
 
     @abstractmethod
     def decision_function(self, X: Any) -> Vector:
-        """Scores of the rows of `X` above the threshold."""
+        """Scores of the samples `X` above the threshold."""
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """Tell accepted from rejected rows.
+        """Tell accepted from rejected samples.
 
         Parameters
         ----------
@@ -215,9 +203,9 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
         read: Callable[[DualProblem, Solution], tuple[Vector, Outcome]],
         stop: StopRule,
     ) -> tuple[float, list[ProblemReport]]:
-        """Threshold that rejects `target_rejection` of the rows, each scored by a machine trained without it.
+        """Threshold that rejects `target_rejection` of the samples, each scored by a model trained without it.
 
-        `read` gives the scores of the examples in ``machine.ids`` and the outcome, in the machine's own units.
+        `read` gives the scores of the samples in ``machine.ids`` and the outcome, in the machine's own units.
         """
         assert self.target_rejection is not None
         folds = parts_to_hold_out(take(X, machine.ids), pairwise=self.kernel == "precomputed")
@@ -236,6 +224,6 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
         return self._kernel_parameters.of_examples and not self._predict_in_double
 
     def _add_to_report(self, held_out: list[ProblemReport]) -> None:
-        """Append what the machines trained without a part of the rows say of themselves."""
+        """Append what the models trained without a fold say of themselves."""
         self.fit_report_ = FitReport([*self.fit_report_, *held_out])
         self.fit_status_ = int(not self.fit_report_.converged)

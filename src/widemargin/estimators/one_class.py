@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.estimators.novelty import BORDER, NoveltyModel, Rows, rounding
+from widemargin.estimators.novelty import BORDER, NoveltyModel, rounding
+from widemargin.estimators.out_of_fold import Indices
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import LARGEST_SUM, Accepts, priced, require_choice, require_number
@@ -242,7 +243,7 @@ class OneClassSVM(NoveltyModel):
         machine, scale, solution = self._solve(weights, rows, stop, self._solver_options(n))
         alpha, offset, outcome = self._read(machine, scale, solution)
         held_out: list[ProblemReport] = []
-        # Where time has run out, there is none for others: the machine's own threshold rejects about as many rows.
+        # Where time has run out, there is none for others: the model's own threshold rejects about as many samples.
         if self.target_rejection is not None and solution.outcome.reason != "time budget":
             share, held_out = self._held_out_threshold(
                 X,
@@ -253,7 +254,7 @@ class OneClassSVM(NoveltyModel):
                 lambda *found: self._scores(machine, scale, *found),
                 self._tight(stop, solution),
             )
-            # Machines of fewer rows have smaller sums of coefficients; scores are compared per unit of the sum.
+            # Models of fewer samples have smaller sums of coefficients; scores are compared per unit of the sum.
             offset = share * (scale * machine.total if self.loss == "hinge" else 1.0)
         self._keep_machine(X, kernel, machine, alpha, offset, outcome)
         if self.loss == "hinge" and self.target_rejection is None:
@@ -277,14 +278,14 @@ class OneClassSVM(NoveltyModel):
         self.offset_ = offset
 
     def _accept_border(self, X: Any, weights: Vector, diagonal: Vector, scores: Vector, *, measured: bool) -> None:
-        """Lower the threshold by what rounding may take off the scores of rows on the border, by measurement or not."""
+        """Lower the threshold by what rounding may take off the scores of samples on the border, measured or not."""
         coefficients = np.zeros(len(weights))
         coefficients[self.support_] = as_dense(self.dual_coef_)[0]
         lower = BORDER * float(coefficients.sum()) * float(np.abs(diagonal[weights > 0]).max())
         if measured:
             free = np.flatnonzero((coefficients > 0) & (coefficients < weights))
 
-            def predicted(chosen: Rows) -> Vector:
+            def predicted(chosen: Indices) -> Vector:
                 return np.asarray(self._functions().values(take(X, chosen)).ravel() - self.intercept_[0])
 
             lower = max(lower, rounding(free, scores, predicted))

@@ -1,7 +1,7 @@
-"""Decision values of examples by machines that have not seen them, gathered from splits; and the folds to get them by.
+"""Decision values of samples by models that have not seen them, gathered from folds, and the folds to get them by.
 
-Which fold a row belongs to depends on what it holds, not on where it stands: rows that are the same stay together, so
-that a row of weight 2 is a repeated row here, too, and the order of the rows makes no difference. No random numbers are
+Which fold a sample belongs to depends on what it holds, not on where it stands: equal samples stay together, so that a
+sample of weight 2 is a repeated one here, too, and the order of the samples makes no difference. No random numbers are
 drawn.
 """
 
@@ -19,17 +19,17 @@ from widemargin.kernels.rows import canonical
 from widemargin.machines.classifier import OTHERS, Pair
 from widemargin.machines.dual import Vector
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
 Keys = NDArray[np.uint64]
 
 N_FOLDS = 5
 
-#: Numbers of dense rows that are looked at at once.
+#: Numbers of dense samples that are looked at at once.
 BLOCK_ENTRIES = 2**18
 
 
 def function_name(classes: NDArray[Any], pair: Pair) -> tuple[Any, ...]:
-    """Name a decision function by the labels of its classes: splits may know fewer classes, and number them otherwise.
+    """Name a decision function by the labels of its classes: folds may know fewer classes, and number them otherwise.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def function_name(classes: NDArray[Any], pair: Pair) -> tuple[Any, ...]:
 
 @dataclass
 class OutOfFold:
-    """Decision values of examples, by the names of the classes that a function tells apart; averages of repeated ones.
+    """Decision values of samples, by the names of the classes that a function tells apart; averages of repeated ones.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ class OutOfFold:
     n_examples: int
     _sums: dict[Hashable, tuple[Vector, Vector]] = field(default_factory=dict)
 
-    def add(self, names: Hashable, rows: Rows, values: Vector) -> None:
-        """Take decision values of some rows."""
+    def add(self, names: Hashable, rows: Indices, values: Vector) -> None:
+        """Take decision values of some samples."""
         sums, counts = self._sums.setdefault(names, (np.zeros(self.n_examples), np.zeros(self.n_examples)))
         np.add.at(sums, rows, values)
         np.add.at(counts, rows, 1.0)
 
     def values(self, names: Hashable) -> Vector:
-        """Return the values of all examples, NaN for those that were never held out."""
+        """Return the values of all samples, NaN for those that were never held out."""
         missing = np.full(self.n_examples, np.nan)
         if names not in self._sums:
             return missing
@@ -74,11 +74,11 @@ class OutOfFold:
         return np.asarray(np.divide(sums, counts, out=missing, where=counts > 0))
 
 
-def content_folds(X: Any, labels: Rows, weights: Vector, n_folds: int = N_FOLDS) -> Rows:
-    """Return the fold of every row: about as many different rows of each class in each, -1 for rows of weight 0.
+def content_folds(X: Any, labels: Indices, weights: Vector, n_folds: int = N_FOLDS) -> Indices:
+    """Return the fold of every sample: about as many different ones of each class in each, -1 for those of weight 0.
 
-    Rows of numbers are told apart by what they hold. Other objects, and rows of kernel matrices (`X` is None), are by
-    their place.
+    Vectors are told apart by what they hold. Other objects, and rows of kernel matrices (`X` is None), are by their
+    place.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def content_folds(X: Any, labels: Rows, weights: Vector, n_folds: int = N_FOLDS)
 
 
 def row_keys(X: Any) -> Keys:
-    """Return a number for each row that depends on what the row holds alone, the same for sparse and for dense rows.
+    """Return a number for each sample that depends on what it holds alone, the same for sparse and for dense ones.
 
     Examples
     --------

@@ -132,7 +132,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
         return priced(weights, self.C, f"loss='{LOSSES[1]}'" if squared else None)
 
     def _start(self, bounds: Vector) -> Vector | None:
-        """Where to start: the last solution, scaled to the new bounds, if it has as many rows."""
+        """Where to start: the last solution, scaled to the new bounds, if it has as many samples."""
         if not self.warm_start or not hasattr(self, "_last") or len(self._last[0]) != len(bounds):
             return None
         old_bounds, variables = self._last
@@ -140,7 +140,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
 
     @abstractmethod
     def _solve(self, rows: RowSource, y: Vector, bounds: Vector, **how: Any) -> Regression:
-        """Train the machine; `how` are the stop rule, options and start that the builders take."""
+        """Train; `how` are the stop rule, options and start that the builders take."""
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -228,7 +228,7 @@ class SVC(KernelClassifier):
 
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "probability": "SVC has no parameter 'probability'; calibration='folds' trains for probabilities, and "
-        "calibration='from-search' takes them from the splits of a search.",
+        "calibration='from-search' takes them from the folds of a search.",
     }
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {

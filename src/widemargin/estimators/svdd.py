@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.estimators.novelty import BORDER, NoveltyModel, Rows, rounding, sides
+from widemargin.estimators.novelty import BORDER, NoveltyModel, rounding, sides
+from widemargin.estimators.out_of_fold import Indices
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import require_number
@@ -24,7 +25,7 @@ from widemargin.machines.one_class import ConstantSumMachine
 #: Squared radii below this share of the kernel's diagonal need more digits than float32 predictions have.
 THIN_BALL = 1e-2
 
-#: Rounding errors of a centre's coordinates and of differences to it, as shares of the largest row.
+#: Rounding errors of a centre's coordinates and of differences to it, as shares of the largest sample.
 DIGITS = 1e-15
 
 #: Diagonals that differ by less than this share of the largest entry are constant.
@@ -36,7 +37,7 @@ BLOCK_ENTRIES = 2**20
 
 
 def centred(X: Any, weights: Vector) -> Any:
-    """Take the weighted mean off dense rows; sparse ones stay as they are.
+    """Take the weighted mean off dense samples; sparse ones stay as they are.
 
     Examples
     --------
@@ -45,14 +46,14 @@ def centred(X: Any, weights: Vector) -> Any:
     """
     if sp.issparse(X):
         return X
-    # Differences to a row of the data, so that a common offset does not round the mean.
+    # Differences to a sample, so that a common offset does not round the mean.
     weights = moderate(weights)
     shift = X[int(np.argmax(weights > 0))].astype(np.float64)
     return X - (shift + weights @ (X - shift) / weights.sum())
 
 
 def squared_distances_to(centre: Any, X: Any) -> Vector:
-    """Squared Euclidean distances of the rows of `X`; of dense rows from their differences, in which nothing cancels.
+    """Squared Euclidean distances of the samples `X`; of dense ones from their differences, in which nothing cancels.
 
     Examples
     --------
@@ -156,7 +157,7 @@ class SVDD(NoveltyModel):
     C: float | None = None
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.intp]:
-        """Train on the rows of `X` and tell which of them the ball accepts.
+        """Train on the samples `X` and tell which of them the ball accepts.
 
         Parameters
         ----------
@@ -185,8 +186,8 @@ class SVDD(NoveltyModel):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             For a precomputed kernel, (n_samples, n_train).
         diagonal : array-like of shape (n_samples,), optional
-            k(x, x) for each row, only for a precomputed kernel; may be left out if the training matrix has a constant
-            diagonal, which then is that of new rows.
+            k(x, x) for each sample, only for a precomputed kernel; may be left out if the training matrix has a
+            constant diagonal, which then is that of new samples.
 
         Returns
         -------
@@ -195,7 +196,7 @@ class SVDD(NoveltyModel):
         return self.score_samples(X, diagonal) - self.offset_
 
     def score_samples(self, X: Any, diagonal: Any = None) -> Vector:
-        """Negative squared distances of the rows of `X` from the centre.
+        """Negative squared distances of the samples `X` from the centre.
 
         Parameters
         ----------
@@ -218,7 +219,7 @@ class SVDD(NoveltyModel):
         return np.asarray(2.0 * similarities - self._own_similarities(X, diagonal) - self.center_squared_norm_)
 
     def predict(self, X: Any, diagonal: Any = None) -> NDArray[np.intp]:
-        """Tell rows in the ball or on it from those outside.
+        """Tell samples in the ball or on it from those outside.
 
         Parameters
         ----------
@@ -245,7 +246,7 @@ class SVDD(NoveltyModel):
                 )
 
     def _require_feasible(self, weights: Vector, total: float) -> None:
-        """Check that the price of a row outside allows for a centre."""
+        """Check that the price of a sample outside allows for a centre."""
         least = 1.0 / total
         if self.C is not None and least * (1.0 - 1e-12) > self.C:
             raise ValueError(
@@ -315,7 +316,7 @@ class SVDD(NoveltyModel):
         if self.target_rejection is None:
             lower = BORDER * largest
             if kernel.is_linear:
-                # Coordinates of rows far from the origin have few digits left for their distances.
+                # Coordinates of samples far from the origin have few digits left for their distances.
                 reach = math.sqrt(float(kernel.rows_of(X).diagonal()[machine.ids].max()))
                 lower = max(lower, DIGITS * reach * (reach if sp.issparse(X) else self.radius_ + DIGITS * reach))
             if measured or kernel.is_linear or self._predicts_in_single:
@@ -324,12 +325,12 @@ class SVDD(NoveltyModel):
         self.intercept_ = np.array([-0.5 * (self.offset_ + norm)])
 
     def _rounding(self, X: Any, machine: ConstantSumMachine, ball: Ball, diagonal: Vector) -> float:
-        """Measure by how much predicted distances of rows on the surface differ from those that the radius knows."""
+        """Measure by how much predicted distances of samples on the surface differ from those that the radius knows."""
         free = machine.ids[(ball.center > 0) & (ball.center < machine.upper / machine.total)].astype(np.intp)
         distances = np.zeros(len(diagonal))
         distances[machine.ids] = ball.squared_distances
 
-        def predicted(chosen: Rows) -> Vector:
+        def predicted(chosen: Indices) -> Vector:
             if self._kernel_parameters.is_linear:
                 return squared_distances_to(self._functions().linear_weights(), take(X, chosen))
             sums = self._functions().values(take(X, chosen)).ravel() - self.intercept_[0]
@@ -338,7 +339,7 @@ class SVDD(NoveltyModel):
         return rounding(free, distances, predicted)
 
     def _own_similarities(self, X: Any, diagonal: Any) -> Vector | float:
-        """k(x, x) for the rows of `X`."""
+        """k(x, x) for the samples `X`."""
         kernel = self._kernel_parameters
         if kernel.kernel == "rbf":
             return 1.0
