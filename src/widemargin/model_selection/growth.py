@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.model_selection.grid.grid_search import GridSearchCV
-from widemargin.model_selection.grid.results import ROUNDING, Mask, edges, smoothness
-from widemargin.model_selection.grid.setup import SearchData, Unit
+from widemargin.model_selection.grid.results import ROUNDING, edges, smoothness
+from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.plans.ranges import beyond
 from widemargin.runtime import Stop, single_threaded_blas
-from widemargin.study import EvaluationTasks, JournalPart, Records
 from widemargin.study.findings import Found
 
 #: Times that a grid grows beyond an edge.
@@ -35,20 +33,13 @@ class GrowthStep(GridSearchCV):
     search: SharedSearch
     found: Found
 
-    def _shared_search(self, data: SearchData, stop: Stop) -> SharedSearch:
-        self.search = SharedSearch(data, stop, None if self.before is None else self.before.search.samples)
-        if self.before is None:
-            self.search.samples.keep_kernels(len(self.search.candidates.lines))
-        return self.search
-
-    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
-        return nullcontext(self.journal) if isinstance(self.journal, JournalPart) else super()._opened_journal(search)
-
-    def _evaluate(
-        self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
-    ) -> tuple[Found, Mask, str]:
-        self.found, missing, ended = super()._evaluate(search, tasks, weights, began)
-        return self.found, missing, ended
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Search with the kernels of the search before, if there was one; keep what was found, and the kernels."""
+        samples = None if self.before is None else self.before.search.samples
+        done = self._searched(X, y, params, samples, grows=samples is None)
+        assert done is not None, "models that share nothing have no growing search"
+        self.search, self.found = done
+        return self
 
     def is_saturated(self, stop: Stop) -> bool:
         """Train the best candidate on every fold; tell whether no coefficient meets its bound C.

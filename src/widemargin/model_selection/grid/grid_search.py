@@ -37,6 +37,7 @@ from widemargin.model_selection.grid.results import (
     tied,
 )
 from widemargin.model_selection.grid.run import identity, listener, run_grid
+from widemargin.model_selection.grid.samples import SearchSamples
 from widemargin.model_selection.grid.setup import (
     SearchData,
     model_of,
@@ -48,7 +49,7 @@ from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.one_class_scores import RejectionScore
 from widemargin.plans import CostMatrix, Plan
 from widemargin.runtime import INTERRUPTED, STOPPED, Stop, Work
-from widemargin.study import EvaluationTasks, Journal, Records, SearchTasks, progress_for, with_callbacks
+from widemargin.study import EvaluationTasks, Journal, JournalPart, Records, SearchTasks, progress_for, with_callbacks
 from widemargin.study.findings import Found
 
 
@@ -185,6 +186,16 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         GridSearchCV
             The search itself.
         """
+        self._searched(X, y, params)
+        return self
+
+    def _searched(
+        self, X: Any, y: Any, params: Mapping[str, Any], samples: SearchSamples | None = None, *, grows: bool = False
+    ) -> tuple[SharedSearch, Found] | None:
+        """Fit; return the search and what it has found, or None if models were trained alone.
+
+        `samples` are those of a search of other candidates; `grows` keeps kernels for a search that may follow.
+        """
         began = time.perf_counter()
         self._check_options()
         unused = repeats_for_gamma(self.estimator, self.param_grid)
@@ -193,7 +204,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 f"gamma makes no difference to kernel={unused!r}, which has no such parameter; leave it at 'scale', or "
                 "give this kernel a grid of its own, without gamma.",
                 UnusedGammaWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         if y is not None and self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
             raise TypeError(
@@ -202,17 +213,20 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             )
         reason = self._why_plain(params)
         if reason is not None:
-            return self._fit_alone(reason, X, y, params)
+            self._fit_alone(reason, X, y, params)
+            return None
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         data, fit_params, refit_metric = self._search_data(X, y, params)
         require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.folds)
-        for remark in self._search_and_refit(
-            self._shared_search(data, self._stop(began)), X, y, params, fit_params, refit_metric, began
-        ):
-            warnings.warn(remark, stacklevel=2)
-        return self
+        search = SharedSearch(data, self._stop(began), samples)
+        if grows:
+            search.samples.keep_kernels(len(search.candidates.lines))
+        found, worth_saying = self._search_and_refit(search, X, y, params, fit_params, refit_metric, began)
+        for remark in worth_saying:
+            warnings.warn(remark, stacklevel=3)
+        return search, found
 
     def measure_costs(
         self, X: Any, y: Any = None, *, cost: str | Callable[[Work], float] = "operations", **params: Any
@@ -256,9 +270,6 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         return measure_search(data, cost, self._stop(began), shown)
 
-    def _shared_search(self, data: SearchData, stop: Stop) -> SharedSearch:
-        return SharedSearch(data, stop)
-
     def _stop(self, began: float) -> Stop:
         return Stop(deadline=None if self.max_time is None else began + float(self.max_time))
 
@@ -274,7 +285,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         reason = why_plain(self.estimator, self.param_grid, self._get_routed_params_for_fit(params).estimator.fit)
         return reason or why_alone(self.estimator, self.param_grid, self._get_scorers()[0])
 
-    def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> Self:
+    def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> None:
         """Search as scikit-learn does, for a reason."""
         require_shared(reason, self.estimator, self.param_grid)
         given = [name for name in ("max_time", "journal", "progress") if getattr(self, name) is not None]
@@ -287,7 +298,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         warnings.warn(
             f"{reason}, so this search trains every model alone, as scikit-learn's does.",
             PlainSearchWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         began = time.perf_counter()
         with without_gamma_warnings():
@@ -295,7 +306,6 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         seconds = time.perf_counter() - began - (self.refit_time_ if self.refit else 0.0)
         self.work_report_ = report_of_plain(self.cv_results_, self.n_splits_, seconds)
         self._keep_ties_and_edges()
-        return self
 
     @with_callbacks
     def _search_and_refit(
@@ -307,8 +317,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         fit_params: Mapping[str, Any],
         refit_metric: str,
         began: float,
-    ) -> Sequence[Warning]:
-        """Run a search, choose and refit; return what is worth a remark."""
+    ) -> tuple[Found, Sequence[Warning]]:
+        """Run a search, choose and refit; return what was found, and what is worth a remark."""
         weights = params.get("sample_weight")
         with SearchTasks(self, X, y, refit=bool(self.refit), sample_weight=weights) as tasks:
             with tasks.search(len(search.data.candidates) * len(search.data.folds)) as evaluations:
@@ -328,7 +338,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                     self._refit(X, y, fit_params)
             scorers = search.data.scoring.scorers
             self.scorer_ = getattr(scorers, "_scorers", scorers)
-        return remarks(found, missing, ended)
+        return found, remarks(found, missing, ended)
 
     def _get_scorers(self) -> tuple[Any, str]:
         """Return scorers as scikit-learn does; one-class models, which have no ``score``, are judged by rejection."""
@@ -364,8 +374,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         return found, missing, ended
 
     def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
-        if self.journal is None:
-            return nullcontext()
+        if self.journal is None or isinstance(self.journal, JournalPart):
+            return nullcontext(self.journal)
         return Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
 
     def _choose(self, out: Sequence[Mapping[str, Any]], refit_metric: str) -> None:

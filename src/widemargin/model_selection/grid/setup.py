@@ -257,9 +257,9 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) ->
                 return f"The grid replaces the model itself ({key!r})"
             if key.startswith(last):
                 settings.extend({key.removeprefix(last): value} for value in values)
-    for reason in map(family.why_alone, settings):
-        if reason is not None:
-            return reason
+    reason = family.why_alone(settings)
+    if reason is not None:
+        return reason
     others = fit_parameters(estimator, fit_params).others
     return f"Fit parameters other than the model's weights were given ({', '.join(others)})" if others else None
 

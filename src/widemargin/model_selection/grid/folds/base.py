@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -86,15 +86,18 @@ class FoldModels(ABC):
         self.weights = weights * np.bincount(train, minlength=len(weights))
 
     @classmethod
-    def why_alone(cls, setting: Mapping[str, Any]) -> str | None:
+    def why_alone(cls, settings: Iterable[Mapping[str, Any]]) -> str | None:
         """Say why models with these parameters (some of them, or all) cannot be trained together, if they cannot."""
-        solver = setting.get("solver", "auto")
-        if solver != "auto" and solver not in (Auto(), *cls.solvers):
-            return f"solver={solver!r} is asked for, and chains of models have a solver of their own"
-        for name in setting:
-            if name.startswith("solver__"):
-                return f"{name} is an option of a solver, and chains of models have a solver of their own"
-        return "max_time limits single models" if setting.get("max_time") is not None else None
+        for setting in settings:
+            solver = setting.get("solver", "auto")
+            if solver != "auto" and solver not in (Auto(), *cls.solvers):
+                return f"solver={solver!r} is asked for, and chains of models have a solver of their own"
+            for name in setting:
+                if name.startswith("solver__"):
+                    return f"{name} is an option of a solver, and chains of models have a solver of their own"
+            if setting.get("max_time") is not None:
+                return "max_time limits single models"
+        return None
 
     @classmethod
     def chained(cls, model: Any) -> tuple[str, ...]:
