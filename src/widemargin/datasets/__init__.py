@@ -5,11 +5,10 @@ Stands alone: imports nothing of the package.
 
 from widemargin.datasets.bayes import bayes_error
 from widemargin.datasets.breiman import ringnorm, twonorm, waveform
-from widemargin.datasets.csv_file import read_csv
 from widemargin.datasets.glasmachers import chess_board, noisy_chess_board, sparse_coordinates
 from widemargin.datasets.libsvm_file import read_libsvm
 from widemargin.datasets.npz_folder import data_folder, load_npz
-from widemargin.datasets.tables import Features, Table, TableError, read_features, read_table
+from widemargin.datasets.tables import Features, Table, TableError, read_csv, read_features, read_table
 
 __all__ = [
     "Features",
