@@ -121,26 +121,12 @@ def _as_kernel(kernel: Any) -> Kernel:
 
 
 def add(left: Any, right: Any) -> Kernel:
-    """Add two kernels, or a kernel and a positive number, which stands for the kernel with this value everywhere.
-
-    Examples
-    --------
-    >>> from widemargin.kernels import Gaussian
-    >>> Gaussian(gamma=1.0) + 0.5
-    Gaussian(gamma=1.0) + 0.5
-    """
+    """Add two kernels, or a kernel and a positive number, which stands for the kernel with this value everywhere."""
     return Sum(_operand(left, "+"), _operand(right, "+"))
 
 
 def multiply(left: Any, right: Any) -> Kernel:
-    """Multiply two kernels, or a kernel by a positive number.
-
-    Examples
-    --------
-    >>> from widemargin.kernels import Gaussian
-    >>> Gaussian(gamma=1.0) * 2.0
-    2.0 * Gaussian(gamma=1.0)
-    """
+    """Multiply two kernels, or a kernel by a positive number."""
     for number, kernel in ((left, right), (right, left)):
         if isinstance(number, Real):
             require_positive("the multiple of a kernel", "the factor", number)

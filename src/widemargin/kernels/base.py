@@ -374,24 +374,12 @@ class CoreKernel(Kernel):
 
 
 def is_kernel_object(kernel: Any) -> bool:
-    """Whether something is a kernel object, of this package or of scikit-learn's Gaussian processes.
-
-    Examples
-    --------
-    >>> is_kernel_object("rbf")
-    False
-    """
+    """Whether something is a kernel object, of this package or of scikit-learn's Gaussian processes."""
     return isinstance(kernel, GaussianProcessKernel)
 
 
 def as_examples(X: Any) -> Any:
-    """Return numbers as the core takes them: float64, C-ordered, or CSR.
-
-    Examples
-    --------
-    >>> as_examples([[1, 2]]).dtype
-    dtype('float64')
-    """
+    """Return numbers as the core takes them: float64, C-ordered, or CSR."""
     if sp.issparse(X):
         return canonical(X.tocsr().astype(np.float64))
     return np.ascontiguousarray(np.atleast_2d(X), dtype=np.float64)

@@ -19,15 +19,7 @@ WIDE: tuple[float, float] = (1e-8, 1e8)
 
 
 def require_positive(kernel: str, name: str, value: Any) -> None:
-    """Refuse a parameter of a kernel that is not a positive finite number, or several of these.
-
-    Examples
-    --------
-    >>> require_positive("Gaussian", "gamma", -1.0)
-    Traceback (most recent call last):
-    ...
-    ValueError: gamma of Gaussian is -1.0; it must be positive and finite.
-    """
+    """Refuse a parameter of a kernel that is not a positive finite number, or several of these."""
     if not _all_positive(value) or isinstance(value, bool | str):
         raise ValueError(f"{name} of {kernel} is {value!r}; it must be positive and finite.")
 
@@ -41,13 +33,7 @@ def _all_positive(values: Any) -> bool:
 
 
 def broadcast_bounds(name: str, bounds: Any, length: int) -> NDArray[np.float64]:
-    """Return the range of a parameter, a row for each of its numbers, or refuse it.
-
-    Examples
-    --------
-    >>> broadcast_bounds("gammas", (0.1, 10.0), 2).tolist()
-    [[0.1, 10.0], [0.1, 10.0]]
-    """
+    """Return the range of a parameter, a row for each of its numbers, or refuse it."""
     given = np.asarray(bounds, dtype=np.float64)
     if given.shape not in ((2,), (1, 2), (length, 2)) or not (given > 0.0).all() or (np.diff(given) < 0.0).any():
         raise ValueError(
@@ -78,13 +64,7 @@ def written(kernel: Any, defaults: Mapping[str, Any] | None = None) -> str:
 
 
 def value_written(value: Any) -> str:
-    """Write a parameter: arrays as lists, numbers without their type.
-
-    Examples
-    --------
-    >>> value_written(np.array([0.5, 2.0])), value_written(np.float64(0.1))
-    ('[0.5, 2.0]', '0.1')
-    """
+    """Write a parameter: arrays as lists, numbers without their type."""
     if isinstance(value, np.ndarray | np.generic):
         return repr(value.tolist())
     return repr(value)

@@ -16,13 +16,7 @@ from widemargin.kernels.spread import scale_gamma
 
 
 def squared_norms(X: Any) -> Vector:
-    """<x, x> for the samples `X`.
-
-    Examples
-    --------
-    >>> squared_norms(np.array([[3.0, 4.0]])).tolist()
-    [25.0]
-    """
+    """<x, x> for the samples `X`."""
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", X, X))

@@ -18,13 +18,6 @@ def replaced_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
     The content goes to a temporary file in the same folder, which is renamed at the end and removed if something fails.
     What is no regular file, such as a pipe or a device, is written to directly.
-
-    Examples
-    --------
-    >>> with replaced_file("greeting") as file:
-    ...     _ = file.write(b"good day")
-    >>> os.listdir(), Path("greeting").read_text()
-    (['greeting'], 'good day')
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():

@@ -39,13 +39,7 @@ _DEEPEST = 32
 
 
 def describe_kernel(kernel: Any) -> dict[str, Any]:
-    """Take a kernel object apart into what JSON can hold.
-
-    Examples
-    --------
-    >>> describe_kernel(ours.Gaussian(gamma=0.5))
-    {'class': 'Gaussian', 'parameters': {'gamma': 0.5, 'gamma_bounds': [1e-08, 100000000.0]}}
-    """
+    """Take a kernel object apart into what JSON can hold."""
     bare = kernel.kernel if type(kernel) is ours.ScikitLearnKernel else kernel
     if type(bare) not in _NAMES:
         raise ModelFileError(
@@ -60,13 +54,7 @@ def describe_kernel(kernel: Any) -> dict[str, Any]:
 
 
 def restore_kernel(description: Fields, depth: int = 0) -> Any:
-    """Put a kernel object together again.
-
-    Examples
-    --------
-    >>> restore_kernel(Fields(describe_kernel(2.0 * ours.Gaussian(gamma=0.5)), "a file"))
-    2.0 * Gaussian(gamma=0.5)
-    """
+    """Put a kernel object together again."""
     if depth > _DEEPEST:
         raise ModelFileError(f"{description.where} holds more than {_DEEPEST} kernels within each other.")
     name = description.choice("class", tuple(CLASSES))

@@ -139,13 +139,7 @@ def mirror(problem: Problem, K: Matrix) -> tuple[SmoothProblem, Matrix]:
 
 
 def unmirror(alpha: Vector) -> Vector:
-    """Add up the twins of :func:`mirror`.
-
-    Examples
-    --------
-    >>> unmirror(np.array([1.0, 0.0, 0.0, -2.0])).tolist()
-    [1.0, -2.0]
-    """
+    """Add up the twins of :func:`mirror`."""
     above, below = np.split(alpha, 2)
     return np.asarray(above + below)
 
