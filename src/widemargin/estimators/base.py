@@ -132,6 +132,16 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "n_jobs": require_jobs,
     }
 
+    #: Parameters of scikit-learn's class of this name that there are none of here, and what to do instead.
+    _elsewhere: ClassVar[Mapping[str, str]] = {}
+
+    def __new__(cls, *positional: Any, **parameters: Any) -> Self:
+        """Say, of parameters that scikit-learn's class has and this one has not, what to do instead."""
+        for name in cls._elsewhere.keys() & parameters:
+            raise TypeError(cls._elsewhere[name])
+        new: Self = super().__new__(cls)
+        return new
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
@@ -151,6 +161,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         estimator
             The estimator itself.
         """
+        for name in self._elsewhere.keys() & params:
+            raise ValueError(self._elsewhere[name])
         solver = params.get("solver", self.solver)
         if isinstance(solver, str) and any(name.startswith("solver__") for name in params):
             params = {**params, "solver": as_solver(solver)}
@@ -328,10 +340,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if self.fit_status_:
             warn_of_early_ends(self.fit_report_, self.tol)
 
-    def _functions(self, layout: Layout = SINGLE) -> DecisionFunctions:
-        """Return the decision functions that the fitted attributes describe, laid out in this way."""
+    def _layout(self) -> Layout:
+        """Return where the coefficients of the decision functions lie in ``dual_coef_``."""
+        return SINGLE
+
+    def _functions(self) -> DecisionFunctions:
+        """Return the decision functions that the fitted attributes describe."""
         return DecisionFunctions(
-            layout,
+            self._layout(),
             self._kernel_parameters,
             self.support_,
             self.support_vectors_,

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.multi_class import OneVersusOne, Scheme
-from widemargin.estimators.prediction import DecisionFunctions, Layout, Matrix
+from widemargin.estimators.prediction import Layout, Matrix
 from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import (
     Accepts,
@@ -45,9 +45,6 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     n_iter_: NDArray[np.int64] = field(init=False)
     _fitted_scheme: str = field(init=False)
 
-    #: Parameters of scikit-learn's class of this name that there are none of here, and what to do instead.
-    _elsewhere: ClassVar[Mapping[str, str]] = {}
-
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         **KernelModel._accepts,
         "warm_start": require_flag,
@@ -55,30 +52,6 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         "break_ties": require_flag,
         "class_weight": require_class_weight,
     }
-
-    def __new__(cls, *positional: Any, **parameters: Any) -> Self:
-        """Say, of parameters that scikit-learn's class has and this one has not, what to do instead."""
-        for name in cls._elsewhere.keys() & parameters:
-            raise TypeError(cls._elsewhere[name])
-        new: Self = super().__new__(cls)
-        return new
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters of this estimator, of its kernel and of its solver, which may be given by name.
-
-        Parameters
-        ----------
-        **params : dict
-            Values by name; ``solver__planning_ahead`` and the like are options of parts.
-
-        Returns
-        -------
-        SVC or NuSVC
-            The estimator itself.
-        """
-        for name in self._elsewhere.keys() & params:
-            raise ValueError(self._elsewhere[name])
-        return super().set_params(**params)
 
     def decision_function(self, X: Any) -> Matrix:
         """Signed distances, in units of the margin, of the samples `X`; for more than two classes, what decides.
@@ -130,14 +103,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         """Return the rule that decides among more than two classes, now: it may be set after a fit."""
         return "votes"
 
-    def _functions(self, layout: Layout | None = None) -> DecisionFunctions:
+    def _layout(self) -> Layout:
         scheme = self._scheme()
         if scheme.name != self._fitted_scheme:
             raise ValueError(
                 f"multi_class was set to {scheme.name!r} after the fit, which was with {self._fitted_scheme!r}; fit "
                 "again, or set it back."
             )
-        return super()._functions(layout or scheme.layout)
+        return scheme.layout
 
     @abstractmethod
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
