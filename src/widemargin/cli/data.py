@@ -49,18 +49,19 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _layout(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(arguments, name) for name in ("format", "delimiter", "header", "zero_based")}
+
+
 def training_table(arguments: argparse.Namespace, *, labelled: bool = True) -> Table:
     """Read a table to train on, as the options of both functions above say."""
     table = read_table(
         arguments.table,
         target=arguments.target,
         labelled=labelled,
-        format=arguments.format,
-        delimiter=arguments.delimiter,
-        header=arguments.header,
         encode=arguments.encode,
         ignore=arguments.ignore,
-        zero_based=arguments.zero_based,
+        **_layout(arguments),
     )
     for sentence in table.notes:
         note(sentence)
@@ -75,10 +76,7 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> Any:
         names=saved.feature_names,
         encoded=saved.encoded,
         target=saved.target,
-        format=arguments.format,
-        delimiter=arguments.delimiter,
-        header=arguments.header,
-        zero_based=arguments.zero_based,
+        **_layout(arguments),
     )
     for sentence in features.notes:
         note(sentence)

@@ -110,7 +110,7 @@ class HeldOutObjective(BoundObjective):
         starts = state if state is not None else [None] * len(splits)
         gradient = gradient and self.loss in ("smooth", "likelihood")
         found = [
-            self._evaluate_split(values, C, split, start, gradient) for split, start in zip(splits, starts, strict=True)
+            self._evaluate_fold(values, C, split, start, gradient) for split, start in zip(splits, starts, strict=True)
         ]
         weight = sum(one.weight for one in found)
         scale = 1.0 if self.loss == "likelihood" else 1.0 / max(weight, np.finfo(np.float64).tiny)
@@ -127,9 +127,9 @@ class HeldOutObjective(BoundObjective):
             notes=notes_of(values, dependent, rounded),
         )
 
-    def _evaluate_split(
+    def _evaluate_fold(
         self, values: TaskKernel, C: float, split: tuple[Ids, Ids], starts: Any, gradient: bool
-    ) -> _OfSplit:
+    ) -> _OfFold:
         task, (train_rows, test) = self.task, split
         training = np.zeros(task.n_examples, dtype=bool)
         training[train_rows] = True
@@ -137,7 +137,7 @@ class HeldOutObjective(BoundObjective):
             tube = train_tube(values, task, C, training, None if starts is None else starts[0])
             errors = np.square(tube.values[test] - task.y[test])
             work = Work(trained=1, iterations=tube.outcome.iterations)
-            return _OfSplit(float(task.weights[test] @ errors), float(task.weights[test].sum()), [tube.alpha], work)
+            return _OfFold(float(task.weights[test] @ errors), float(task.weights[test].sum()), [tube.alpha], work)
         machines = train_pairs(values, task, C, training, starts)
         begun = [one.alpha for one in machines]
         work = Work(trained=len(machines), iterations=sum(one.outcome.iterations for one in machines))
@@ -145,7 +145,7 @@ class HeldOutObjective(BoundObjective):
             columns = np.column_stack([one.values[test] for one in machines])
             wrong = predicted_classes(task, columns) != task.y[test]
             weights = task.weights[test]
-            return _OfSplit(float(weights @ wrong), float(weights.sum()), begun, work)
+            return _OfFold(float(weights @ wrong), float(weights.sum()), begun, work)
         return self._judged(values, machines, test, begun, work, gradient)
 
     def _judged(
@@ -156,17 +156,17 @@ class HeldOutObjective(BoundObjective):
         begun: list[Vector],
         work: Work,
         gradient: bool,
-    ) -> _OfSplit:
+    ) -> _OfFold:
         """Sum a smooth loss over pairs of classes, each judged by the held-out samples of its classes."""
         task = self.task
         judge = log_likelihood if self.loss == "likelihood" else smooth_errors
-        total = _OfSplit(0.0, 0.0, begun, work)
+        total = _OfFold(0.0, 0.0, begun, work)
         for pair, machine in zip(task.pairs, machines, strict=True):
             rows = test[(task.y[test] == pair[0]) | (task.y[test] == pair[1])]
             weights = task.weights[rows]
             if not gradient:
                 one = judge(machine.values[rows], machine.problem.signs[rows], weights)
-                total = total + _OfSplit(one.value, float(weights.sum()), [], Work())
+                total = total + _OfFold(one.value, float(weights.sum()), [], Work())
                 continue
             sensitivity = Sensitivity(values.among, machine, values.single, rows=rows)
             exact = sensitivity.machine
@@ -174,7 +174,7 @@ class HeldOutObjective(BoundObjective):
             of_values = np.zeros(task.n_examples)
             of_values[rows] = one.of_values
             adjoint = sensitivity.adjoint(of_values)
-            total = total + _OfSplit(
+            total = total + _OfFold(
                 one.value,
                 float(weights.sum()),
                 [],
@@ -188,7 +188,7 @@ class HeldOutObjective(BoundObjective):
 
 
 @dataclass(frozen=True)
-class _OfSplit:
+class _OfFold:
     """What one fold adds."""
 
     value: float
@@ -200,8 +200,8 @@ class _OfSplit:
     dependent: int = 0
     rounded: int = 0
 
-    def __add__(self, other: _OfSplit) -> _OfSplit:
-        return _OfSplit(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+    def __add__(self, other: _OfFold) -> _OfFold:
+        return _OfFold(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 def loss_of(task: Task, loss: str | None) -> str:

@@ -21,7 +21,7 @@ from widemargin.estimators.validation import require_flag, require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import FROM_SEARCH
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
-from widemargin.model_selection.search.path import FixedSplits, splits_of
+from widemargin.model_selection.search.path import FixedFolds, folds_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import ModelStudy
 from widemargin.model_selection.search.task import (
@@ -76,7 +76,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         ``"gammas"``, ``"k1__gamma"``. None searches all parameters within the bounds of the kernel, C from 1e-4 to 1e6
         (times the standard deviation of the targets for ``loss="epsilon_insensitive"``; along the path, where
         :func:`widemargin.select` looks for it). A C of inf is not searched.
-    cv : int, splitter or iterable of splits, default=5
+    cv : int, splitter or iterable of folds, default=5
         For the path of C, as in :class:`GridSearchCV`. ``SVC(calibration="from-search")`` gets its probabilities from
         the samples that its folds hold out, or those of ``objective="cross-validation"``.
     scoring : str or callable, default=None
@@ -239,10 +239,10 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             )
         if axes:
             require_fit(strategy, objective, subject, len(axes))
-        splits = None
+        folds = None
         if prices is not None:
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-            splits = FixedSplits(splitter, list(splitter.split(X, y, **routed.splitter.split)))
+            folds = FixedFolds(splitter, list(splitter.split(X, y, **routed.splitter.split)))
         calibrated = getattr(subject.machine, "calibration", None) == FROM_SEARCH
         study = ModelStudy(
             estimator=self.estimator,
@@ -255,8 +255,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             space=ParameterSpace(subject.kernel, C, axes),
             prices=prices,
             prices_given=self.space is not None,
-            splits=splits,
-            calibration_splits=(splits or splits_of(objective, subject.task)) if calibrated else None,
+            folds=folds,
+            calibration_folds=(folds or folds_of(objective, subject.task)) if calibrated else None,
             scoring=self.scoring,
             seed=_seed(self.random_state),
             n_jobs=self.n_jobs,
@@ -307,7 +307,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             self.multimetric_ = False
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-                if study.calibration_splits is not None:
+                if study.calibration_folds is not None:
                     model_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
                 with tasks.refit(self.best_estimator_):
                     self._refit(study, fit_params)

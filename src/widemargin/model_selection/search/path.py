@@ -31,39 +31,39 @@ from widemargin.study.report import SearchReport
 STEP = 4.0
 
 
-class FixedSplits:
-    """Splits that were drawn, in the place of the splitter that drew them; it may be an objective's own (None)."""
+class FixedFolds:
+    """Folds that were drawn, in the place of the splitter that drew them; it may be an objective's own (None)."""
 
-    def __init__(self, splitter: Any, splits: Sequence[tuple[Indices, Indices]]) -> None:
-        self.splitter, self.splits = splitter, splits
+    def __init__(self, splitter: Any, folds: Sequence[tuple[Indices, Indices]]) -> None:
+        self.splitter, self.folds = splitter, folds
 
     def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Indices, Indices]]:
         """Give the folds; what a splitter may be told was told when they were drawn."""
-        return iter(self.splits)
+        return iter(self.folds)
 
     def get_n_splits(self, X: Any = None, y: Any = None, **params: Any) -> int:
         """How many there are."""
-        return len(self.splits)
+        return len(self.folds)
 
     def get_metadata_routing(self) -> Any:
         """Ask for what the splitter asks for."""
         return (KFold() if self.splitter is None else self.splitter).get_metadata_routing()
 
 
-def splits_of(objective: Objective, task: Task) -> FixedSplits:
+def folds_of(objective: Objective, task: Task) -> FixedFolds:
     """Return the folds of an objective, for probabilities from the samples that they hold out.
 
     Examples
     --------
     >>> from widemargin.objectives import SpanBound
-    >>> splits_of(SpanBound(), Task(np.zeros((4, 1)), np.array([0, 1, 0, 1]), 2, np.ones(4)))
+    >>> folds_of(SpanBound(), Task(np.zeros((4, 1)), np.array([0, 1, 0, 1]), 2, np.ones(4)))
     Traceback (most recent call last):
     ...
     ValueError: calibration='from-search' needs decision values of held-out samples, and objective='span' has no \
 folds; pass calibration='folds'.
     """
     if isinstance(objective, CrossValidation):
-        return FixedSplits(None, objective.splits(task))
+        return FixedFolds(None, objective.splits(task))
     raise ValueError(
         "calibration='from-search' needs decision values of held-out samples, and "
         f"objective={objective.name!r} has no folds; pass calibration='folds'."
@@ -165,7 +165,7 @@ def price_path(
     )
 
 
-def held_out_values(estimator: Any, X: Any, y: Any, params: Mapping[str, Any], splits: FixedSplits) -> OutOfFold:
+def held_out_values(estimator: Any, X: Any, y: Any, params: Mapping[str, Any], folds: FixedFolds) -> OutOfFold:
     """Train a model without the samples that each of the folds holds out; return its values there.
 
     Parameters
@@ -174,10 +174,10 @@ def held_out_values(estimator: Any, X: Any, y: Any, params: Mapping[str, Any], s
         With the kernel and the C that are chosen.
     X, y, params
         What it is fitted with.
-    splits : FixedSplits
+    folds : FixedFolds
     """
     grid = {f"{prefix_of(estimator)}C": [model_of(estimator).C]}
-    search = GridSearchCV(_sharing(estimator), grid, cv=splits)
+    search = GridSearchCV(_sharing(estimator), grid, cv=folds)
     data, _, _ = search._search_data(X, y, params)
     with single_threaded_blas():
         return out_of_fold(SharedSearch(data), 0)

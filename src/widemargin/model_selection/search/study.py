@@ -17,7 +17,7 @@ from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.kernels import Kernel
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.model_selection.grid.setup import prefix_of
-from widemargin.model_selection.search.path import FixedSplits, PricePath, held_out_values, price_path
+from widemargin.model_selection.search.path import FixedFolds, PricePath, held_out_values, price_path
 from widemargin.model_selection.search.space import PRICE, ParameterSpace, Range
 from widemargin.model_selection.search.task import Subject
 from widemargin.objectives import Objective
@@ -93,9 +93,9 @@ class ModelStudy:
         Where C is chosen by cross-validation afterwards; None if it is not.
     prices_given : bool
         Whether that range is the user's, so that nothing beyond it is looked at.
-    splits : FixedSplits or None
+    folds : FixedFolds or None
         For that.
-    calibration_splits : FixedSplits or None
+    calibration_folds : FixedFolds or None
         For probabilities, if they are to come from the search.
     scoring : as scikit-learn takes it
         For that.
@@ -118,8 +118,8 @@ class ModelStudy:
     space: ParameterSpace
     prices: Range | None
     prices_given: bool
-    splits: FixedSplits | None
-    calibration_splits: FixedSplits | None
+    folds: FixedFolds | None
+    calibration_folds: FixedFolds | None
     scoring: Any
     seed: int | None
     n_jobs: int | None
@@ -254,7 +254,7 @@ class ModelStudy:
                     unit=self.subject.c_unit,
                     stop=self.stop,
                     part=lambda number: None if kept is None else JournalPart(kept, {**label, "round": number}),
-                    cv=self.splits,
+                    cv=self.folds,
                     scoring=self.scoring,
                     n_jobs=self.n_jobs,
                     progress=progress,
@@ -279,8 +279,8 @@ class ModelStudy:
 
     def held_out_values(self, estimator: Any) -> OutOfFold:
         """Return decision values of held-out samples, for the model that was chosen; nothing depends on a journal."""
-        assert self.calibration_splits is not None
-        return held_out_values(estimator, self.X, self.y, self.params, self.calibration_splits)
+        assert self.calibration_folds is not None
+        return held_out_values(estimator, self.X, self.y, self.params, self.calibration_folds)
 
     def _opened(self, journal: Any) -> AbstractContextManager[Journal | None]:
         """Open the journal; refuse one that holds anything else."""
@@ -306,9 +306,9 @@ class ModelStudy:
             "space": fingerprint([list(axis) for axis in self.space.axes], self.prices),
             "random_state": self.seed,
         }
-        if self.splits is not None:
-            splits = [[np.asarray(train), np.asarray(test)] for train, test in self.splits.splits]
-            same |= {"splits": fingerprint(splits), "scoring": fingerprint(self.scoring)}
+        if self.folds is not None:
+            folds = [[np.asarray(train), np.asarray(test)] for train, test in self.folds.folds]
+            same |= {"splits": fingerprint(folds), "scoring": fingerprint(self.scoring)}
         return same
 
     def _settled_seed(self, kept: Journal | None) -> int:
