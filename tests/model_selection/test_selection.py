@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from widemargin import SVC, datasets, select
 from widemargin.model_selection import growth, selection
-from widemargin.model_selection.grid import samples
+from widemargin.model_selection.grid import grid_search, samples
 
 X, Y = datasets.twonorm(150, random_state=0)
 
@@ -125,7 +125,7 @@ def test_kernels_are_let_go_of_before_the_fit(monkeypatch: pytest.MonkeyPatch) -
     searches: list[Any] = []
     alive: list[bool] = []
 
-    class Watched(growth.SharedSearch):
+    class Watched(grid_search.SharedSearch):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
             searches.append(weakref.ref(self))
@@ -135,7 +135,7 @@ def test_kernels_are_let_go_of_before_the_fit(monkeypatch: pytest.MonkeyPatch) -
             alive.extend(search() is not None for search in searches)
             return super().fit(*given)
 
-    monkeypatch.setattr(growth, "SharedSearch", Watched)
+    monkeypatch.setattr(grid_search, "SharedSearch", Watched)
     monkeypatch.setattr(selection, "Pipeline", Fitted)
     rows, labels = datasets.chess_board(500, random_state=0)
     assert len(select(rows, labels).reports) == 2
