@@ -27,7 +27,7 @@ def test_one_number_for_all_features_has_the_sum_of_their_slopes():
 
 
 def test_numbers_that_do_not_fit_the_columns_are_refused():
-    with pytest.raises(ValueError, match="gammas holds 3 numbers where X has 4 columns"):
+    with pytest.raises(ValueError, match="gammas holds 3 numbers, but X has 4 features"):
         DiagonalGaussian(gammas=[1.0, 2.0, 3.0]).fitted(X)
 
 

@@ -135,9 +135,9 @@ def test_one_feature():
 @pytest.mark.parametrize(
     ("kernel", "sentence"),
     [
-        (GeneralGaussian([[1.0, 2.0], [0.0, 1.0]]), "matrix is not a square, symmetric array"),
+        (GeneralGaussian([[1.0, 2.0], [0.0, 1.0]]), "matrix must be a square, symmetric array"),
         (GeneralGaussian([[1.0, 2.0], [2.0, 1.0]]), "matrix has the eigenvalue -1; all of them must be positive"),
-        (GeneralGaussian([1.0, 2.0]), "matrix is not a square"),
+        (GeneralGaussian([1.0, 2.0]), "matrix must be a square"),
         (GeneralGaussian(np.eye(2), fixed="width"), "fixed is 'width'; it must be 'size', 'shape', 'orientation'"),
         (GeneralGaussian(np.eye(2), matrix_bounds=(1.0, 0.1)), r"matrix_bounds is \(1.0, 0.1\)"),
         (GeneralGaussian(), "has no matrix yet"),
@@ -150,7 +150,7 @@ def test_what_means_nothing_is_refused(kernel, sentence):
 
 
 def test_sizes_must_agree():
-    with pytest.raises(ValueError, match=r"matrix has shape \(3, 3\) where X has 2 columns"):
+    with pytest.raises(ValueError, match=r"matrix has shape \(3, 3\), but X has 2 features"):
         GeneralGaussian(B).fitted(np.zeros((4, 2)))
     with pytest.raises(ValueError, match="too large to compute with"):
         GeneralGaussian(np.eye(1)).clone_with_theta(np.array([800.0]))

@@ -72,9 +72,9 @@ def test_equal_examples():
 
 
 def test_wrong_lengths_are_named():
-    with pytest.raises(ValueError, match=r"y has shape \(2,\) where X has 3 samples"):
+    with pytest.raises(ValueError, match=r"y has shape \(2,\), but X has 3 samples"):
         jaakkola_gamma(np.zeros((3, 1)), [0, 1])
-    with pytest.raises(ValueError, match=r"weights has shape \(1,\) where X has 3 samples"):
+    with pytest.raises(ValueError, match=r"weights has shape \(1,\), but X has 3 samples"):
         jaakkola_gamma(np.zeros((3, 1)), [0, 1, 1], np.ones(1))
     with pytest.raises(ValueError, match="weight above 0"):
         jaakkola_gamma(np.zeros((2, 1)), [0, 1], np.zeros(2))

@@ -81,10 +81,13 @@ def test_all_deltas_share_the_mapped_examples():
     [
         (Mahalanobis(covariance="spherical"), "covariance is 'spherical'; it must be 'diagonal' or 'full'"),
         (Mahalanobis(delta=0.0), "delta of Mahalanobis is 0.0; it must be positive and finite"),
-        (Mahalanobis(matrix=[1.0, 2.0]), "matrix is for 2 features where X has 3"),
-        (Mahalanobis(matrix=[1.0, 2.0, -1.0]), "is no covariance"),
-        (Mahalanobis(matrix=np.eye(3)), r"matrix of shape \(3, 3\) is no covariance for covariance='diagonal'"),
-        (Mahalanobis(matrix=np.ones(3), covariance="full"), r"it must be finite, of shape \(3, 3\)"),
+        (Mahalanobis(matrix=[1.0, 2.0]), "matrix is for 2 features, but X has 3"),
+        (Mahalanobis(matrix=[1.0, 2.0, -1.0]), "is not a valid covariance"),
+        (
+            Mahalanobis(matrix=np.eye(3)),
+            r"matrix of shape \(3, 3\) is not a valid covariance for covariance='diagonal'",
+        ),
+        (Mahalanobis(matrix=np.ones(3), covariance="full"), r"must be finite, of shape \(3, 3\)"),
     ],
     ids=repr,
 )

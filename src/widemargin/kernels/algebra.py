@@ -139,7 +139,7 @@ def _operand(given: Any, operator: str) -> Any:
         require_positive("the sum", "the constant", given)
         return Constant(float(given))
     if not isinstance(given, GaussianProcessKernel):
-        raise TypeError(f"{given!r} is no operand of {operator} for a kernel; kernels and positive numbers are.")
+        raise TypeError(f"{operator} combines a kernel with kernels and positive numbers, not with {given!r}.")
     return bare(given)
 
 

@@ -242,7 +242,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     def _checked_theta(self, theta: Any) -> Vector:
         numbers = np.asarray(theta, dtype=np.float64)
         if numbers.shape != (self.n_dims,):
-            raise ValueError(f"theta holds {numbers.size} numbers where {self!r} takes {self.n_dims}.")
+            raise ValueError(f"theta holds {numbers.size} numbers, but {self!r} takes {self.n_dims}.")
         return numbers
 
     def _n_logarithms(self) -> int:

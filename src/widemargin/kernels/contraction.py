@@ -71,7 +71,7 @@ class KernelBlocks:
         n, edge = count(X), int(np.sqrt(BLOCK_ENTRIES))
         m = n if self._Y is None else count(Y)
         if n == 0:
-            raise ValueError("X has no rows; there must be at least one.")
+            raise ValueError("X has no samples; at least one is needed.")
         for top in range(0, n, edge):
             rows = slice(top, min(top + edge, n))
             left = _part(X, rows)

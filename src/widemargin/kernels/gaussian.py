@@ -144,7 +144,7 @@ class DiagonalGaussian(DistanceKernel):
             given = scale_gamma(X, weights) if gamma is None else gamma
         if np.size(given) not in (1, X.shape[1]):
             raise ValueError(
-                f"gammas holds {np.size(given)} numbers where X has {X.shape[1]} columns; one each is needed."
+                f"gammas holds {np.size(given)} numbers, but X has {X.shape[1]} features; one per feature is needed."
             )
         self.gammas = np.broadcast_to(np.asarray(given, dtype=np.float64), (X.shape[1],)).copy()
 

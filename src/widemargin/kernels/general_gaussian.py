@@ -46,7 +46,7 @@ class _Spectrum(NamedTuple):
         """Decompose B, or refuse what is not symmetric and positive definite."""
         finite = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] > 0 and np.isfinite(matrix).all()
         if not finite or np.abs(matrix - matrix.T).max() > ASYMMETRY * np.abs(matrix).max():
-            raise ValueError("matrix is not a square, symmetric array of finite numbers; it must be one.")
+            raise ValueError("matrix must be a square, symmetric array of finite numbers.")
         scales, vectors = np.linalg.eigh(matrix)
         if scales[0] <= 0.0:
             raise ValueError(f"matrix has the eigenvalue {scales[0]:.3g}; all of them must be positive.")
@@ -172,10 +172,8 @@ class GeneralGaussian(DistanceKernel):
             coefficient = scale_gamma(X, weights) if gamma is None else float(gamma)
             self.matrix = np.sqrt(2.0 * coefficient) * np.eye(X.shape[1])
         elif np.shape(self.matrix) != (X.shape[1], X.shape[1]):
-            raise ValueError(
-                f"matrix has shape {np.shape(self.matrix)} where X has {X.shape[1]} columns; it must have as many rows "
-                "and columns."
-            )
+            d = X.shape[1]
+            raise ValueError(f"matrix has shape {np.shape(self.matrix)}, but X has {d} features; ({d}, {d}) is needed.")
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """-(x - z)' dQ (x - z) k(x, z) / 2, one coordinate after the other."""

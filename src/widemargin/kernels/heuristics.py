@@ -66,7 +66,7 @@ def jaakkola_gamma(X: Any, y: Any = None, weights: Vector | None = None) -> floa
     counts = np.ones(n) if weights is None else moderate(np.asarray(weights, dtype=np.float64))
     for name, array in (("y", labels), ("weights", counts)):
         if array.shape != (n,):
-            raise ValueError(f"{name} has shape {array.shape} where X has {n} samples; one number each is needed.")
+            raise ValueError(f"{name} has shape {array.shape}, but X has {n} samples; one number per sample is needed.")
     classes = [ids for ids in (np.flatnonzero((labels == c) & (counts > 0)) for c in np.unique(labels)) if len(ids)]
     if not classes:
         raise ValueError("no sample has a weight above 0; at least one is needed.")

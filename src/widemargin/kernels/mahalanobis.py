@@ -20,14 +20,14 @@ NO_VARIANCE = 1e-12
 class Mahalanobis(DistanceKernel):
     r"""The kernel of Mahalanobis distances, :math:`k(x, z) = \exp(-\frac{\delta}{m} (x - z)' Q^{-1} (x - z))`.
 
-    Q is the covariance of the training data, or its diagonal, and m the number of features [Abe2007, eq. 5 and 6]: the
-    data say what is far in each direction, and one number, :math:`\delta`, how fast similarity ends. It is searched as
+    Q is the covariance of the training data, or its diagonal, and m the number of features [Abe2007, eq. 5 and 6]: it
+    says what is far in each direction, and one number, :math:`\delta`, how fast similarity decays. It is searched as
     :math:`\theta = \log\delta`; values around 1 are usual.
 
-    The covariance has the divisor n. Samples count by their weights. A feature that does not vary has no scale: it is
-    left out, of new samples too, as if its entry in :math:`Q^{-1}` were 0. The same holds for directions in which
-    data do not vary where the covariance is full (more features than samples, features that are sums of others). m
-    counts all features.
+    The covariance has the divisor n. Samples count by their weights. A constant feature has no scale: it is
+    ignored, also in new samples, as if its entry in :math:`Q^{-1}` were 0. With a full covariance, the same holds for
+    directions in which the data do not vary (more features than samples, features that are sums of others). m counts
+    all features.
 
     A block of n x m values costs n m d multiplications and n m exponentials, and with a full covariance (n + m) d^2
     for the map; its derivative n m logarithms. The covariance costs n d operations, n d^2 and d^3 if it is full.
@@ -91,9 +91,7 @@ class Mahalanobis(DistanceKernel):
             self._require_kind()
             self.matrix = (column_variances if self.covariance == "diagonal" else covariance)(X, weights)
         elif len(self.matrix) != X.shape[1]:
-            raise ValueError(
-                f"matrix is for {len(self.matrix)} features where X has {X.shape[1]}; it must be for as many."
-            )
+            raise ValueError(f"matrix is for {len(self.matrix)} features, but X has {X.shape[1]}.")
 
     def _require_kind(self) -> None:
         if self.covariance not in ("diagonal", "full"):
@@ -107,8 +105,8 @@ class Mahalanobis(DistanceKernel):
         variances = Q if Q.ndim == 1 else np.diagonal(Q) if Q.ndim == 2 else np.empty(0)
         if Q.shape != wanted or not np.isfinite(Q).all() or (variances < 0.0).any():
             raise ValueError(
-                f"matrix of shape {Q.shape} is no covariance for covariance={self.covariance!r}; it must be finite, of "
-                f"shape {wanted}, with variances of at least 0."
+                f"matrix of shape {Q.shape} is not a valid covariance for covariance={self.covariance!r}; it "
+                f"must be finite, of shape {wanted}, with variances of at least 0."
             )
 
 

@@ -33,7 +33,7 @@ class Normalized(Composite):
     r"""A kernel scaled to k(x, x) = 1, :math:`\tilde k(x, z) = k(x, z) / \sqrt{k(x, x) k(z, z)}`.
 
     It is the cosine of the angle between two samples in the feature space of k. A sample with k(x, x) = 0 has no
-    angle: all its values are 0, that with itself too.
+    angle: all its values are 0.
 
     Values cost those of the kernel, and n m multiplications for a block of n x m; derivatives those of the kernel and
     its diagonal.

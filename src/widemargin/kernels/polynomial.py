@@ -23,7 +23,7 @@ def squared_norms(X: Any) -> Vector:
 
 
 class Linear(CoreKernel):
-    r"""The linear kernel, :math:`k(x, z) = \langle x, z \rangle`; nothing about it can be searched.
+    r"""The linear kernel, :math:`k(x, z) = \langle x, z \rangle`; it has no parameters.
 
     A block of n x m values costs n m d multiplications.
 
@@ -56,8 +56,8 @@ class Linear(CoreKernel):
 class Polynomial(CoreKernel):
     r"""The polynomial kernel, :math:`k(x, z) = (\gamma \langle x, z \rangle + c_0)^p`.
 
-    :math:`\gamma` and :math:`c_0` are searched by their logarithms, in this order; the degree p stays, and so does
-    :math:`c_0 = 0`, which has no logarithm. k(x, x) is not 1: objectives that need that take ``normalized(k)``.
+    :math:`\gamma` and :math:`c_0` are searched by their logarithms, in this order; the degree p is fixed, and so is
+    :math:`c_0 = 0`, which has no logarithm. k(x, x) is not 1; use ``normalized(k)`` for objectives that need that.
 
     A block of n x m values costs n m d multiplications and n m powers; its derivatives as much again.
 

@@ -36,7 +36,7 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
     Raises
     ------
     TypeError
-        If it is no kernel.
+        If it is not a kernel.
     ValueError
         If it is one without the properties that models need, or has an unknown name.
 
@@ -55,7 +55,7 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
         return _by_name(kernel, gamma, coef0, degree)
     if not isinstance(kernel, theirs.Kernel):
         raise TypeError(
-            f"{kernel!r} is no kernel; it must be one of widemargin.kernels or sklearn.gaussian_process.kernels, or "
+            f"{kernel!r} is not a kernel; pass one of widemargin.kernels or sklearn.gaussian_process.kernels, or "
             "'linear', 'poly' or 'rbf'."
         )
     if type(kernel) is theirs.Sum:
@@ -65,7 +65,7 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
     if type(kernel) is theirs.Exponentiation:
         return Power(bare(kernel.kernel), kernel.exponent)
     if isinstance(kernel, theirs.WhiteKernel | theirs.CompoundKernel):
-        raise ValueError(f"{kernel!r} does not compare two samples by themselves, which a model needs from its kernel.")
+        raise ValueError(f"{kernel!r} is not a function of two samples, as a model needs.")
     return ScikitLearnKernel(kernel)
 
 
@@ -76,7 +76,7 @@ def _by_name(name: str, gamma: float | None, coef0: float, degree: int) -> Kerne
         return Linear()
     if name == "poly":
         return Polynomial(degree, gamma, coef0)
-    raise ValueError(f"kernel={name!r} has no kernel object; 'linear', 'poly' and 'rbf' have.")
+    raise ValueError(f"kernel={name!r} has no kernel object, unlike 'linear', 'poly' and 'rbf'.")
 
 
 class ScikitLearnKernel(Kernel):
