@@ -144,6 +144,21 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     assert killed > len(STRATEGIES)
 
 
+def test_a_path_of_c_cut_anywhere_counts_its_kernel_once(tmp_path: Path) -> None:
+    journal = tmp_path / "study.jsonl"
+    X, y = two_classes()
+
+    def search(**how: Any) -> ModelSearch:
+        return ModelSearch(SVC(), objective="polarization", strategy=Downhill(steps=3), **how, random_state=0).fit(X, y)
+
+    whole = search()
+    same_searches(search(journal=journal), whole)
+    lines = journal.read_bytes().splitlines()
+    for count in range(4, len(lines)):
+        cut(journal, lines, count)
+        same_searches(search(journal=journal), whole)
+
+
 @pytest.mark.filterwarnings("ignore::widemargin.UnfinishedSearchWarning")
 def test_a_deadline_and_then_the_rest(tmp_path: Path) -> None:
     X, y = two_classes()

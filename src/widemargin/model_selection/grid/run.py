@@ -101,6 +101,7 @@ def run_grid(
     standing = Standing(data.n_evaluations, len(data.folds))
     limit = data.n_evaluations
     findings = Findings(standing, journal, search.stop, limit=limit, progress=progress, told=told)
+    search.know(findings.known.values())
     units = GridUnits(search, n_jobs, pre_dispatch, findings)
     ended, _ = run(units, findings, search.stop, progress, [*search.failed(), *findings.known.values()])
     return findings.found, ended

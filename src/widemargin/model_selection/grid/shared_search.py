@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
@@ -72,6 +73,17 @@ class SharedSearch:
         self.samples = SearchSamples(data, self.candidates) if samples is None else samples
         self._kernels: dict[tuple[int, int | None], KernelParameters] = {}
         self._rules: dict[int, StopRule] = {}
+        self._counted: set[Hashable] = set()
+
+    def know(self, findings: Iterable[Finding]) -> None:
+        """Take kernels as counted that evaluations of a journal have counted: what is computed again counts once."""
+        for one in findings:
+            if one.work.kernel_evaluations:
+                self._counted.add(self._kernel_of(*divmod(one.number, len(self.data.folds))))
+
+    def _kernel_of(self, candidate: int, fold: int) -> Hashable:
+        of_fold = isinstance(self.data.estimator, Pipeline) or depends_on_samples(self.models[candidate])
+        return self.candidates.kernel_of(candidate), fold if of_fold else None
 
     def renew(self, stop: Stop | None = None) -> None:
         """Forget that somebody asked to stop."""
@@ -270,6 +282,8 @@ class SharedSearch:
                 value, train_value, seconds = correct[at] / len(own.test), None, counting
             # The first that is finished counts the kernel values that were computed for all.
             computed = prepared.shared.claimed(kernel) if at == 0 and prepared.shared is not None else 0
+            if computed and self._counted and self._kernel_of(candidate, fold) in self._counted:
+                computed = 0
             work, converged = _account(links, trained.overhead, computed)
             add(
                 Finding(
