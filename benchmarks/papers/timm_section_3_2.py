@@ -92,7 +92,7 @@ class Machines:
         if width != origin:
             state.move_to(self.rows[width], self.gammas[width])
         bounds = np.full(self.n, self.graph.values[1][place])
-        outcome = count_to_gap(state, bounds, stop=StopRule(GAP_STOP, max_seconds=MOST_SECONDS)).outcome
+        outcome = count_to_gap(state, bounds, stop=StopRule(GAP_STOP).within(MOST_SECONDS)).outcome
         took = time.perf_counter() - began
         self.seconds += took
         self.ended_early += outcome.reason != "converged"

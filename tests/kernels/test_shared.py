@@ -307,10 +307,10 @@ def test_bytes_needed_cover_what_is_held() -> None:
 
 
 def test_a_kernel_whose_time_is_up():
-    over = Stop(max_seconds=-1.0)
+    over = Stop().within(-1.0)
     with pytest.raises(TimeoutError, match="stopped"):
         SharedKernel(data("dense"), stop=over)
-    soon = SharedKernel(data("dense"), stop=Stop(max_seconds=60.0))
+    soon = SharedKernel(data("dense"), stop=Stop().within(60.0))
     with pytest.raises(TimeoutError, match="stopped"):
         soon.matrix(KernelParameters("rbf", 1.0), over)
 

@@ -78,7 +78,7 @@ def test_another_thread_ends_a_chain() -> None:
 def test_the_clock_ends_a_chain() -> None:
     K, chain = endless()
     began = time.perf_counter()
-    found = solve_chain(K, chain, stop=StopRule(STOP.tolerance, max_seconds=0.3))
+    found = solve_chain(K, chain, stop=StopRule(STOP.tolerance).within(0.3))
     assert 0.25 < time.perf_counter() - began < 0.3 + PROMPTLY
     assert len(found) > 1
     check_prefix(K, chain, found, "time budget")
@@ -92,7 +92,7 @@ def test_a_single_link_is_cut_short(how: str) -> None:
     if how == "signal":
         threading.Timer(0.2, signal.request).start()
     seconds = 0.2 if how == "clock" else None
-    (one,) = solve_chain(K, chain, stop=StopRule(1e-13, max_seconds=seconds, signal=signal))
+    (one,) = solve_chain(K, chain, stop=StopRule(1e-13, signal=signal).within(seconds))
     assert time.perf_counter() - began < 0.2 + PROMPTLY
     assert one.solution.outcome.reason == ("interrupted" if how == "signal" else "time budget")
     assert not one.repeated
@@ -110,7 +110,7 @@ def test_a_signal_that_was_given_before_is_heard_at_once() -> None:
 
 def test_no_time_at_all() -> None:
     K, chain = endless()
-    found = solve_chain(K, chain, stop=StopRule(1e-3, max_seconds=0.0))
+    found = solve_chain(K, chain, stop=StopRule(1e-3).within(0.0))
     assert len(found) <= 1
     assert all(one.solution.outcome.reason == "time budget" for one in found)
 
@@ -140,7 +140,7 @@ def test_a_walk_ends_as_a_chain_does() -> None:
     threading.Timer(0.3, signal.request).start()
     check_prefix(K, chain, list(walk_chain(K, chain, stop=replace(STOP, signal=signal))), "interrupted")
     began = time.perf_counter()
-    found = list(walk_chain(K, chain, stop=StopRule(STOP.tolerance, max_seconds=0.3)))
+    found = list(walk_chain(K, chain, stop=StopRule(STOP.tolerance).within(0.3)))
     assert 0.25 < time.perf_counter() - began < 0.3 + PROMPTLY
     check_prefix(K, chain, found, "time budget")
 
@@ -221,7 +221,7 @@ def test_over_rows_the_clock_counts_all_links_together() -> None:
     links = tuple(Link(box(np.where(rng.random(1200) < 0.7, y, 0.0), np.full(1200, 3.0))) for _ in range(200))
     rows = row_source(X, gamma=0.5)
     began = time.perf_counter()
-    stop = StopRule(1e-8, max_seconds=0.4)
+    stop = StopRule(1e-8).within(0.4)
     found = list(walk_chain_on_rows(rows, Chain(links), stop=stop, options=SolverOptions()))
     assert time.perf_counter() - began < 0.4 + PROMPTLY
     assert found[-1].solution.outcome.reason == "time budget"

@@ -75,7 +75,7 @@ def test_a_walk_starts_where_it_is_told_and_skips_what_is_known(kernel: ChainKer
 @pytest.mark.parametrize("kernel", ["matrix"], indirect=True)
 def test_a_walk_ends_when_time_is_up(kernel: ChainKernel) -> None:
     links = [Link(box(Y, np.full(N, C))) for C in (1.0, 10.0)]
-    found = kernel.walk(links, lambda link, last: None, StopRule(1e-7, max_seconds=0.0))
+    found = kernel.walk(links, lambda link, last: None, StopRule(1e-7).within(0.0))
     assert [one.solution.outcome.reason for one in found] == ["time budget"]
 
 

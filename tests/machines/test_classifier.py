@@ -60,7 +60,7 @@ def test_budgets_are_shared_by_pairs_and_steps(monkeypatch: pytest.MonkeyPatch) 
         labels,
         3,
         np.full(90, np.inf),
-        stop=StopRule(1e-3, max_iterations=10**6, max_seconds=60.0),
+        stop=StopRule(1e-3, max_iterations=10**6).within(60.0),
         options=SolverOptions(),
     )
     # Three pairs, one of which climbs the whole ladder.
@@ -80,7 +80,7 @@ def test_without_time_only_the_first_machines_are_begun(C: float, begun: int) ->
         labels,
         4,
         np.full(400, C),
-        stop=StopRule(1e-10, max_iterations=None, max_seconds=0.0),
+        stop=StopRule(1e-10, max_iterations=None).within(0.0),
         options=SolverOptions(),
     )
     assert [machine.pair for machine in found] == list(combinations(range(4), 2))[:begun]
@@ -92,6 +92,6 @@ def test_with_very_many_classes_time_ends_the_making_of_pairs() -> None:
     labels = np.arange(200) % 100
     rows = row_source(np.random.default_rng(0).normal(size=(200, 3)))
     found = solve_pairs(
-        rows, labels, 100, np.ones(200), stop=StopRule(max_seconds=-1.0, grace_seconds=0.1), options=SolverOptions()
+        rows, labels, 100, np.ones(200), stop=StopRule(grace_seconds=0.1).within(-1.0), options=SolverOptions()
     )
     assert len(found) == PROBLEMS_AT_ONCE < 4950

@@ -51,7 +51,7 @@ class Solver:
         return solve(
             DualProblem(problem.linear, problem.lower, problem.upper, kink=problem.kink),
             row_source(K, kernel="precomputed"),
-            stop=StopRule(tolerance=tolerance, max_iterations=max_iterations, max_seconds=max_seconds),
+            stop=StopRule(tolerance=tolerance, max_iterations=max_iterations).within(max_seconds),
             options=self.options,
             start=start,
             start_gradient=start_gradient,

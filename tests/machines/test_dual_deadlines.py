@@ -19,7 +19,7 @@ from widemargin.testing import kernel_matrix
 N = 600
 
 #: Time that was up a moment ago, and no grace.
-OVER = StopRule(1e-6, max_seconds=-0.1, grace_seconds=0.0)
+OVER = StopRule(1e-6, grace_seconds=0.0).within(-0.1)
 
 
 class CountedKernel:
@@ -103,7 +103,7 @@ def test_a_start_whose_gradient_is_free_is_certified_without_time() -> None:
 def test_the_grace_certifies_what_was_reached() -> None:
     rows = row_source(_points(), gamma=0.5)
     start = np.repeat([1.0, 0.0], N // 2)
-    found = solve(_sum_problem(N), rows, stop=StopRule(1e-6, max_seconds=0.0, grace_seconds=30.0), start=start)
+    found = solve(_sum_problem(N), rows, stop=StopRule(1e-6, grace_seconds=30.0).within(0.0), start=start)
     gradient = -kernel_matrix(_points(), gamma=0.5) @ found.alpha
     assert found.outcome.reason == "time budget"
     violation = gradient[found.alpha < 1.0].max() - gradient[found.alpha > 0.0].min()
@@ -118,7 +118,7 @@ def test_in_the_grace_nothing_is_begun_that_will_not_be_finished() -> None:
     found = solve(
         _sum_problem(N),
         row_source(_points(), kernel=kernel),
-        stop=StopRule(1e-6, max_seconds=0.0, grace_seconds=0.08),
+        stop=StopRule(1e-6, grace_seconds=0.08).within(0.0),
         start=start,
     )
     _require_unknown(found)
@@ -132,7 +132,7 @@ def test_a_run_that_is_cut_keeps_its_point_and_its_price(solver: str) -> None:
     signs = np.random.default_rng(1).choice([-1.0, 1.0], N)
     problem = DualProblem(signs, np.minimum(0.0, 1e6 * signs), np.maximum(0.0, 1e6 * signs))
     kernel = CountedKernel(0.005)
-    stop = StopRule(1e-12, max_seconds=0.15, grace_seconds=0.0)
+    stop = StopRule(1e-12, grace_seconds=0.0).within(0.15)
     found = solve(problem, row_source(_points(), kernel=kernel), stop=stop, options=SolverOptions(solver))
     _require_unknown(found)
     assert np.abs(found.alpha).sum() > 0.0
@@ -161,7 +161,7 @@ def test_a_tube_of_its_own_width_without_time_has_no_gap() -> None:
     X = _points()
     how = {"nu": 0.5, "options": SolverOptions()}
     cut = solve_nu_tube(
-        row_source(X, gamma=0.5), X[:, 0], np.ones(N), stop=StopRule(1e-9, max_seconds=0.02, grace_seconds=-1.0), **how
+        row_source(X, gamma=0.5), X[:, 0], np.ones(N), stop=StopRule(1e-9, grace_seconds=-1.0).within(0.02), **how
     )
     assert cut.outcome.reason == "time budget"
     assert cut.outcome.duality_gap == np.inf
@@ -171,14 +171,14 @@ def test_a_tube_of_its_own_width_without_time_has_no_gap() -> None:
 def test_counting_without_grace_says_that_nothing_is_known() -> None:
     kernel = CountedKernel(0.002)
     state = CountingState.fresh(row_source(_points(), kernel=kernel), 0.5, 2 * 4 * N)
-    cut = count_to_gap(state, np.full(N, 100.0), stop=StopRule(1e-9, max_seconds=0.2, grace_seconds=0.0))
+    cut = count_to_gap(state, np.full(N, 100.0), stop=StopRule(1e-9, grace_seconds=0.0).within(0.2))
     assert cut.outcome.reason == "time budget"
     assert cut.outcome.kkt_violation == cut.outcome.duality_gap == cut.gap == np.inf
     assert np.isfinite(cut.coefficients).all()
     assert cut.coefficients.sum() > 0.0
     # From counts whose scores there is no time to compute.
     values = kernel.values
-    again = count_to_gap(state, np.full(N, 100.0), stop=StopRule(1e-9, max_seconds=0.0, grace_seconds=0.0))
+    again = count_to_gap(state, np.full(N, 100.0), stop=StopRule(1e-9, grace_seconds=0.0).within(0.0))
     assert again.outcome.kkt_violation == np.inf
     assert np.isfinite(again.coefficients).all()
     assert kernel.values - values < 20 * N

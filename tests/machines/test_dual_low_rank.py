@@ -46,9 +46,10 @@ def case(name: str) -> LowRankCase:
     return LowRankCase(DualProblem(signs, *box), ridge)
 
 
-def solution(one: LowRankCase, solver: str = "auto", gamma: float = 0.2, **options: float | None) -> Solution:
+def solution(one: LowRankCase, solver: str = "auto", gamma: float = 0.2, max_seconds: float | None = None) -> Solution:
     rows = derived_rows(row_source(points(), gamma=gamma), base=np.arange(N, dtype=np.int32), ridge=one.ridge)
-    return solve(one.problem, rows, stop=StopRule(TOLERANCE, **options), options=SolverOptions(solver=solver))  # type: ignore[arg-type]
+    stop = StopRule(TOLERANCE).within(max_seconds)
+    return solve(one.problem, rows, stop=stop, options=SolverOptions(solver=solver))
 
 
 @pytest.mark.parametrize(

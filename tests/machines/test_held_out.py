@@ -133,7 +133,7 @@ def test_a_clock_that_has_run_out(kernel_kind):
     rows, options = row_source(X, gamma=GAMMA), SolverOptions()
     problems = ClassPairs(y, 2, bounds)
     machines = solve_pairs(rows, y, 2, bounds, stop=StopRule(), options=options)
-    over = StopRule(max_seconds=0.0)
+    over = StopRule().within(0.0)
     (found,) = held_out_values(rows, problems, machines, bounds, folds, stop=over, options=options)
     assert found.reasons == ("time budget",)
     assert np.isnan(found.values).all()

@@ -102,14 +102,14 @@ def test_budgets_end_with_a_reason_and_the_gap_reached():
     assert few.gap == pytest.approx(
         feasibility_gap(kernel_matrix(X, kernel="rbf", gamma=GAMMA), bounds, few.coefficients), rel=1e-3
     )
-    assert count_to_gap(state_of(X), bounds, stop=StopRule(1e-15, max_seconds=0.05)).outcome.reason == "time budget"
+    assert count_to_gap(state_of(X), bounds, stop=StopRule(1e-15).within(0.05)).outcome.reason == "time budget"
 
 
 def test_another_thread_ends_the_counting():
     signal = StopRequest()
     threading.Timer(0.1, signal.request).start()
     began, state = time.perf_counter(), state_of(points(300), 0.01)
-    ended = count_to_gap(state, np.full(300, 1e9), stop=StopRule(1e-15, signal=signal, max_seconds=20.0))
+    ended = count_to_gap(state, np.full(300, 1e9), stop=StopRule(1e-15, signal=signal).within(20.0))
     assert time.perf_counter() - began < 0.6
     assert ended.outcome.reason == "interrupted"
     assert ended.gap == np.inf
@@ -125,9 +125,7 @@ def test_malformed_bounds_are_refused(bounds, word):
         count_to_gap(state_of(points()), bounds, stop=StopRule(1e-3))
 
 
-@pytest.mark.parametrize(
-    "stop", [StopRule(1e-4, max_seconds=0.0), StopRule(1e-4, max_iterations=3)], ids=["clock", "steps"]
-)
+@pytest.mark.parametrize("stop", [StopRule(1e-4).within(0.0), StopRule(1e-4, max_iterations=3)], ids=["clock", "steps"])
 def test_a_chain_that_ends_before_every_example_has_a_score(stop):
     X, bounds = points(1000), [np.full(1000, 10.0), np.full(1000, 20.0)]
     kernel = ChainKernel(row_source(X, gamma=1e4))

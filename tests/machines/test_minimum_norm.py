@@ -36,7 +36,7 @@ def train(
         labels,
         n_classes,
         np.broadcast_to(C, len(labels)).astype(np.float64),
-        stop=StopRule(tolerance, max_iterations=max_iterations, max_seconds=max_seconds),
+        stop=StopRule(tolerance, max_iterations=max_iterations).within(max_seconds),
         options=SolverOptions(solver=solver, **options),
         **more,
     )

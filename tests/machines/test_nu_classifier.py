@@ -169,6 +169,6 @@ def test_budgets_hold_for_all_stages_together() -> None:
     arguments = (row_source(X, gamma=5.0), labels, 3, 0.3, np.ones(180))
     machines = solve_nu_pairs(*arguments, stop=StopRule(1e-10, max_iterations=5), options=SolverOptions(solver="smo"))
     assert all(one.outcome.reason == "iteration budget" and one.outcome.iterations <= 5 for one in machines)
-    machines = solve_nu_pairs(*arguments, stop=StopRule(1e-10, max_seconds=0.0), options=SolverOptions())
+    machines = solve_nu_pairs(*arguments, stop=StopRule(1e-10).within(0.0), options=SolverOptions())
     assert len(machines) == 3
     assert all(np.isfinite(one.solution.alpha).all() for one in machines)

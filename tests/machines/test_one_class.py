@@ -206,7 +206,7 @@ def test_steps_and_kernel_values_of_the_sample_count() -> None:
         assert short.reason == "iteration budget"
         assert short.iterations <= budget
         assert short.objective <= whole.objective + 1e-9 * abs(whole.objective)
-    late = train(machine, rows, stop=StopRule(1e-9, max_seconds=1e-4), options=SolverOptions())[1].outcome
+    late = train(machine, rows, stop=StopRule(1e-9).within(1e-4), options=SolverOptions())[1].outcome
     assert late.reason == "time budget"
 
 

@@ -120,7 +120,7 @@ def test_c_is_saturated_if_no_coefficient_meets_it(C: float, regression: bool, a
     step = growth.GrowthStep(model, {"C": [C]}, cv=3, refit=False).fit(as_rows(X), targets)
     assert step.is_saturated(Stop()) == (C == 2.0)  # coefficients are about 1
     with pytest.raises(TimeoutError):
-        step.is_saturated(Stop(max_seconds=-1.0))
+        step.is_saturated(Stop().within(-1.0))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

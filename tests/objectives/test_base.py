@@ -52,4 +52,4 @@ def test_what_is_not_said_is_usual():
 def test_a_task_cuts_an_evaluation_short():
     assert Zero().bind(task()).evaluate(Gaussian(1.0), 1.0).value == 0.0
     with pytest.raises(StoppedError):
-        Zero().bind(task(stop=Stop(max_seconds=-1.0))).evaluate(Gaussian(1.0), 1.0)
+        Zero().bind(task(stop=Stop().within(-1.0))).evaluate(Gaussian(1.0), 1.0)

@@ -24,7 +24,7 @@ def test_without_limits_nothing_ends() -> None:
 
 
 def test_time_that_is_up() -> None:
-    stop = Stop(max_seconds=-2.0)
+    stop = Stop().within(-2.0)
     assert stop.late
     assert stop.reason == TIME_IS_UP
     left = stop.seconds_left()
@@ -35,7 +35,7 @@ def test_time_that_is_up() -> None:
 
 
 def test_the_first_reason_counts_and_all_parts_hear_it() -> None:
-    stop = Stop(max_seconds=60.0)
+    stop = Stop().within(60.0)
     part = stop.within(1.0).after(3)
     threading.Thread(target=stop.request, args=(INTERRUPTED,)).start()
     while not part.signal.requested:
@@ -47,7 +47,7 @@ def test_the_first_reason_counts_and_all_parts_hear_it() -> None:
 
 
 def test_parts_end_no_later_than_the_whole() -> None:
-    whole = Stop(max_seconds=10.0, max_iterations=7)
+    whole = Stop(max_iterations=7).within(10.0)
     assert whole.within(60.0).deadline == whole.deadline
     sooner = whole.within(1.0)
     assert sooner.deadline is not None
@@ -58,15 +58,15 @@ def test_parts_end_no_later_than_the_whole() -> None:
 
 
 def test_the_clock_of_a_rule_goes_on_when_its_tolerance_changes() -> None:
-    rule = StopRule(1e-3, max_seconds=5.0, max_iterations=8, grace_seconds=0.5)
+    rule = StopRule(1e-3, max_iterations=8, grace_seconds=0.5).within(5.0)
     other = replace(rule, tolerance=1e-6)
     assert (other.deadline, other.signal, other.grace_seconds) == (rule.deadline, rule.signal, 0.5)
     assert other.after(3) == replace(other, max_iterations=5)
-    assert replace(rule, max_seconds=60.0).deadline != rule.deadline
+    assert rule.within(1.0).deadline != rule.deadline
 
 
 def test_moments_travel_between_processes_and_requests_do_not() -> None:
-    rule = StopRule(1e-5, max_seconds=5.0, max_iterations=9, grace_seconds=0.25)
+    rule = StopRule(1e-5, max_iterations=9, grace_seconds=0.25).within(5.0)
     rule.request()
     arrived = pickle.loads(pickle.dumps(rule))
     assert isinstance(arrived, StopRule)

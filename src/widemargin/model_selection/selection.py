@@ -120,7 +120,7 @@ def select(
     """
     if max_time is not None:
         require_number("max_time", max_time, above=0)
-    stop = Stop(max_seconds=max_time)
+    stop = Stop().within(max_time)
     y = np.asarray(y)
     if sp.issparse(X):
         require_room_for_columns(X.shape[1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from widemargin import _core
@@ -71,9 +71,7 @@ class Stop:
     Parameters
     ----------
     deadline : float, optional
-        A moment, in the time of :func:`time.perf_counter`.
-    max_seconds : float, optional
-        The same, counted from now; below 0 is time that was up so long ago.
+        A moment, in the time of :func:`time.perf_counter`; ``Stop().within(60.0)`` is a minute from now.
     max_iterations, max_evaluations : int, optional
         Steps of a solver, and evaluations of a search.
     signal : StopRequest
@@ -81,7 +79,7 @@ class Stop:
 
     Examples
     --------
-    >>> stop = Stop(max_seconds=60.0, max_iterations=100)
+    >>> stop = Stop(max_iterations=100).within(60.0)
     >>> part = stop.within(1.0).after(30)
     >>> part.seconds_left() <= 1.0, part.max_iterations, part.reason
     (True, 70, None)
@@ -91,14 +89,9 @@ class Stop:
     """
 
     deadline: float | None = None
-    max_seconds: InitVar[float | None] = None
     max_iterations: int | None = None
     max_evaluations: int | None = None
     signal: StopRequest = field(default_factory=StopRequest, compare=False, repr=False)
-
-    def __post_init__(self, max_seconds: float | None) -> None:
-        if max_seconds is not None:
-            object.__setattr__(self, "deadline", time.perf_counter() + max_seconds)
 
     @property
     def reason(self) -> str | None:
@@ -131,7 +124,7 @@ class Stop:
             raise StoppedError(f"The computation was stopped before it had a result ({reason}).")
 
     def within(self, seconds: float | None) -> Self:
-        """Return what holds for a part of the work that may take so long."""
+        """Return what holds for a part of the work that may take so long; below 0 is time that was up before."""
         if seconds is None:
             return self
         moment = time.perf_counter() + seconds
@@ -151,4 +144,4 @@ class Stop:
 
 
 def _arrived(kind: type[Any], own: dict[str, Any], time_of_day: float | None) -> Any:
-    return kind(**own, max_seconds=None if time_of_day is None else time_of_day - time.time())
+    return kind(**own).within(None if time_of_day is None else time_of_day - time.time())

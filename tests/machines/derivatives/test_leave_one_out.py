@@ -61,4 +61,4 @@ def test_paths_need_no_training():
 def test_leaving_out_ends_when_time_is_up():
     X, y, kernel, _, _ = setting(1)
     with pytest.raises(TimeoutError):
-        leave_one_out(kernel(X), None, trained(X, y, kernel, 5.0, False, True), not_trained, stop=Stop(max_seconds=0.0))
+        leave_one_out(kernel(X), None, trained(X, y, kernel, 5.0, False, True), not_trained, stop=Stop().within(0.0))

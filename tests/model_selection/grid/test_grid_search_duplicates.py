@@ -69,7 +69,7 @@ def test_rounds_on_two_byte_kernels_that_overshoot_end(distance: float, C: float
     K = np.exp(-0.5 * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)).astype(np.float32)
     y = 2.0 * labels - 1.0
     links = tuple(Link(box(y, np.full(len(y), c))) for c in (0.1, 1.0, 10.0, C))
-    found = solve_chain(K, Chain(links), stop=StopRule(1e-3, max_iterations=300_000, max_seconds=30.0))
+    found = solve_chain(K, Chain(links), stop=StopRule(1e-3, max_iterations=300_000).within(30.0))
     assert len(found) == len(links)
     assert {one.solution.outcome.reason for one in found} <= {"converged", "stalled"}
 

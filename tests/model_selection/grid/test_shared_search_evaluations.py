@@ -387,6 +387,6 @@ def test_kernel_values_of_a_chain_that_was_cut_short_are_counted_by_who_comes_ne
     search = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.1]}, cv=2)
     shared = SharedSearch(search._search_data(X, y, {})[0])
     unit, other = shared.units()
-    assert shared.evaluate(unit, Stop(max_seconds=-1.0)) == []
+    assert shared.evaluate(unit, Stop().within(-1.0)) == []
     counts = [one.work.kernel_evaluations for own in (unit, other) for one in shared.evaluate(own, Stop())]
     assert counts == [len(y) ** 2, 0, 0, 0]

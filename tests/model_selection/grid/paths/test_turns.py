@@ -22,7 +22,7 @@ UNITS = [Unit(split, chain) for chain in CHAINS for split in range(3)]
 
 
 def turns(seconds: float | None = 60.0, workers: int = 1) -> Turns:
-    return Turns(UNITS, Stop(max_seconds=seconds), workers)
+    return Turns(UNITS, Stop().within(seconds), workers)
 
 
 def limits(order: Turns, units: list[Unit], left: float = 60.0) -> list[float | None]:

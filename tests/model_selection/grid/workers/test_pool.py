@@ -353,7 +353,7 @@ def test_an_interruption_gives_the_best_so_far(backend: str, on: Callable[[str],
 
 
 def test_deadlines_travel() -> None:
-    left = pickle.loads(pickle.dumps(Stop(max_seconds=5.0))).seconds_left()
+    left = pickle.loads(pickle.dumps(Stop().within(5.0))).seconds_left()
     assert left == pytest.approx(5.0, abs=0.5)
     assert pickle.loads(pickle.dumps(Stop())).seconds_left() is None
 

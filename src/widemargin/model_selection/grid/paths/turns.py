@@ -49,7 +49,7 @@ class Turns:
     Examples
     --------
     >>> units = [Unit(fold, chain) for chain in ((0, 1), (2, 3)) for fold in (0, 1)]
-    >>> turns = Turns(units, Stop(max_seconds=100.0), 1)
+    >>> turns = Turns(units, Stop().within(100.0), 1)
     >>> [round(turns.limit(unit).of(100.0)) for unit in turns.next_round()]
     [25, 25, 25, 25]
     >>> turns.done(units[0], 25.0, complete=False)
