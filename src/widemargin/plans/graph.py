@@ -117,6 +117,11 @@ class GridGraph:
         """Return the coordinate of a node on an axis; None if it has none there."""
         return self.coordinates[node][self.axes.index(axis)] if axis in self.axes else None
 
+    def positions(self, axis: str) -> NDArray[np.intp]:
+        """Return the coordinates of all nodes on an axis; 0 for those that have none there."""
+        at = self.axes.index(axis) if axis in self.axes else None
+        return np.array([0 if at is None else place[at] or 0 for place in self.coordinates], dtype=np.intp)
+
     def lines(self, axis: str) -> list[tuple[int, ...]]:
         """Return the lines along an axis, ascending; a node without a coordinate on it is a line of its own."""
         if axis not in self.axes:

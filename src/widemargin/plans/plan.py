@@ -264,29 +264,24 @@ def heuristic_plan(
     if costs is not None and costs.graph != graph:
         raise ValueError("costs must be those of the graph that is planned, but were measured on another one.")
     last = len(graph.values[graph.axes.index(along)]) - 1 if along in graph.axes else 0
-
-    def first_key(entry: int) -> tuple[float, int]:
-        if root is None and costs is not None:
-            return float(costs.cold[entry]), entry
-        position = graph.position(entry, across) or 0
-        return (-position if root == "largest" else position), entry
-
+    if root is None and costs is not None:
+        rank = costs.cold
+    else:
+        rank = graph.positions(across) * (-1 if root == "largest" else 1)
     if backbone is not None or costs is None:
-        return _grow(graph, along, across, last if backbone == "largest" else 0, first_key)
-    plans = [_grow(graph, along, across, position, first_key) for position in range(last + 1)]
+        return _grow(graph, along, across, last if backbone == "largest" else 0, rank)
+    plans = [_grow(graph, along, across, position, rank) for position in range(last + 1)]
     return min(plans, key=lambda plan: plan.cost(costs))
 
 
-def _grow(
-    graph: GridGraph, along: str, across: str, backbone: int, first_key: Callable[[int], tuple[float, int]]
-) -> Plan:
-    """Join lines by the links nearest to the backbone, those across first; walk each line from where it is entered."""
+def _grow(graph: GridGraph, along: str, across: str, backbone: int, rank: NDArray[Any]) -> Plan:
+    """Join lines by the links nearest to the backbone, those across first; walk each line from where it is entered.
+
+    Every part of the graph is entered at the node of the lowest rank next to the backbone.
+    """
     lines = graph.lines(along)
     line_of = {node: number for number, line in enumerate(lines) for node in line}
-
-    def distance(node: int) -> int:
-        return abs((graph.position(node, along) or 0) - backbone)
-
+    distance = np.abs(graph.positions(along) - backbone).tolist()
     parents: list[int | None] = [None] * len(graph)
     entered: set[int] = set()
     links: list[tuple[bool, int, int, int, int]] = []
@@ -305,13 +300,13 @@ def _grow(
             for near in graph.neighbours(member):
                 if line_of[near] not in entered:
                     other = graph.step(member, near).axis != across
-                    heapq.heappush(links, (other, distance(near), next(sequence), member, near))
+                    heapq.heappush(links, (other, distance[near], next(sequence), member, near))
 
     for component in graph.components():
-        entries = {
-            line_of[node]: min(lines[line_of[node]], key=lambda node: (distance(node), node)) for node in component
-        }
-        enter(min(entries.values(), key=first_key), None)
+        entries = [
+            min(lines[number], key=lambda node: (distance[node], node)) for number in {line_of[n] for n in component}
+        ]
+        enter(min(entries, key=lambda entry: (rank[entry], entry)), None)
         while links:
             *_, start, node = heapq.heappop(links)
             if line_of[node] not in entered:

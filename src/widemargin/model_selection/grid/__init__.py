@@ -1,6 +1,6 @@
 """The grid search: all candidates on all folds as one computation that shares kernels and starts.
 
-``splits`` trains the candidates of one fold, ``paths`` decides from where each of them starts, ``workers`` spreads them
+``folds`` trains the candidates of one fold, ``paths`` decides from where each of them starts, ``workers`` spreads them
 over threads, processes and clusters. Imports from ``estimators``, ``study`` and ``plans``, not from the other searches.
 """
 

@@ -1,4 +1,4 @@
-"""From where each candidate of a grid starts: the plan, the order of turns, the starts themselves, and what they cost.
+"""From where each candidate of a grid starts: walks through its chains, whose turn it is, and what starts cost.
 
-Imports from ``plans``, which knows candidates as numbers only.
+Imports from ``folds`` and from ``plans``, which knows candidates as numbers only.
 """
