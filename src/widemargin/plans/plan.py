@@ -264,10 +264,9 @@ def heuristic_plan(
     if costs is not None and costs.graph != graph:
         raise ValueError("costs must be those of the graph that is planned, but were measured on another one.")
     last = len(graph.values[graph.axes.index(along)]) - 1 if along in graph.axes else 0
+    rank: NDArray[Any] = graph.positions(across) * (-1 if root == "largest" else 1)
     if root is None and costs is not None:
         rank = costs.cold
-    else:
-        rank = graph.positions(across) * (-1 if root == "largest" else 1)
     if backbone is not None or costs is None:
         return _grow(graph, along, across, last if backbone == "largest" else 0, rank)
     plans = [_grow(graph, along, across, position, rank) for position in range(last + 1)]
@@ -303,9 +302,8 @@ def _grow(graph: GridGraph, along: str, across: str, backbone: int, rank: NDArra
                     heapq.heappush(links, (other, distance[near], next(sequence), member, near))
 
     for component in graph.components():
-        entries = [
-            min(lines[number], key=lambda node: (distance[node], node)) for number in {line_of[n] for n in component}
-        ]
+        own = {line_of[node] for node in component}
+        entries = [min(lines[number], key=lambda node: (distance[node], node)) for number in own]
         enter(min(entries, key=lambda entry: (rank[entry], entry)), None)
         while links:
             *_, start, node = heapq.heappop(links)
