@@ -40,17 +40,17 @@ class Composite(Kernel):
     @property
     def n_dims(self) -> int:
         """How many numbers `theta` holds."""
-        return self._n_logarithms() + sum(kernel.n_dims for kernel in self._kernels())
+        return super().n_dims + sum(kernel.n_dims for kernel in self._kernels())
 
     @property
     def theta(self) -> Vector:
         """Free parameters on an unconstrained scale."""
-        return np.concatenate([self._logarithms(), *(kernel.theta for kernel in self._kernels())])
+        return np.concatenate([super().theta, *(kernel.theta for kernel in self._kernels())])
 
     @theta.setter
     def theta(self, theta: Vector) -> None:
         given = self._checked_theta(theta)
-        begin = self._n_logarithms()
+        begin = super().n_dims
         self._take_logarithms(given[:begin])
         for name, kernel in zip(self._inner, self._kernels(), strict=True):
             end = begin + kernel.n_dims
@@ -61,7 +61,7 @@ class Composite(Kernel):
     @property
     def bounds(self) -> Matrix:
         """Range of `theta` to search in, shape (n_dims, 2)."""
-        return np.vstack([self._own_bounds(), *(kernel.bounds for kernel in self._kernels())])
+        return np.vstack([super().bounds, *(kernel.bounds for kernel in self._kernels())])
 
     @property
     def hyperparameters(self) -> list[Any]:
@@ -80,12 +80,10 @@ class Composite(Kernel):
         """Whether all kernels inside depend on differences of samples only."""
         return all(kernel.is_stationary() for kernel in self._kernels())
 
-    def _missing(self) -> list[str]:
-        return [
-            f"{name}__{one}"
-            for name, kernel in zip(self._inner, self._kernels(), strict=True)
-            for one in kernel._missing()
-        ]
+    @property
+    def leaves_to_data(self) -> bool:
+        """Whether some kernel inside has parameters to estimate."""
+        return any(kernel.leaves_to_data for kernel in self._kernels())
 
     def _require_given(self) -> None:
         for kernel in self._kernels():

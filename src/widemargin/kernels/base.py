@@ -161,7 +161,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     @property
     def leaves_to_data(self) -> bool:
         """Whether :meth:`fitted` has parameters to estimate."""
-        return bool(self._missing())
+        return any(getattr(self, name) is None for name in self._from_data)
 
     @property
     def kind_depends_on_data(self) -> bool:
@@ -226,13 +226,17 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     @property
     def n_dims(self) -> int:
         """How many numbers `theta` holds."""
-        return self._n_logarithms()
+        number = 0
+        for name in self._free():
+            number += int(np.size(getattr(self, name)))
+        return number
 
     @property
     def theta(self) -> Vector:
         """Free parameters on an unconstrained scale."""
         self._require_given()
-        return self._logarithms()
+        free = [getattr(self, name) for name in self._free()]
+        return np.log(np.hstack(free)) if free else np.empty(0)
 
     @theta.setter
     def theta(self, theta: Vector) -> None:
@@ -244,17 +248,6 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         if numbers.shape != (self.n_dims,):
             raise ValueError(f"theta holds {numbers.size} numbers, but {self!r} takes {self.n_dims}.")
         return numbers
-
-    def _n_logarithms(self) -> int:
-        number = 0
-        for name in self._free():
-            number += int(np.size(getattr(self, name)))
-        return number
-
-    def _logarithms(self) -> Vector:
-        """Logarithms of the kernel's own free parameters."""
-        free = [getattr(self, name) for name in self._free()]
-        return np.log(np.hstack(free)) if free else np.empty(0)
 
     def _take_logarithms(self, logarithms: Vector) -> None:
         numbers, begin = np.exp(logarithms), 0
@@ -275,9 +268,6 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     def bounds(self) -> Matrix:
         """Range of `theta` to search in, shape (n_dims, 2)."""
         self._require_given()
-        return self._own_bounds()
-
-    def _own_bounds(self) -> Matrix:
         found = [
             broadcast_bounds(name, getattr(self, f"{name}_bounds"), int(np.size(getattr(self, name))))
             for name in self._free()
@@ -287,10 +277,6 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     def _free(self) -> list[str]:
         """Names of the parameters that `theta` holds."""
         return [name for name in self._positive if not isinstance(getattr(self, f"{name}_bounds"), str)]
-
-    def _missing(self) -> list[str]:
-        """Parameters that have no number yet."""
-        return [name for name in self._from_data if getattr(self, name) is None]
 
     def _require_given(self) -> None:
         for name in self._from_data:
