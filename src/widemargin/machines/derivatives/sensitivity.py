@@ -149,25 +149,11 @@ class Sensitivity:
     the sets: those that were found belong to the rounded values only, and a machine solved for with the others is far
     from optimal. Such a machine is solved for, and differentiated, with the values that it was trained with.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n) or callable
-        Kernel values in float64, all of them, or a function that gives those between some samples and others.
-    machine : Machine
-    trained_on : ndarray of shape (n, n)
-        Kernel values in float32 that it was trained with.
-    rows : ndarray of int, optional
-        Samples whose values matter; all of them if not given. Values of others stay those of training.
-    exact : bool, default=False
-        Whether the machine already is.
-
-    Attributes
-    ----------
-    machine : Machine
-    kernel : KernelPart
-        Kernel values of `rows` and free samples with support vectors, those that :attr:`machine` is exact for.
-    rounded : bool
-        Whether these are the float32 ones.
+    `K` holds all kernel values in float64, or is a function that gives those between some samples and others;
+    `trained_on` holds those in float32 that the machine was trained with. Values are computed for `rows` (all if
+    None) and free samples; others keep those of training. With `exact` the machine is taken to be so already.
+    Afterwards :attr:`kernel` holds the values that :attr:`machine` is exact for, and :attr:`rounded` says whether these
+    are the float32 ones.
     """
 
     def __init__(
