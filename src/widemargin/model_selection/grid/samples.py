@@ -167,6 +167,8 @@ class SearchSamples:
 
     def of_fold(self, number: int) -> FoldModels:
         """Return the models of a fold."""
+        if number in self._folds:  # the lock may be held for as long as a kernel takes
+            return self._folds[number]
         with self._lock:
             if number not in self._folds:
                 data, (train, test) = self.data, self.data.folds[number]
@@ -176,6 +178,8 @@ class SearchSamples:
 
     def to_score_on(self, fold: int) -> tuple[Any, Any]:
         """Return the samples to score on, as the user gave them: held-out ones, and those trained on if they count."""
+        if fold in self._held_out:
+            return self._held_out[fold]
         with self._lock:
             if fold not in self._held_out:
                 train, test = self.data.folds[fold]

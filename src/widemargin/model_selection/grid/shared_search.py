@@ -260,7 +260,9 @@ class SharedSearch:
             own = self.models[candidate]._stop_rule(len(self.data.weights), 0.0)
             self._rules[line] = replace(own, deadline=self.stop.deadline, signal=self.stop.signal)
         rule = self._rules[line]
-        return rule if rule.deadline == stop.deadline else replace(rule, deadline=stop.deadline)
+        if rule.deadline == stop.deadline and rule.signal is stop.signal:
+            return rule
+        return replace(rule, deadline=stop.deadline, signal=stop.signal)
 
     def _score_all(
         self, trained: Trained, fold: int, left: list[int], stop: Stop, add: Callable[[Finding], None]
