@@ -1,7 +1,6 @@
 """The test distributions of [Glasmachers2008, section 3.4]: chess boards and sparse coordinates."""
 
 from math import comb
-from typing import Any
 
 import numpy as np
 
@@ -65,10 +64,17 @@ def chess_board_bayes_error(*, size: int = 4, dimensions: int = 2, noise: float 
     return probability("noise", noise) / 2
 
 
-def noisy_chess_board(n_samples: int, *, noise: float = 0.2, **options: Any) -> tuple[FloatMatrix, Labels]:
+def noisy_chess_board(
+    n_samples: int,
+    *,
+    size: int = 4,
+    dimensions: int = 2,
+    noise: float = 0.2,
+    random_state: RandomState = None,
+) -> tuple[FloatMatrix, Labels]:
     """Draw points from a chess board on which one label in five is random.
 
-    The same as :func:`chess_board`, whose options it takes, with the noise of [Glasmachers2008, chapter 12] as default;
+    The same as :func:`chess_board`, with the noise of [Glasmachers2008, chapter 12] as default;
     the Bayes error is 0.1.
 
     Examples
@@ -78,7 +84,7 @@ def noisy_chess_board(n_samples: int, *, noise: float = 0.2, **options: Any) -> 
     >>> bayes_error(noisy_chess_board)
     0.1
     """
-    return chess_board(n_samples, noise=noise, **options)
+    return chess_board(n_samples, size=size, dimensions=dimensions, noise=noise, random_state=random_state)
 
 
 def sparse_coordinates(
