@@ -19,7 +19,7 @@ from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.shared import KEPT, SharedKernel
 from widemargin.machines.chain import KEPT_BYTES, ChainKernel
-from widemargin.machines.dual import SolverOptions, Vector
+from widemargin.machines.dual import SolverOptions
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices
 from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, model_of
@@ -49,51 +49,32 @@ def sets_at_once(allowed: float, threads: int, sets: int, bytes_of_one: float) -
 class PreparedSamples:
     """One set of samples and its kernels: as matrices if these fit into memory, else as rows computed when needed.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or sequence of n samples
-    model : estimator
-        One of those that are to be trained.
-    family : type of FoldModels
-        What trains them.
-    kernel : KernelParameters
-        Its kernel; others will differ in numbers only.
-    weights : ndarray of shape (n,)
-    allowed : float
-        Bytes that the kernels may take.
-    n_threads : int
-        To compute them with.
-    stop : Stop
-        When to give up on what they share.
-    pipeline : Pipeline, optional
-        The fitted steps that the samples have gone through.
-    kept : int
-        Kernel matrices to hold at the same time.
+    Kernels differ from that of the `model` in numbers only, and may take so many bytes as are `allowed`. `pipeline`
+    holds the fitted steps that the samples have gone through; `kept` matrices are held at the same time.
     """
 
     def __init__(
         self,
         X: Any,
         model: Any,
-        family: type[FoldModels],
         kernel: KernelParameters,
-        weights: Vector,
+        data: SearchData,
+        family: type[FoldModels],
+        *,
         allowed: float,
-        n_threads: int,
         stop: Stop,
-        pipeline: Any = None,
-        kept: int = KEPT,
+        pipeline: Any,
+        kept: int,
     ) -> None:
         self.X, self.pipeline = X, pipeline
-        checked = model._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
+        checked = model._checked_kernel(X, data.weights, tell=False)  # refuses what is no kernel
         rows = checked.rows_of(X)
         require_moderate_diagonal(rows, checked)
-        self._source = family.kernel_samples(kernel, X, weights)
+        self._source = family.kernel_samples(kernel, X, data.weights)
         self.shared: SharedKernel | None = None
         if self.bytes_needed(X, model, family) <= allowed and fits_float32(rows):
-            self.shared = SharedKernel(
-                self._source, kernel.kernel, map=kernel.map, n_threads=n_threads, stop=stop, kept=kept
-            )
+            n_threads, map = data.share.threads, kernel.map
+            self.shared = SharedKernel(self._source, kernel.kernel, map=map, n_threads=n_threads, stop=stop, kept=kept)
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._options = SolverOptions(cache_bytes=min(int(allowed), cache_bytes("auto", count(X), "float32")))
 
@@ -223,14 +204,13 @@ class SearchSamples:
                 self._shared[name] = PreparedSamples(
                     X,
                     model,
-                    self._family,
                     kernel,
-                    self.data.weights,
-                    self._allowed,
-                    self.data.share.threads,
-                    stop,
-                    fitted,
-                    self._kernels,
+                    self.data,
+                    self._family,
+                    allowed=self._allowed,
+                    stop=stop,
+                    pipeline=fitted,
+                    kept=self._kernels,
                 )
             self._shared.move_to_end(name)
             return models, self._shared[name], kernel

@@ -180,15 +180,7 @@ class FoldModels(ABC):
 
 
 class KnownValues:
-    """Decision values of the samples of a fold, by the very object that holds the samples.
-
-    Parameters
-    ----------
-    values : callable
-        Returns the decision values of samples by their numbers.
-    known : sequence of (X, ndarray of int)
-        What stands for which samples.
-    """
+    """Decision values of the samples of a fold, by the very object that holds the samples, and their numbers."""
 
     def __init__(self, values: Callable[[Indices], NDArray[np.float64]], known: Sequence[tuple[Any, Indices]]) -> None:
         self._values, self._known = values, known

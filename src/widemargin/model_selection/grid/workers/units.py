@@ -131,15 +131,7 @@ def unpacked(content: Any) -> Held:
 
 @dataclass(frozen=True)
 class SentSearch:
-    """A search that goes along with every call; the first one in a process builds it, and it stays for the next.
-
-    Parameters
-    ----------
-    token : str
-        Tells it from other searches.
-    content : ndarray or ray.ObjectRef
-        The search, packed.
-    """
+    """A packed search that goes along with every call; the first in a process builds it, and it stays for the next."""
 
     token: str
     content: Any
