@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from widemargin import SVDD, OneClassSVM
-from widemargin.estimators.novelty import FOLDS, deal_folds
+from widemargin.estimators.novelty import parts_to_hold_out
+from widemargin.estimators.out_of_fold import N_FOLDS
 from widemargin.testing import kernel_matrix
 
 Draw = Callable[[np.random.Generator, int], Any]
@@ -55,22 +56,28 @@ def test_a_machine_that_remembers_its_rows_is_not_believed() -> None:
     assert abs(np.mean(honest.predict(fresh) == -1) - 0.1) < 0.06
 
 
+def dealt(X: Any, *, pairwise: bool) -> Any:
+    parts = parts_to_hold_out(X, pairwise=pairwise)
+    assert np.array_equal(np.sum(parts, axis=0), np.ones(len(parts[0])))
+    return np.argmax(parts, axis=0)
+
+
 def test_every_row_is_held_out_once_and_equal_rows_together() -> None:
     X = np.random.default_rng(0).normal(size=(103, 4))
-    folds = deal_folds(X, pairwise=False)
-    assert set(folds) == set(range(FOLDS))
+    folds = dealt(X, pairwise=False)
+    assert set(folds) == set(range(N_FOLDS))
     assert np.ptp(np.bincount(folds)) <= 1
-    assert np.array_equal(deal_folds(sparse.csr_array(X), pairwise=False), folds)
+    assert np.array_equal(dealt(sparse.csr_array(X), pairwise=False), folds)
     assert np.array_equal(
-        deal_folds(X.astype(np.float32).astype(np.float64), pairwise=False),
-        deal_folds(X.astype(np.float32), pairwise=False),
+        dealt(X.astype(np.float32).astype(np.float64), pairwise=False),
+        dealt(X.astype(np.float32), pairwise=False),
     )
     order = np.random.default_rng(1).permutation(103)
-    assert np.array_equal(deal_folds(X[order], pairwise=False), folds[order])
-    twice = deal_folds(np.vstack((X, X)), pairwise=False)
+    assert np.array_equal(dealt(X[order], pairwise=False), folds[order])
+    twice = dealt(np.vstack((X, X)), pairwise=False)
     assert np.array_equal(twice[:103], twice[103:])
-    objects = deal_folds(["a", "b", "a", "c"] * 10, pairwise=False)
-    assert np.bincount(objects).tolist() == [8] * FOLDS
+    objects = dealt(["a", "b", "a", "c"] * 10, pairwise=False)
+    assert np.bincount(objects).tolist() == [8] * N_FOLDS
 
 
 @pytest.mark.parametrize("kind", [OneClassSVM, SVDD])

@@ -53,9 +53,7 @@ from widemargin.kernels.rows import (
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, grace_of
 from widemargin.runtime import cache_bytes, thread_count
-from widemargin.solvers import Solver, as_solver
-from widemargin.solvers.base import MINIMUM_NORM, ONE_CLASS_MARGIN
-from widemargin.solvers.choice import require_able
+from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
 
 #: Parameters that kernel objects have by themselves, and their defaults.
 NUMBERS_OF_NAMED_KERNELS: dict[str, Any] = {"gamma": "scale", "coef0": 0.0, "degree": 3}

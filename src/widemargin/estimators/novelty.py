@@ -14,16 +14,13 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from widemargin.estimators.base import KernelModel
-from widemargin.estimators.out_of_fold import Indices, row_keys
+from widemargin.estimators.out_of_fold import Indices, folds_by_key, row_keys
 from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.validation import Accepts, check_weights, require_fraction, total_weight
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, StopRule, Vector
 from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
-from widemargin.solvers.base import ALL_SAMPLES, MINIMUM_NORM
-
-#: Folds that the training samples are held out in.
-FOLDS = 5
+from widemargin.solvers import ALL_SAMPLES, MINIMUM_NORM
 
 #: Default of nu, at which it has to stay where something else is given in its place.
 DEFAULT_NU = 0.5
@@ -37,34 +34,21 @@ BORDER = 1e-9
 COMPARED, CAUTION = 1000, 4.0
 
 
-def deal_folds(X: Any, *, pairwise: bool) -> NDArray[np.intp]:
-    """Deal the samples into at most `FOLDS` folds of even size, equal samples into the same one.
+def parts_to_hold_out(X: Any, *, pairwise: bool) -> list[NDArray[np.bool_]]:
+    """Deal samples into the folds that `target_rejection` holds out; refuse if there is one.
 
     Where samples are vectors, their content alone decides: not their order, not whether one is repeated or weighted.
     Rows of a kernel matrix, and objects, are dealt by their number, through a fixed permutation.
 
     Examples
     --------
-    >>> folds = deal_folds(np.array([[1.0], [2.0], [1.0]]), pairwise=False)
-    >>> bool(folds[0] == folds[2] != folds[1])
-    True
-    """
-    if not pairwise and (sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)):
-        ranks = np.unique(row_keys(X), return_inverse=True)[1]
-    else:
-        ranks = np.random.default_rng(0).permutation(count(X))
-    return np.asarray(ranks % FOLDS, dtype=np.intp)
-
-
-def parts_to_hold_out(X: Any, *, pairwise: bool) -> list[NDArray[np.bool_]]:
-    """Deal samples into the folds that `target_rejection` holds out, see :func:`deal_folds`; refuse if there is one.
-
-    Examples
-    --------
     >>> sorted(part.tolist() for part in parts_to_hold_out(np.array([[1.0], [2.0], [1.0]]), pairwise=False))
     [[False, True, False], [True, False, True]]
     """
-    dealt = deal_folds(X, pairwise=pairwise)
+    n = count(X)
+    vectors = not pairwise and (sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2))
+    keys = row_keys(X) if vectors else np.random.default_rng(0).permutation(n)
+    dealt = folds_by_key(keys, np.zeros(n, dtype=np.intp), np.ones(n))
     parts = [dealt == number for number in np.unique(dealt)]
     if len(parts) < 2:
         raise ValueError(

@@ -30,8 +30,7 @@ from widemargin.machines.one_class import (
     train_squared_slack,
 )
 from widemargin.runtime import cache_bytes, thread_count
-from widemargin.solvers import MaxMinOver, as_solver
-from widemargin.solvers.base import ONE_CLASS_MARGIN
+from widemargin.solvers import ONE_CLASS_MARGIN, MaxMinOver, as_solver
 
 LOSSES = ("hinge", "squared_hinge")
 

@@ -45,7 +45,7 @@ class OutOfFold:
 
     Parameters
     ----------
-    n_examples : int
+    n_samples : int
 
     Examples
     --------
@@ -56,18 +56,18 @@ class OutOfFold:
     ([0.5, 1.5, nan, -1.0], [nan, nan, nan, nan])
     """
 
-    n_examples: int
+    n_samples: int
     _sums: dict[Hashable, tuple[Vector, Vector]] = field(default_factory=dict)
 
     def add(self, names: Hashable, rows: Indices, values: Vector) -> None:
         """Take decision values of some samples."""
-        sums, counts = self._sums.setdefault(names, (np.zeros(self.n_examples), np.zeros(self.n_examples)))
+        sums, counts = self._sums.setdefault(names, (np.zeros(self.n_samples), np.zeros(self.n_samples)))
         np.add.at(sums, rows, values)
         np.add.at(counts, rows, 1.0)
 
     def values(self, names: Hashable) -> Vector:
         """Return the values of all samples, NaN for those that were never held out."""
-        missing = np.full(self.n_examples, np.nan)
+        missing = np.full(self.n_samples, np.nan)
         if names not in self._sums:
             return missing
         sums, counts = self._sums[names]
@@ -87,7 +87,17 @@ def content_folds(X: Any, labels: Indices, weights: Vector, n_folds: int = N_FOL
     >>> bool(folds[0] == folds[2]), sorted(folds[[0, 1, 3]].tolist()), int(folds[4])
     (True, [0, 1, 2], -1)
     """
-    keys = np.arange(len(labels), dtype=np.uint64) if X is None else row_keys(X)
+    return folds_by_key(np.arange(len(labels)) if X is None else row_keys(X), labels, weights, n_folds)
+
+
+def folds_by_key(keys: NDArray[Any], labels: Indices, weights: Vector, n_folds: int = N_FOLDS) -> Indices:
+    """Deal samples into folds of even size, class by class, in the order of their keys; equal keys stay together.
+
+    Examples
+    --------
+    >>> folds_by_key(np.array([7, 5, 7, 9]), np.zeros(4, dtype=int), np.array([1.0, 1.0, 1.0, 0.0])).tolist()
+    [1, 0, 1, -1]
+    """
     folds = np.full(len(labels), -1, dtype=np.intp)
     before = 0
     for c in range(int(labels.max()) + 1):

@@ -36,7 +36,7 @@ from widemargin.machines.classifier import (
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 from widemargin.machines.one_against_all import Solves, solve_against_all
-from widemargin.solvers.base import MINIMUM_NORM
+from widemargin.solvers import MINIMUM_NORM
 
 LOSSES = ("hinge", "squared_hinge")
 

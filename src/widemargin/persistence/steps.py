@@ -24,8 +24,7 @@ from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.kernels import describe_kernel, restore_kernel, restore_parameters
-from widemargin.solvers import Solver
-from widemargin.solvers.choice import SOLVERS
+from widemargin.solvers import SOLVERS, Solver
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -25,8 +25,7 @@ from widemargin import (
     save_model,
 )
 from widemargin.persistence import ModelFileError
-from widemargin.solvers import MDM, SMO, Auto, Block, MaxMinOver, as_solver
-from widemargin.solvers.choice import SOLVERS
+from widemargin.solvers import MDM, SMO, SOLVERS, Auto, Block, MaxMinOver, as_solver
 from widemargin.testing import many_class_points
 
 X, Y = many_class_points(2, 30)
