@@ -132,7 +132,7 @@ def test_hard_margins_keep_their_price() -> None:
         ({"estimator": SVC(C=-1.0)}, ValueError, "C must be a number above 0"),
         ({"estimator": SVC(kernel="sigmoid")}, ValueError, "kernel='sigmoid'"),
         ({"estimator": SVC(kernel="precomputed")}, ValueError, "kernel='precomputed'"),
-        ({"estimator": SVC(kernel=lambda A, B: A @ B.T)}, TypeError, "no kernel"),
+        ({"estimator": SVC(kernel=lambda A, B: A @ B.T)}, TypeError, "is not a kernel"),
         ({"estimator": SVC(gamma=0.0)}, ValueError, "gamma of Gaussian is 0.0; it must be positive"),
         ({"objective": "radius-margin"}, ValueError, "pass loss='squared_hinge' or C=inf"),
         ({"objective": "support-vectors"}, ValueError, "needs a gradient, and objective='support-vectors' has none"),
