@@ -48,7 +48,7 @@ class Reports:
     Attributes
     ----------
     address : Address
-        For the workers.
+        For the workers, as long as it listens.
 
     Raises
     ------
@@ -68,17 +68,21 @@ class Reports:
 
     def __init__(self, finished: Callable[[Finding], None]) -> None:
         self._finished = finished
-        key = secrets.token_bytes(32)
-        self._listener = Listener(backlog=BACKLOG, authkey=key)
-        self.address = Address(str(self._listener.address), key)
-        self._heard, self._wake = Pipe(duplex=False)
         self._connections: list[Connection] = []
         self._ending = False
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._accept, self._read)]
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
+        key = secrets.token_bytes(32)
+        self._listener = Listener(backlog=BACKLOG, authkey=key)
+        try:
+            self.address = Address(str(self._listener.address), key)
+            self._heard, self._wake = Pipe(duplex=False)
+            for thread in self._threads:
+                thread.start()
+        except BaseException:
+            self._listener.close()
+            raise
         return self
 
     def __exit__(
@@ -87,12 +91,14 @@ class Reports:
         """Read what has arrived, then listen no more."""
         accepting, reading = self._threads
         self._ending = True
-        with suppress(OSError), socket.socket(socket.AF_UNIX) as knock:  # wakes who waits for workers
-            knock.connect(self.address.place)
-        accepting.join(PATIENCE)
-        self._wake.send_bytes(b"end")
-        reading.join(PATIENCE)
-        self._listener.close()
+        try:
+            with suppress(OSError), socket.socket(socket.AF_UNIX) as knock:  # wakes who waits for workers
+                knock.connect(self.address.place)
+            accepting.join(PATIENCE)
+            self._wake.send_bytes(b"end")
+            reading.join(PATIENCE)
+        finally:  # of Ctrl-C, too
+            self._listener.close()
 
     def _accept(self) -> None:
         while not self._ending:
