@@ -9,6 +9,7 @@
 
 #include "bindings/problems.hpp"
 #include "core/chain/matrix_chain.hpp"
+#include "core/chain/side_by_side.hpp"
 #include "core/runtime/buffer.hpp"
 
 namespace widemargin::bindings {
@@ -18,8 +19,7 @@ struct SolvedLink : Solved {
   double rounding;
 };
 
-// Stands for the number of a sample whose kernel values are all 0; such samples come last.
-inline constexpr Id resembles_nothing = -1;
+using chain::resembles_nothing;
 
 inline std::vector<SolvedLink> as_solved(std::vector<chain::LinkSolution> solutions) {
   std::vector<SolvedLink> solved;
@@ -131,17 +131,8 @@ class HeldChain {
  private:
   // The kernel of the samples, in a place of its own.
   void gather() {
-    const std::size_t size = kernel_.shape(0), n = parts_.n;
-    part_ = Buffer<float>(n * n);
-    const Id* ids = parts_.ids->data();
-    const std::size_t known = static_cast<std::size_t>(std::find(ids, ids + n, resembles_nothing) - ids);
-    for (std::size_t r = 0; r < known; ++r) {
-      const float* row = kernel_.data() + static_cast<std::size_t>(ids[r]) * size;
-      float* to = part_.data() + r * n;
-      for (std::size_t c = 0; c < known; ++c) to[c] = row[ids[c]];
-      std::fill_n(to + known, n - known, 0.0f);
-    }
-    std::fill(part_.data() + known * n, part_.data() + n * n, 0.0f);
+    part_ = Buffer<float>(parts_.n * parts_.n);
+    chain::gather(kernel_.data(), kernel_.shape(0), view(*parts_.ids), part_.data());
     chain_->move_to(part_.data());
   }
 
@@ -154,6 +145,156 @@ class HeldChain {
   ChainParts parts_;
   Buffer<float> part_;
   std::optional<chain::MatrixChain> chain_;  // until its last link is solved
+};
+
+// The problems of chains side by side: variables of all chains one after the other, each with a row of bounds (and of
+// what the square loss adds to the diagonal) for every link.
+class LaneProblems {
+ public:
+  LaneProblems(Vector<Id> ids, Vector<std::int64_t> begins, Vector<double> linear, Matrix<double> lower,
+               Matrix<double> upper, std::optional<Matrix<double>> ridge)
+      : ids(ids), begins(begins), linear(linear), lower(lower), upper(upper), ridge(ridge) {
+    const std::size_t total = ids.shape(0), n_links = lower.shape(0);
+    const auto differs = [&](const Matrix<double>& one) { return one.shape(0) != n_links || one.shape(1) != total; };
+    if (linear.shape(0) != total || differs(lower) || differs(upper) || (ridge && differs(*ridge)))
+      throw std::invalid_argument("ids, linear, lower, upper and ridge differ in length");
+    if (n_links == 0 || begins.shape(0) < 2 || begins.data()[0] != 0 ||
+        begins.data()[lanes()] != static_cast<std::int64_t>(total) ||
+        !std::is_sorted(begins.data(), begins.data() + lanes() + 1))
+      throw std::invalid_argument("begins must ascend from 0 to the number of variables, and there must be a link");
+    for (std::size_t v = 0; v < n_links * total; ++v) {
+      if (!(lower.data()[v] <= upper.data()[v])) throw std::invalid_argument("a lower bound exceeds its upper bound");
+      if (ridge && !(ridge->data()[v] >= 0 && std::isfinite(ridge->data()[v])))
+        throw std::invalid_argument("a ridge must be a finite number of at least 0");
+    }
+    for (std::size_t v = 0; v < total; ++v)
+      if (!std::isfinite(linear.data()[v])) throw std::invalid_argument("linear must hold finite numbers");
+    links_.reserve(lanes() * n_links);
+    for (std::size_t at = 0; at < lanes(); ++at) {
+      const std::size_t from = begin(at), count = begin(at + 1) - from;
+      const auto part = [&](const Matrix<double>& of, std::size_t k) {
+        return std::span<const double>(of.data() + k * total + from, count);
+      };
+      for (std::size_t k = 0; k < n_links; ++k)
+        links_.push_back({DualProblem{{linear.data() + from, count}, part(lower, k), part(upper, k), {}, {}, {}},
+                          ridge ? part(*ridge, k) : std::span<const double>{}});
+    }
+  }
+
+  std::size_t lanes() const { return begins.shape(0) - 1; }
+  std::size_t links() const { return lower.shape(0); }
+  std::size_t begin(std::size_t at) const { return static_cast<std::size_t>(begins.data()[at]); }
+
+  chain::SideBySide::Lane lane(std::size_t at, const double* start) const {
+    const std::size_t from = begin(at), count = begin(at + 1) - from;
+    const std::span<const double> alpha = start ? std::span(start + from, count) : std::span<const double>{};
+    return {{ids.data() + from, count}, {links_.data() + at * links(), links()}, {alpha, {}}};
+  }
+
+  Vector<Id> ids;
+  Vector<std::int64_t> begins;
+  Vector<double> linear;
+  Matrix<double> lower, upper;
+  std::optional<Matrix<double>> ridge;
+
+ private:
+  std::vector<chain::Link> links_;  // of the first chain, then of the second ...
+};
+
+// A link of all chains: coefficients of all variables, a row of values for each chain, and what is known of each.
+struct SolvedLanes {
+  nb::ndarray<nb::numpy, double> alpha, intercepts, values, kkt_violations, duality_gaps, objectives, roundings;
+  Reason reason;  // of the first chain that has not converged
+  bool repeated;
+  std::int64_t iterations;
+  double seconds;
+};
+
+inline SolvedLanes as_solved(chain::SideBySide::Solved solved) {
+  std::vector<double> alpha, intercepts, violations, gaps, objectives, roundings;
+  Reason reason = Reason::converged;
+  bool repeated = true;
+  std::int64_t iterations = 0;
+  double seconds = 0;
+  for (const chain::LinkSolution& one : solved.lanes) {
+    alpha.insert(alpha.end(), one.alpha.begin(), one.alpha.end());
+    intercepts.push_back(one.outcome.intercept[0]);
+    violations.push_back(one.outcome.kkt_violation);
+    gaps.push_back(one.outcome.duality_gap);
+    objectives.push_back(one.outcome.objective);
+    roundings.push_back(one.rounding);
+    if (reason == Reason::converged) reason = one.outcome.reason;
+    repeated = repeated && one.repeated;
+    iterations += one.outcome.iterations;
+    seconds += one.outcome.seconds;
+  }
+  return {numpy_array(std::move(alpha)),
+          numpy_array(std::move(intercepts)),
+          numpy_matrix(std::move(solved.values), solved.lanes.size()),
+          numpy_array(std::move(violations)),
+          numpy_array(std::move(gaps)),
+          numpy_array(std::move(objectives)),
+          numpy_array(std::move(roundings)),
+          reason,
+          repeated,
+          iterations,
+          seconds};
+}
+
+// Chains side by side on a kernel matrix, as HeldChain is one.
+class HeldLanes {
+ public:
+  HeldLanes(Matrix<float> kernel, nb::object problems, Vector<Id> asked, std::optional<Vector<double>> start,
+            bool keeps, double tolerance, std::int64_t max_iterations, double max_seconds, const StopSignal* signal,
+            double grace_seconds)
+      : kernel_(kernel),
+        owner_(problems),
+        asked_(asked),
+        start_(start),
+        deadline_(max_seconds, grace_seconds, end_wanted(signal)) {
+    const LaneProblems& own = nb::cast<const LaneProblems&>(problems);
+    const std::size_t size = kernel.shape(0);
+    if (kernel.shape(1) != size) throw std::invalid_argument("a kernel matrix must be square");
+    if (start && start->shape(0) != own.ids.shape(0))
+      throw std::invalid_argument("the start differs in length from the problems");
+    for (std::size_t v = 0; start && v < start->shape(0); ++v)
+      if (!std::isfinite(start->data()[v])) throw std::invalid_argument("a start must hold finite numbers");
+    const auto within = [&](Id id) { return id >= 0 && static_cast<std::size_t>(id) < size; };
+    for (std::size_t at = 0; at < own.lanes(); ++at)
+      for (std::size_t v = own.begin(at); v < own.begin(at + 1); ++v)
+        if (!within(own.ids.data()[v]) && !(own.ids.data()[v] == resembles_nothing && v + 1 == own.begin(at + 1)))
+          throw std::invalid_argument("an id lies outside the kernel");
+    if (!std::all_of(asked.data(), asked.data() + asked.shape(0), within))
+      throw std::invalid_argument("an id lies outside the kernel");
+    for (std::size_t at = 0; at < own.lanes(); ++at) lanes_.push_back(own.lane(at, start ? start->data() : nullptr));
+    chains_.emplace(kernel_.data(), size, lanes_, view(asked_), StoppingCriterion{tolerance, max_iterations}, deadline_,
+                    keeps);
+  }
+
+  std::vector<SolvedLanes> advance(std::size_t links) {
+    std::unique_lock alone(advancing_, std::try_to_lock);
+    if (!alone) throw std::runtime_error("another thread is at these chains");
+    std::vector<chain::SideBySide::Solved> solved;
+    {
+      nb::gil_scoped_release release;
+      solved = chains_->advance(links);
+    }
+    if (deadline_.stopped() && deadline_.reason() == Reason::interrupted && PyErr_Occurred() != nullptr)
+      throw nb::python_error();
+    std::vector<SolvedLanes> handed;
+    for (chain::SideBySide::Solved& one : solved) handed.push_back(as_solved(std::move(one)));
+    return handed;
+  }
+
+ private:
+  Matrix<float> kernel_;
+  nb::object owner_;
+  Vector<Id> asked_;
+  std::optional<Vector<double>> start_;
+  Deadline deadline_;
+  std::vector<chain::SideBySide::Lane> lanes_;
+  std::mutex advancing_;
+  std::optional<chain::SideBySide> chains_;
 };
 
 // Whether `link` provably has the solution `alpha` of the problem before.

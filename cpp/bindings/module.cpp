@@ -374,6 +374,28 @@ NB_MODULE(_core, m) {
            "signal"_a.none() = nb::none(), "grace_seconds"_a = 0.0, nb::keep_alive<1, 9>())
       .def("advance", &HeldChain::advance, "links"_a)
       .def("rest", &HeldChain::rest);
+  nb::class_<LaneProblems>(m, "LaneProblems")
+      .def(nb::init<Vector<Id>, Vector<std::int64_t>, Vector<double>, Matrix<double>, Matrix<double>,
+                    std::optional<Matrix<double>>>(),
+           "ids"_a, "begins"_a, "linear"_a, "lower"_a, "upper"_a, "ridge"_a.none() = nb::none());
+  nb::class_<SolvedLanes>(m, "SolvedLanes")
+      .def_ro("alpha", &SolvedLanes::alpha, nb::rv_policy::automatic)
+      .def_ro("intercepts", &SolvedLanes::intercepts, nb::rv_policy::automatic)
+      .def_ro("values", &SolvedLanes::values, nb::rv_policy::automatic)
+      .def_ro("kkt_violations", &SolvedLanes::kkt_violations, nb::rv_policy::automatic)
+      .def_ro("duality_gaps", &SolvedLanes::duality_gaps, nb::rv_policy::automatic)
+      .def_ro("objectives", &SolvedLanes::objectives, nb::rv_policy::automatic)
+      .def_ro("roundings", &SolvedLanes::roundings, nb::rv_policy::automatic)
+      .def_prop_ro("reason", [](const SolvedLanes& s) { return reason_name(s.reason); })
+      .def_ro("repeated", &SolvedLanes::repeated)
+      .def_ro("iterations", &SolvedLanes::iterations)
+      .def_ro("seconds", &SolvedLanes::seconds);
+  nb::class_<HeldLanes>(m, "Lanes")
+      .def(nb::init<Matrix<float>, nb::object, Vector<Id>, std::optional<Vector<double>>, bool, double, std::int64_t,
+                    double, const StopSignal*, double>(),
+           "kernel"_a, "problems"_a, "asked"_a, "start"_a.none(), "keeps"_a, "tolerance"_a, "max_iterations"_a,
+           "max_seconds"_a, "signal"_a.none() = nb::none(), "grace_seconds"_a = 0.0, nb::keep_alive<1, 10>())
+      .def("advance", &HeldLanes::advance, "links"_a);
   nb::class_<HeldRowChain>(m, "RowChain")
       .def(nb::init<nb::object, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>,
                     const std::string&, const std::string&, std::size_t, bool, bool, std::size_t, double, std::int64_t,

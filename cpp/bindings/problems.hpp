@@ -25,6 +25,15 @@ nb::ndarray<nb::numpy, T> numpy_array(std::vector<T> values) {
   return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
 }
 
+// Of so many rows.
+template <class T>
+nb::ndarray<nb::numpy, T> numpy_matrix(std::vector<T> values, std::size_t rows) {
+  const std::size_t columns = rows == 0 ? 0 : values.size() / rows;
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), {rows, columns}, owner);
+}
+
 template <class T>
 std::span<const T> view(const Vector<T>& values) {
   return {values.data(), values.shape(0)};

@@ -202,6 +202,40 @@ class Chain:
     def advance(self, links: int) -> list[SolvedLink]: ...
     def rest(self) -> None: ...
 
+class LaneProblems:
+    def __init__(
+        self, ids: Int32, begins: Int64, linear: Double, lower: Double, upper: Double, ridge: Double | None = None
+    ) -> None: ...
+
+class SolvedLanes:
+    alpha: Final[Double]
+    intercepts: Final[Double]
+    values: Final[Double]
+    kkt_violations: Final[Double]
+    duality_gaps: Final[Double]
+    objectives: Final[Double]
+    roundings: Final[Double]
+    reason: Final[str]
+    repeated: Final[bool]
+    iterations: Final[int]
+    seconds: Final[float]
+
+class Lanes:
+    def __init__(
+        self,
+        kernel: Single,
+        problems: LaneProblems,
+        asked: Int32,
+        start: Double | None,
+        keeps: bool,
+        tolerance: float,
+        max_iterations: int,
+        max_seconds: float,
+        signal: StopSignal | None = None,
+        grace_seconds: float = 0.0,
+    ) -> None: ...
+    def advance(self, links: int) -> list[SolvedLanes]: ...
+
 class RowChain:
     def __init__(
         self,

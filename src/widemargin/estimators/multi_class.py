@@ -17,7 +17,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import _ovr_decision_function
 
 from widemargin.estimators.prediction import Expansion, Layout, Matrix, against_all_layout, pairwise_layout
 from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairExamples, PairSolution
@@ -147,20 +146,34 @@ class OneVersusOne:
 
     def confidences(self, values: Matrix, rule: str) -> Matrix:
         """Return a number a class, the larger the likelier: votes with confidences, or memberships."""
-        if rule == "votes":
-            found: Matrix = _ovr_decision_function(values < 0, -values, self.n_classes)
-            return found
-        return memberships_of_pairs(values, self.n_classes)
+        if rule != "votes":
+            return memberships_of_pairs(values, self.n_classes)
+        by_pair = np.ascontiguousarray(values.T)
+        sums, before = np.zeros((self.n_classes, len(values))), 0
+        for first in range(self.n_classes - 1):
+            own = by_pair[before : before + self.n_classes - 1 - first]
+            # One after the other, as scikit-learn adds them up.
+            sums[first] = np.add.reduce(np.concatenate([sums[first : first + 1], own]), axis=0)
+            sums[first + 1 :] -= own
+            before += len(own)
+        # Confidences decide between equal votes, and never between others.
+        return np.asarray((self._votes(by_pair < 0) + sums / (3.0 * (np.abs(sums) + 1.0))).T)
 
     def winners(self, values: Matrix, rule: str, break_ties: bool) -> NDArray[np.intp]:
         """Return the classes that are predicted for decision values of more than two classes."""
         if rule != "votes" or break_ties:
             return np.asarray(np.argmax(self.confidences(values, rule), axis=1))
-        votes = np.zeros((len(values), self.n_classes))
-        for column, (a, b) in enumerate(combinations(range(self.n_classes), 2)):
-            votes[:, a] += values[:, column] > 0
-            votes[:, b] += values[:, column] <= 0
-        return np.asarray(np.argmax(votes, axis=1))
+        return np.asarray(np.argmax(self._votes(values.T <= 0), axis=0))
+
+    def _votes(self, lost: NDArray[np.bool_]) -> Matrix:
+        """Count the votes for each class, given which pairs, a row each, decide against their first class."""
+        votes, before = np.zeros((self.n_classes, lost.shape[1])), 0
+        for first in range(self.n_classes - 1):
+            own = lost[before : before + self.n_classes - 1 - first]
+            votes[first] += len(own) - np.count_nonzero(own, axis=0)
+            votes[first + 1 :] += own
+            before += len(own)
+        return votes
 
     def probabilities(self, of_two: Matrix) -> Matrix:
         """Couple the probabilities that each pair gives its first class."""

@@ -30,6 +30,7 @@ from widemargin import _core
 from widemargin.kernels.rows import RowSource, derived_rows, row_source
 from widemargin.machines.dual import (
     DualProblem,
+    Outcome,
     Solution,
     SolverOptions,
     StopRule,
@@ -304,6 +305,30 @@ class ChainKernel:
             chain = replace(chain, links=chain.links[first:], start=None, start_gradient=None)
         return concatenated(found, walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options))
 
+    def can_solve_together(self, chains: SideBySide) -> bool:
+        """Tell whether the matrix, if there is one, has the digits that all links need, as far as is known before."""
+        if self.matrix is None:
+            return False
+        return chains.least_ridge == np.inf or chains.least_ridge >= self._lost_in_rounding()
+
+    def solve_together(self, chains: SideBySide, start: Vector | None, stop: StopRule) -> Iterator[LinkSolution]:
+        """Solve chains side by side, all links at once or one by one; ends before a link that needs exact rows."""
+        assert self.matrix is not None
+        sizes = np.diff(chains.begins)
+        keeps = 4 * int(sizes @ sizes) <= self.kept_bytes
+        limits = limits_of(stop)
+        held = _core.Lanes(self.matrix, chains.problems, chains.asked, start, keeps, **limits, signal=stop.signal.core)
+        while found := held.advance(1 if self.one_by_one else chains.n_links):
+            for solved in found:
+                one = _joint(chains, solved)
+                if one.rounding > MOST_ROUNDING * stop.tolerance or one.solution.outcome.reason in NEED_EXACT_ROWS:
+                    return
+                yield one
+
+    def _lost_in_rounding(self) -> float:
+        """Return the ridge that float32 values of the kernel do not tell from rounding."""
+        return FLOAT32_ROUNDING * float(self.diagonal().max(initial=0.0))
+
     def _first_for_rows(self, chain: Chain) -> int:
         """Find the first link whose ridge is lost in the rounding of float32; those of a chain become ever smaller.
 
@@ -311,7 +336,7 @@ class ChainKernel:
         """
         if self.matrix is None or all(link.ridge is None for link in chain.links):
             return 0 if self.matrix is None else len(chain.links)
-        lost = FLOAT32_ROUNDING * float(self.diagonal().max(initial=0.0))
+        lost = self._lost_in_rounding()
         # Variables without a ridge are held out.
         told = [
             link.ridge is None or float(np.min(link.ridge, where=link.ridge > 0, initial=np.inf)) >= lost
@@ -366,6 +391,97 @@ class ChainKernel:
             yield last
             if ended_early(last.solution):
                 break
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Chains with equally many links over some samples of a kernel each: those of all pairs of classes.
+
+    Variables of all chains, of the samples `ids`, stand one after the other, those of chain c from ``begins[c]`` on.
+    `asked` are the samples whose decision values will be asked for. Without an intercept (`any_sum`), every chain has a
+    variable more, its last one.
+    """
+
+    ids: Ids
+    begins: NDArray[np.int64]
+    asked: Ids
+    n_links: int
+    any_sum: bool
+    problems: _core.LaneProblems
+    least_ridge: float
+
+    @classmethod
+    def of(
+        cls,
+        samples: Sequence[Ids],
+        signs: Sequence[Vector],
+        bounds: Sequence[Vector],
+        ridges: Sequence[Vector] | None,
+        asked: NDArray[Any],
+        any_sum: bool,
+    ) -> SideBySide:
+        """Build the problems of two-class machines.
+
+        Parameters
+        ----------
+        samples, signs : sequence of ndarray
+            The samples of each chain and their labels, 1 and -1.
+        bounds, ridges : sequence of ndarray of shape (n,)
+            For each link, the largest coefficients of all samples and, with the square loss, what it adds to the
+            diagonal of the kernel.
+        asked : ndarray of int
+        any_sum : bool
+        """
+        ids, labels = np.concatenate(samples), np.concatenate(signs)
+        ends = labels * np.array([own[ids] for own in bounds])
+        lower, upper = np.minimum(0.0, ends), np.maximum(0.0, ends)
+        ridge = None if ridges is None else np.array([own[ids] for own in ridges])
+        sizes = np.array([len(own) for own in samples])
+        if any_sum:
+            last = np.cumsum(sizes)
+            ids, labels = np.insert(ids, last, RESEMBLES_NOTHING), np.insert(labels, last, 0.0)
+            lower, upper = np.insert(lower, last, -np.inf, axis=1), np.insert(upper, last, np.inf, axis=1)
+            ridge = None if ridge is None else np.insert(ridge, last, 0.0, axis=1)
+            sizes += 1
+        ids, begins = ids.astype(np.int32), np.append(0, np.cumsum(sizes)).astype(np.int64)
+        problems = _core.LaneProblems(ids, begins, labels, lower, upper, ridge)
+        least = np.inf if ridge is None else float(np.min(ridge, where=ridge > 0, initial=np.inf))
+        return cls(ids, begins, asked.astype(np.int32), len(bounds), any_sum, problems, least)
+
+
+@dataclass(frozen=True, slots=True)
+class JointSolution(Solution):
+    """Solutions of a link of chains side by side: coefficients of all variables; the outcome is that of all together.
+
+    `intercepts` has a number for each chain, `values` a row of decision values of the samples asked for.
+    """
+
+    chains: SideBySide = field(kw_only=True)
+    intercepts: Vector = field(kw_only=True)
+    values: Vector = field(kw_only=True)
+
+    def each(self) -> Iterator[Solution]:
+        """Give the solution of each chain, over its own samples."""
+        begins, ends = self.chains.begins[:-1].tolist(), (self.chains.begins[1:] - self.chains.any_sum).tolist()
+        for begin, end, intercept in zip(begins, ends, self.intercepts.tolist(), strict=True):
+            yield Solution(self.alpha[begin:end], np.zeros(end - begin), intercept, self.outcome)
+
+
+def _joint(chains: SideBySide, solved: _core.SolvedLanes) -> LinkSolution:
+    outcome = Outcome(
+        reason=solved.reason,
+        kkt_violation=float(solved.kkt_violations.max()),
+        duality_gap=float(solved.duality_gaps.sum()),
+        objective=float(solved.objectives.sum()),
+        precision="float32",
+        iterations=solved.iterations,
+        seconds=solved.seconds,
+    )
+    intercepts = np.zeros(len(solved.intercepts)) if chains.any_sum else solved.intercepts
+    solution = JointSolution(
+        solved.alpha, np.empty(0), 0.0, outcome, chains=chains, intercepts=intercepts, values=solved.values
+    )
+    return LinkSolution(solution, solved.repeated, rounding=float(solved.roundings.max()))
 
 
 def ended_early(solution: Solution) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +18,7 @@ from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.out_of_fold import function_name
 from widemargin.estimators.svc import SVC
 from widemargin.kernels.rows import KernelParameters
-from widemargin.machines.chain import Chain, ChainKernel, Ids, Link, LinkSolution
+from widemargin.machines.chain import Chain, ChainKernel, Ids, JointSolution, Link, LinkSolution, SideBySide
 from widemargin.machines.classifier import (
     OTHERS,
     ClassPairs,
@@ -35,23 +35,38 @@ from widemargin.machines.one_against_all import ABSENT, classes_against_all
 from widemargin.model_selection.grid.folds.base import FoldModels, Indices, KnownValues, Start, ridge
 from widemargin.runtime import Stop
 
-#: Chains of problems that a fold keeps for the next kernel, and numbers that the bounds of one may consist of.
-KEPT_CHAINS, KEPT_NUMBERS = 4, 2**17
+#: Chains of problems that a fold keeps for the next kernel, and numbers that the bounds of one may consist of: of one
+#: pair after the other, and of all pairs side by side, whose samples are no one else's.
+KEPT_CHAINS, KEPT_NUMBERS, KEPT_SIDE_BY_SIDE = 4, 2**17, 2**20
 
 
 @dataclass(frozen=True)
 class FoldPair:
     """Two classes of a fold, or one and all others: a decision function.
 
-    `own` are the samples that it is trained on. The problem is over `ids`: these, then those that the function only has
-    to say something about; None stands for all samples. `signs` are their labels, 0 where there is none. `name` tells
-    the function from others by its classes, which folds may number otherwise.
+    `own` are the samples that it is trained on. `name` tells the function from others by its classes, which folds may
+    number otherwise. `others` are samples that the function only has to say something about, among `n` in all; None
+    stands for all samples.
     """
 
     own: PairExamples
     name: Hashable
-    ids: Ids | None
-    signs: Vector
+    others: Indices | None
+    n: int
+
+    @cached_property
+    def ids(self) -> Ids | None:
+        """The samples of a problem that says something about the others, too; None stands for all."""
+        if self.others is None:
+            return None
+        return np.concatenate([self.own.ids, np.setdiff1d(self.others, self.own.ids)]).astype(np.int32)
+
+    @cached_property
+    def signs(self) -> Vector:
+        """The labels of these, 0 where there is none."""
+        signs = np.zeros(self.n)
+        signs[self.own.ids] = self.own.signs
+        return signs if self.ids is None else signs[self.ids]
 
 
 @dataclass(frozen=True)
@@ -128,12 +143,8 @@ class PairwiseFold(FoldModels):
         for own in problems:
             if placed:
                 stop.check()
-            ids, signs = None, np.zeros(len(self.labels))
-            signs[own.ids] = own.signs
-            if len(self.classes) > 2 and own.pair[1] != OTHERS:
-                ids = np.concatenate([own.ids, np.setdiff1d(self.asked, own.ids)]).astype(np.int32)
-                signs = signs[ids]
-            placed.append(FoldPair(own, function_name(self.classes, own.pair), ids, signs))
+            others = self.asked if len(self.classes) > 2 and own.pair[1] != OTHERS else None
+            placed.append(FoldPair(own, function_name(self.classes, own.pair), others, len(self.labels)))
         return placed
 
     def _bounds(self, model: KernelClassifier) -> Vector:
@@ -171,12 +182,15 @@ class PairwiseFold(FoldModels):
     def _pair_values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
         """Decision values of the pairs, positive for the first class of a pair."""
         scheme = self.scheme(model)
-        prices = None if getattr(model, "loss", "hinge") == "hinge" else self._bounds(model)
-        values = np.zeros((len(samples), scheme.n_functions))
-        for column, pair, solution in zip(scheme.columns, scheme.pairs, solutions, strict=True):
-            at = samples if pair.ids is None else _places(pair.ids, len(self.labels))[samples]
-            slack = None if prices is None else ridge(_bounds_of_pair(pair, prices))[at]
-            values[:, column] = values_of(solution, pair.signs[at], slack, at)
+        values = np.zeros((len(samples), scheme.n_functions), order="F")
+        if isinstance(solutions[0], JointSolution):
+            values[:, scheme.columns] = solutions[0].values[:, np.searchsorted(self.asked, samples)].T
+        else:
+            prices = None if getattr(model, "loss", "hinge") == "hinge" else self._bounds(model)
+            for column, pair, solution in zip(scheme.columns, scheme.pairs, solutions, strict=True):
+                at = samples if pair.ids is None else _places(pair.ids, len(self.labels))[samples]
+                slack = None if prices is None else ridge(_bounds_of_pair(pair, prices))[at]
+                values[:, column] = values_of(solution, pair.signs[at], slack, at)
         for column, value in scheme.constants.items():
             values[:, column] = value
         return values
@@ -222,28 +236,31 @@ class PairwiseFold(FoldModels):
         found.classes_ = self.classes
         labels, weights = self.labels[samples], self.weights[samples]
         found.class_weight_ = found._class_factors(labels, weights)
-        solved = []
-        for (pair, whole), solution in zip(self._whole(model, solutions), solutions, strict=True):
-            own = replace(solution, alpha=whole[pair.ids], gradient=np.zeros(len(pair.ids)))
-            solved.append(PairSolution(pair.pair, np.searchsorted(samples, pair.ids).astype(np.int32), own))
+        solved = [
+            PairSolution(pair.own.pair, np.searchsorted(samples, pair.own.ids).astype(np.int32), own)
+            for pair, own in zip(self.scheme(model).pairs, self._own(model, solutions), strict=True)
+        ]
         present = classes_present(labels, weights)
         found._keep_solutions(X, labels, kernel, found._scheme(), solved, present)
         return found
 
     def start_of(self, model: Any, solutions: Sequence[Solution]) -> Start:
         """Return the coefficients of each pair, by the names of its classes: folds may know different ones."""
-        names = [pair.name for pair in self.scheme(model).pairs]
-        whole = [whole for _, whole in self._whole(model, solutions)]
-        return Start.of(dict(zip(names, whole, strict=True)))
+        functions = {}
+        for pair, own in zip(self.scheme(model).pairs, self._own(model, solutions), strict=True):
+            used = np.flatnonzero(own.alpha)
+            functions[pair.name] = (pair.own.ids[used].astype(np.intp), own.alpha[used])
+        return Start(len(self.labels), functions)
 
-    def _whole(self, model: Any, solutions: Sequence[Solution]) -> list[tuple[PairExamples, Vector]]:
-        """Return the coefficients of all samples for each pair."""
-        found = []
+    def _own(self, model: Any, solutions: Sequence[Solution]) -> Iterator[Solution]:
+        """Give the solution of each pair, over the samples that it is trained on."""
+        if isinstance(solutions[0], JointSolution):
+            yield from solutions[0].each()
+            return
         for pair, solution in zip(self.scheme(model).pairs, solutions, strict=True):
             whole = np.zeros(len(self.labels))
             whole[slice(None) if pair.ids is None else pair.ids] = solution.alpha
-            found.append((pair.own, whole))
-        return found
+            yield replace(solution, alpha=whole[pair.own.ids], gradient=np.zeros(len(pair.own.ids)))
 
 
 class ClassifierFold(PairwiseFold):
@@ -254,6 +271,7 @@ class ClassifierFold(PairwiseFold):
     def __init__(self, y: Any, train: Indices, test: Indices, weights: Vector, asked: Indices) -> None:
         super().__init__(y, train, test, weights, asked)
         self._problems: dict[Hashable, list[PairProblems]] = {}
+        self._chains: dict[Hashable, SideBySide] = {}
 
     @classmethod
     def own_matrices(cls, model: SVC) -> int:
@@ -268,7 +286,55 @@ class ClassifierFold(PairwiseFold):
     def solve(
         self, models: Sequence[SVC], X: Any, kernel: ChainKernel, stop: StopRule, start: Start | None = None
     ) -> Iterator[list[LinkSolution]]:
-        """Solve the chains of all two-class problems."""
+        """Solve the chains of all two-class problems: together, as far as the digits of the matrix suffice."""
+        chains = self._together(models, kernel, stop)
+        if chains is None:
+            yield from self._one_after_the_other(models, kernel, stop, start)
+            return
+        solved = 0
+        for one in kernel.solve_together(chains, self._joint_start(chains, models[0], start), stop):
+            solved += 1
+            yield [one]
+        if solved < len(models) and stop.reason is None:
+            yield from self._one_after_the_other(models[solved:], kernel, stop, None)
+
+    def _together(self, models: Sequence[SVC], kernel: ChainKernel, stop: StopRule) -> SideBySide | None:
+        """Return the chains of more than two classes side by side, if they can be solved so; small ones are kept."""
+        if len(self.classes) == 2 or kernel.matrix is None:
+            return None
+        first = models[0]
+        key = first.loss, first.multi_class, first.fit_intercept, repr(first.class_weight), *[m.C for m in models]
+        chains = self._chains.get(key)
+        if chains is None:
+            prices = [self._bounds(model) for model in models]
+            if not np.isfinite(prices).all():
+                return None  # hard margins have ways of their own
+            pairs, plain = [pair.own for pair in self.scheme(first, stop).pairs], first.loss == "hinge"
+            chains = SideBySide.of(
+                [own.ids for own in pairs],
+                [own.signs for own in pairs],
+                prices if plain else [np.where(own > 0, np.inf, 0.0) for own in prices],
+                None if plain else [ridge(own) for own in prices],
+                self.asked,
+                not first.fit_intercept,
+            )
+            if len(self._chains) < KEPT_CHAINS and len(models) * len(chains.ids) <= KEPT_SIDE_BY_SIDE:
+                self._chains[key] = chains
+        return chains if kernel.can_solve_together(chains) else None
+
+    def _joint_start(self, chains: SideBySide, model: SVC, start: Start | None) -> Vector | None:
+        if start is None:
+            return None
+        parts = []
+        for pair in self.scheme(model).pairs:
+            given = start.coefficients(pair.name)
+            own = np.zeros(len(pair.own.ids)) if given is None else given[pair.own.ids]
+            parts.append(np.append(own, -own.sum()) if chains.any_sum else own)
+        return np.concatenate(parts)
+
+    def _one_after_the_other(
+        self, models: Sequence[SVC], kernel: ChainKernel, stop: StopRule, start: Start | None
+    ) -> Iterator[list[LinkSolution]]:
         pairs, problems = self.scheme(models[0], stop).pairs, self._problems_of(models, stop)
         n_soft = len(problems[0].links)
         diagonal = kernel.diagonal() if n_soft < len(models) else None

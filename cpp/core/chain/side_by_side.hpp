@@ -1,0 +1,254 @@
+// Chains over one kernel matrix, side by side: those of all pairs of classes of a fold.
+//
+// A chain works on the kernel of its own samples, gathered into a small matrix. Others have no place in it: their
+// decision values are summed up once the links are solved, from the rows of the support vectors,
+//
+//   f(x) = sum_i a_i k(x_i, x) + b,
+//
+// for some samples x at a time, so that their part of the kernel is gathered once for all chains and links and stays in
+// the processor's cache.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/chain/matrix_chain.hpp"
+#include "core/runtime/buffer.hpp"
+#include "core/simd/ops.hpp"
+
+namespace widemargin::chain {
+
+// Stands for the number of a sample whose kernel values are all 0; such samples come last.
+inline constexpr Id resembles_nothing = -1;
+
+// Copies the kernel of some samples out of that of all `size`; samples that lie side by side are copied together.
+inline void gather(const float* kernel, std::size_t size, std::span<const Id> ids, float* out) {
+  const std::size_t n = ids.size();
+  const std::size_t known =
+      static_cast<std::size_t>(std::find(ids.begin(), ids.end(), resembles_nothing) - ids.begin());
+  std::vector<std::size_t> runs;  // where they begin
+  for (std::size_t c = 0; c < known; ++c)
+    if (c == 0 || ids[c] != ids[c - 1] + 1) runs.push_back(c);
+  const bool together = 4 * runs.size() < known;
+  runs.push_back(known);
+  for (std::size_t r = 0; r < known; ++r) {
+    const float* row = kernel + static_cast<std::size_t>(ids[r]) * size;
+    float* to = out + r * n;
+    if (together)
+      for (std::size_t k = 0; k + 1 < runs.size(); ++k)
+        std::copy_n(row + ids[runs[k]], runs[k + 1] - runs[k], to + runs[k]);
+    else
+      for (std::size_t c = 0; c < known; ++c) to[c] = row[ids[c]];
+    std::fill_n(to + known, n - known, 0.0f);
+  }
+  std::fill(out + known * n, out + n * n, 0.0f);
+}
+
+class SideBySide {
+ public:
+  // One chain: its samples, its problems over these, where it starts.
+  struct Lane {
+    std::span<const Id> ids;
+    std::span<const Link> links;
+    Start start;
+  };
+  // A link of all chains, and the decision values that it has at the samples asked for, chain by chain.
+  struct Solved {
+    std::vector<LinkSolution> lanes;
+    std::vector<double> values;
+  };
+
+  // All chains have equally many links. Between two calls they keep what they gathered if `keeps`.
+  SideBySide(const float* kernel, std::size_t size, std::span<const Lane> lanes, std::span<const Id> asked,
+             const StoppingCriterion& stop, Deadline& deadline, bool keeps)
+      : kernel_(kernel),
+        size_(size),
+        lanes_(lanes),
+        asked_(asked),
+        stop_(stop),
+        deadline_(deadline),
+        keeps_(keeps),
+        under_way_(lanes.size()) {}
+
+  // Solves the next links, `count` at most. None are returned that a chain lacks.
+  std::vector<Solved> advance(std::size_t count) {
+    count = std::min(count, left());
+    std::vector<Solved> solved(count);
+    for (std::size_t at = 0; at < lanes_.size(); ++at) {
+      std::vector<LinkSolution> found = advance(at, count, count == left());
+      if (found.size() < count || deadline_.stopped()) return ended_ = true, std::vector<Solved>{};
+      for (std::size_t k = 0; k < count; ++k) solved[k].lanes.push_back(std::move(found[k]));
+    }
+    done_ += count;
+    if (!keeps_ || left() == 0) last_kernel_.reset(), arranged_ = Buffer<float>();
+    if (!sum_up(solved)) return ended_ = true, std::vector<Solved>{};
+    return solved;
+  }
+
+  std::size_t left() const { return ended_ || lanes_.empty() ? 0 : lanes_.front().links.size() - done_; }
+
+ private:
+  using Kernel = std::shared_ptr<Buffer<float>>;
+  struct UnderWay {
+    Kernel kernel;
+    std::unique_ptr<MatrixChain> chain;
+  };
+
+  std::vector<LinkSolution> advance(std::size_t at, std::size_t count, bool last) {
+    const Lane& lane = lanes_[at];
+    UnderWay& own = under_way_[at];
+    if (own.kernel == nullptr) {
+      own.kernel = kernel_of(at);
+      if (own.chain != nullptr) own.chain->move_to(own.kernel->data());
+    }
+    if (own.chain == nullptr)
+      own.chain =
+          std::make_unique<MatrixChain>(own.kernel->data(), lane.ids.size(), lane.links, lane.start, stop_, deadline_);
+    std::vector<LinkSolution> found = own.chain->advance(count);
+    if (!last && keeps_) return found;
+    if (last)
+      own.chain.reset();
+    else
+      own.chain->rest();
+    own.kernel.reset();
+    return found;
+  }
+
+  // The kernel of a chain's samples: that of the chain before if it has the same ones, or in its place if nobody needs
+  // it any more.
+  Kernel kernel_of(std::size_t at) {
+    const std::span<const Id> ids = lanes_[at].ids;
+    if (last_kernel_ != nullptr && std::ranges::equal(ids, last_ids_)) return last_kernel_;
+    const std::size_t count = ids.size() * ids.size();
+    if (last_kernel_ == nullptr || last_kernel_.use_count() > 1 || last_kernel_->size() < count)
+      last_kernel_ = std::make_shared<Buffer<float>>(count);
+    if (arrange()) {
+      places_.clear();
+      for (const Id id : ids) places_.push_back(id == resembles_nothing ? id : place_[static_cast<std::size_t>(id)]);
+      gather(arranged_.data(), n_arranged_, places_, last_kernel_->data());
+    } else {
+      gather(kernel_, size_, ids, last_kernel_->data());
+    }
+    last_ids_ = ids;
+    return last_kernel_;
+  }
+
+  // Puts the kernel of the samples of all chains in the order in which these name them, which is that of the classes:
+  // what a pair of classes needs of it then lies in pieces. False where it would not pay or take too much memory.
+  bool arrange() {
+    if (arranged_.size() > 0) return true;
+    std::size_t named = 0;
+    std::vector<Id> order;
+    place_.assign(size_, resembles_nothing);
+    for (const Lane& lane : lanes_) {
+      named += lane.ids.size() * lane.ids.size();
+      for (const Id id : lane.ids) {
+        if (id == resembles_nothing || place_[static_cast<std::size_t>(id)] != resembles_nothing) continue;
+        place_[static_cast<std::size_t>(id)] = static_cast<Id>(order.size());
+        order.push_back(id);
+      }
+    }
+    n_arranged_ = order.size();
+    if (lanes_.size() < 3 || n_arranged_ * n_arranged_ > std::min(named, most_arranged)) return false;
+    arranged_ = Buffer<float>(n_arranged_ * n_arranged_);
+    gather(kernel_, size_, order, arranged_.data());
+    return true;
+  }
+
+  // False if time ran out.
+  bool sum_up(std::vector<Solved>& solved) {
+    const std::size_t n_lanes = lanes_.size(), n_asked = asked_.size();
+    for (Solved& one : solved) one.values.assign(n_lanes * n_asked, 0.0);
+    const std::vector<std::size_t> place = places(solved);
+    const std::size_t n_rows = static_cast<std::size_t>(
+        std::count_if(place.begin(), place.end(), [](std::size_t at) { return at != nowhere; }));
+    const auto pieces = [&](std::size_t floats) { return floats / std::max<std::size_t>(n_rows, 1) / 16 * 16; };
+    const std::size_t width = std::max<std::size_t>(pieces(in_cache), 64);
+    const std::size_t stretch = std::max(width, pieces(most_arranged) / width * width);
+    Buffer<float> part(n_rows * std::min(stretch, (n_asked + width - 1) / width * width));
+    TimeBudget budget(deadline_, true);
+    for (std::size_t begin = 0; begin < n_asked; begin += stretch) {
+      // Blocks of so many samples one after the other, in each the rows of all support vectors.
+      const std::size_t end = std::min(n_asked, begin + stretch);
+      for (std::size_t i = 0; i < size_; ++i) {
+        if (place[i] == nowhere) continue;
+        const float* from = kernel_ + i * size_;
+        for (std::size_t first = begin; first < end; first += width) {
+          float* to = part.data() + (first - begin) * n_rows + place[i] * width;
+          for (std::size_t c = first; c < std::min(end, first + width); ++c) *to++ = from[asked_[c]];
+        }
+      }
+      for (std::size_t first = begin; first < end; first += width)
+        if (!sum_up(solved, place, part.data() + (first - begin) * n_rows, width, first, budget)) return false;
+    }
+    return true;
+  }
+
+  // The values of the samples asked for from the first of a block on.
+  bool sum_up(std::vector<Solved>& solved, const std::vector<std::size_t>& place, const float* block, std::size_t width,
+              std::size_t first, TimeBudget& budget) {
+    const std::size_t n_asked = asked_.size(), columns = std::min(width, n_asked - first);
+    for (std::size_t k = 0; k < solved.size(); ++k) {
+      for (std::size_t at = 0; at < lanes_.size(); ++at) {
+        const LinkSolution& link = solved[k].lanes[at];
+        double* values = solved[k].values.data() + at * n_asked + first;
+        if (k > 0 && link.repeated) {
+          std::copy_n(solved[k - 1].values.data() + at * n_asked + first, columns, values);
+          continue;
+        }
+        const std::span<const Id> ids = lanes_[at].ids;
+        rows_.clear(), coefficients_.clear();
+        for (std::size_t p = 0; p < ids.size(); ++p) {
+          if (link.alpha[p] == 0 || ids[p] == resembles_nothing) continue;
+          rows_.push_back(block + place[static_cast<std::size_t>(ids[p])] * width);
+          coefficients_.push_back(-link.alpha[p]);
+        }
+        // Without an intercept, its part is taken by a variable that resembles nothing.
+        std::fill_n(values, columns, ids.back() == resembles_nothing ? 0.0 : link.outcome.intercept[0]);
+        simd::ops<float>().subtract_rows(values, rows_.data(), coefficients_.data(), rows_.size(), 0, columns);
+        if (budget.spent(rows_.size() * columns / 4)) return false;
+      }
+    }
+    return true;
+  }
+
+  // Where in a block the row of each sample is: support vectors one after the other.
+  std::vector<std::size_t> places(const std::vector<Solved>& solved) const {
+    std::vector<std::size_t> place(size_, nowhere);
+    for (const Solved& one : solved)
+      for (std::size_t at = 0; at < lanes_.size(); ++at)
+        for (std::size_t p = 0; p < lanes_[at].ids.size(); ++p)
+          if (one.lanes[at].alpha[p] != 0 && lanes_[at].ids[p] != resembles_nothing)
+            place[static_cast<std::size_t>(lanes_[at].ids[p])] = 0;
+    std::size_t next = 0;
+    for (std::size_t& at : place)
+      if (at != nowhere) at = next++;
+    return place;
+  }
+
+  static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+  // Floats: what stays in a processor's cache, and what may be copied of a kernel for speed alone.
+  static constexpr std::size_t in_cache = std::size_t{1} << 17, most_arranged = std::size_t{1} << 24;
+
+  const float* kernel_;
+  std::size_t size_;
+  std::span<const Lane> lanes_;
+  std::span<const Id> asked_;
+  StoppingCriterion stop_;
+  Deadline& deadline_;
+  bool keeps_, ended_ = false;
+  std::size_t done_ = 0;
+  std::vector<UnderWay> under_way_;
+  Kernel last_kernel_;  // the last one gathered, and whose it is
+  std::span<const Id> last_ids_;
+  Buffer<float> arranged_;
+  std::size_t n_arranged_ = 0;
+  std::vector<Id> place_, places_;
+  std::vector<const float*> rows_;
+  std::vector<double> coefficients_;
+};
+
+}  // namespace widemargin::chain
