@@ -1,11 +1,10 @@
 // The ladder of precision: from kernel values of the cheapest type that may do up to double, until the recomputed
 // violation meets the tolerance.
 //
+//   0  a small problem: kernel values in double, all of them kept, and on to rounding error (solve/small_problem.hpp)
 //   1  a square loss over a kernel of low rank: Newton's method in the primal, certified by the kernel itself
 //   2  kernel values in float, sums in double; the gradient is recomputed in double wherever it decides (verify.hpp)
 //   3  kernel values in double, from where floats have led, or from the start if that was better
-//   4  a small problem is finished to rounding error: its solution depends neither on the order of samples nor on the
-//   start
 //
 // (Chains on a kernel matrix have a rung of two bytes below floats: chain/matrix_solver.hpp.)
 #pragma once
@@ -18,6 +17,7 @@
 
 #include "core/primal/newton.hpp"
 #include "core/solve/current_point.hpp"
+#include "core/solve/small_problem.hpp"
 #include "core/solve/solver_choice.hpp"
 
 namespace widemargin {
@@ -43,7 +43,10 @@ class PrecisionLadder {
       started_at_ = point_.objective();
       point_.gradient = Gradient::running;
       if (budget_.over()) throw Stopped{budget_.reason()};
-      if (given || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>())) climb(from);
+      if (choice_.automatic() && state().size() <= SmallProblem::most)
+        solve_small();
+      else if (given || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>()))
+        climb(from);
     } catch (const Stopped& stopped) {  // while a gradient was being computed
       reason = stopped.reason;
       point_.settle();
@@ -61,7 +64,6 @@ class PrecisionLadder {
  private:
   using Gradient = CurrentPoint::Gradient;
 
-  static constexpr std::size_t finished_exactly = 512;             // variables
   static constexpr std::size_t recomputed_in_double = 20'000'000;  // kernel values
 
   DualState& state() { return point_.state; }
@@ -71,8 +73,6 @@ class PrecisionLadder {
     if (outcome_.double_precision && !options_.double_precision) leave_floats(from);
     if (outcome_.double_precision) refine<double>();
     if (point_.imbalanced(stop_.tolerance)) balance_again();
-    if (outcome_.reason == Reason::converged && choice_.automatic() && state().size() <= finished_exactly)
-      finish_exactly();
   }
 
   // From where kernel values in float have led; or from the start, if that was better.
@@ -154,38 +154,17 @@ class PrecisionLadder {
     return choice_.rows<T>(point_.ids(), bytes, pool_, team_, budget_);
   }
 
-  // A small problem costs next to nothing to solve to rounding, and then its solution does not depend on the order of
-  // its samples, on where the solver started, or on whether a sample is weighted or repeated.
-  void finish_exactly() {
-    const DualState certified = state();
-    double scale = 0;
-    for (const double g : certified.gradient) scale = std::max(scale, std::fabs(g));
-    const std::size_t n = certified.size();
-    const StoppingCriterion to_rounding{
-        std::min(stop_.tolerance, 1e-10 * std::min(1.0, scale)),
-        std::min(stop_.max_iterations, outcome_.iterations + 100 * static_cast<std::int64_t>(n))};
-    const smo::NewtonSteps often(8, 1e6 + static_cast<double>(outcome_.iterations) * smo::NewtonSteps::step_cost(n));
-    CachedRows<double> rows = rows_of<double>(n * (n + 16) * sizeof(double));
-    fetch_support(rows);
-    const Reason ended = run_until_stopped(rows, to_rounding, often);
-    if (ended == Reason::stalled || ended == Reason::iteration_budget)
-      fetch_support(rows), point_.gradient = Gradient::recomputed;
-    outcome_.kernel_evaluations += rows.evaluations();
-    if (ended == Reason::interrupted) outcome_.reason = ended;
-    if (point_.gradient == Gradient::recomputed && violation_of(state().most_violating_pair()) <= stop_.tolerance)
-      return;
-    state() = certified;
-    point_.gradient = Gradient::recomputed;
-  }
-
-  // The gradient from rows in double, which then are in the cache.
-  void fetch_support(CachedRows<double>& rows) {
-    state().activate_all(rows);
-    const Support support(state(), rows.ids());
-    std::vector<const double*> row(support.positions.size());
-    rows.rows(support.positions, row.data());
-    state().gradient = state().linear;
-    rows.subtract_known_rows(support.positions, support.coefficients, state().gradient.data());
+  void solve_small() {
+    outcome_.double_precision = true;
+    SmallProblem small(choice_, source_, ids_, team_, budget_);
+    point_.gradient = Gradient::running;
+    outcome_.reason = small.solve(state(), stop_, outcome_.iterations);
+    outcome_.kernel_evaluations += small.evaluations();
+    if (outcome_.reason == Reason::time_budget)
+      point_.recompute_in_grace();
+    else if (outcome_.reason != Reason::interrupted)
+      point_.gradient = Gradient::recomputed;
+    if (point_.imbalanced(stop_.tolerance)) balance_again();
   }
 
   // A square loss over a kernel of low rank: Newton's method, corrected by what the factor leaves out until the kernel

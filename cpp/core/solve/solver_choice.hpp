@@ -47,18 +47,23 @@ class SolverChoice {
   template <class T>
   Reason run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, const smo::NewtonSteps& newton_steps,
              TimeBudget& budget, Outcome& outcome) const {
-    using namespace smo;
     const Solving solving{state, stop, newton_steps, budget, outcome};
     if (geometric()) {
       const StoppingCriterion left{stop.tolerance, stop.max_iterations - outcome.iterations};
       return geometric::MinimumNorm(options_.solver == Solver::accelerated_mdm)
           .run(state, rows, left, budget, outcome.iterations, outcome.kernel_operations);
     }
+    return with_steps(rows, [&](const auto& select, const auto& step) { return run_with(rows, select, step, solving); });
+  }
+
+  // Calls use(select, step) with the rules that were asked for.
+  template <class Rows, class Use>
+  Reason with_steps(const Rows& rows, const Use& use) const {
+    using namespace smo;
     const StepPlanningAhead planning(std::max<std::size_t>(options_.planning_ahead, 1));
     const StepNewton newton;
     const auto with_step = [&](const auto& select) {
-      return options_.planning_ahead > 0 ? run_with(rows, select, planning, solving)
-                                         : run_with(rows, select, newton, solving);
+      return options_.planning_ahead > 0 ? use(select, planning) : use(select, newton);
     };
     switch (options_.selection) {
       case Selection::most_violating_pair: return with_step(SelectMostViolatingPair{});
@@ -66,8 +71,8 @@ class SolverChoice {
       case Selection::maximum_gain: return with_step(SelectMaximumGain{});
       case Selection::automatic: break;
     }
-    return options_.solver != Solver::smo || rows.holds_everything() ? with_step(SelectSecondOrder{})
-                                                                     : with_step(SelectMaximumGain{});
+    const bool second_order = options_.solver != Solver::smo || rows.capacity() >= ids_.size();
+    return second_order ? with_step(SelectSecondOrder{}) : with_step(SelectMaximumGain{});
   }
 
  private:
