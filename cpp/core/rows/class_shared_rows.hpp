@@ -72,8 +72,9 @@ class ClassSharedRows final : public RowSource {
       std::vector<Id> strangers;
       std::vector<float*> targets;
       for (std::size_t r = 0; r < ids.size(); ++r) {
-        const float* own =
-            label_of(ids[r]) == label_of(all.ids[begin]) ? own_class_part(ids[r], team, evaluated) : nullptr;
+        const float* own = label_of(ids[r]) == label_of(all.ids[begin])
+                               ? own_class_part(ids[r], end - begin, team, evaluated)
+                               : nullptr;
         if (own == nullptr) {
           strangers.push_back(ids[r]);
           targets.push_back(out[r] + (begin - first));
@@ -103,12 +104,13 @@ class ClassSharedRows final : public RowSource {
 
   Id label_of(Id id) const { return label_[static_cast<std::size_t>(id)]; }
 
-  // Values between a sample and all of its class, or null if the store is full. Threads that meet here compute the
-  // same values; the first to finish keeps its copy.
-  const float* own_class_part(Id id, ThreadTeam& team, std::uint64_t& evaluated) const {
+  // Values between a sample and all of its class; null if so few of them are needed now that the others would not pay,
+  // or if the store is full. Threads that meet here compute the same values; the first to finish keeps its copy.
+  const float* own_class_part(Id id, std::size_t needed, ThreadTeam& team, std::uint64_t& evaluated) const {
     std::atomic<const float*>& part = parts_[static_cast<std::size_t>(id)];
     if (const float* known = part.load(std::memory_order_acquire)) return known;
     const std::size_t c = static_cast<std::size_t>(label_of(id));
+    if (2 * needed < members_[c].size()) return nullptr;
     const std::int64_t bytes = static_cast<std::int64_t>(members_[c].size() * sizeof(float));
     if (left_.fetch_sub(bytes) < bytes) {
       left_.fetch_add(bytes);
