@@ -26,9 +26,23 @@ def test_packages_are_there_without_an_import_of_their_own(package: str) -> None
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
-def test_what_nobody_asks_for_is_not_imported() -> None:
-    program = "import sys, widemargin; sys.exit('widemargin.datasets' in sys.modules)"
+@pytest.mark.parametrize(
+    ("statement", "unwanted"),
+    [
+        ("import widemargin", "sklearn"),
+        ("from widemargin import SVC", "widemargin.model_selection"),
+        ("from widemargin import GridSearchCV", "widemargin.datasets"),
+    ],
+)
+def test_what_nobody_asks_for_is_not_imported(statement: str, unwanted: str) -> None:
+    program = f"{statement}; import sys; sys.exit({unwanted!r} in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_all_names_are_there_and_say_where_they_come_from() -> None:
+    names = {name: getattr(widemargin, name) for name in widemargin.__all__}
+    assert names["SVC"].__module__ == "widemargin.estimators.svc"
+    assert names["__version__"].count(".") == 2
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
