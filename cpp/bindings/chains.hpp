@@ -185,6 +185,22 @@ class LaneProblems {
   std::size_t links() const { return lower.shape(0); }
   std::size_t begin(std::size_t at) const { return static_cast<std::size_t>(begins.data()[at]); }
 
+  // Refuses samples beyond so many, and starts that do not fit. Whether the last sample of a chain may resemble nothing
+  // depends on what it is solved on.
+  void check(std::size_t samples, const std::optional<Vector<double>>& start, bool on_matrix) const {
+    if (start && start->shape(0) != ids.shape(0))
+      throw std::invalid_argument("the start differs in length from the problems");
+    for (std::size_t v = 0; start && v < start->shape(0); ++v)
+      if (!std::isfinite(start->data()[v])) throw std::invalid_argument("a start must hold finite numbers");
+    for (std::size_t at = 0; at < lanes(); ++at)
+      for (std::size_t v = begin(at); v < begin(at + 1); ++v) {
+        const Id id = ids.data()[v];
+        if (on_matrix && id == resembles_nothing && v + 1 == begin(at + 1)) continue;
+        if (id < 0 || static_cast<std::size_t>(id) >= samples)
+          throw std::invalid_argument("an id lies outside the kernel");
+      }
+  }
+
   chain::SideBySide::Lane lane(std::size_t at, const double* start) const {
     const std::size_t from = begin(at), count = begin(at + 1) - from;
     const std::span<const double> alpha = start ? std::span(start + from, count) : std::span<const double>{};
@@ -255,15 +271,8 @@ class HeldLanes {
     const LaneProblems& own = nb::cast<const LaneProblems&>(problems);
     const std::size_t size = kernel.shape(0);
     if (kernel.shape(1) != size) throw std::invalid_argument("a kernel matrix must be square");
-    if (start && start->shape(0) != own.ids.shape(0))
-      throw std::invalid_argument("the start differs in length from the problems");
-    for (std::size_t v = 0; start && v < start->shape(0); ++v)
-      if (!std::isfinite(start->data()[v])) throw std::invalid_argument("a start must hold finite numbers");
+    own.check(size, start, true);
     const auto within = [&](Id id) { return id >= 0 && static_cast<std::size_t>(id) < size; };
-    for (std::size_t at = 0; at < own.lanes(); ++at)
-      for (std::size_t v = own.begin(at); v < own.begin(at + 1); ++v)
-        if (!within(own.ids.data()[v]) && !(own.ids.data()[v] == resembles_nothing && v + 1 == own.begin(at + 1)))
-          throw std::invalid_argument("an id lies outside the kernel");
     if (!std::all_of(asked.data(), asked.data() + asked.shape(0), within))
       throw std::invalid_argument("an id lies outside the kernel");
     for (std::size_t at = 0; at < own.lanes(); ++at) lanes_.push_back(own.lane(at, start ? start->data() : nullptr));

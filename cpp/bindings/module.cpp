@@ -378,6 +378,30 @@ NB_MODULE(_core, m) {
       .def(nb::init<Vector<Id>, Vector<std::int64_t>, Vector<double>, Matrix<double>, Matrix<double>,
                     std::optional<Matrix<double>>>(),
            "ids"_a, "begins"_a, "linear"_a, "lower"_a, "upper"_a, "ridge"_a.none() = nb::none());
+  nb::class_<SolvedTogether>(m, "SolvedTogether")
+      .def_ro("alpha", &SolvedTogether::alpha, nb::rv_policy::automatic)
+      .def_ro("gradient", &SolvedTogether::gradient, nb::rv_policy::automatic)
+      .def(
+          "outcome", [](const SolvedTogether& s, std::size_t at) { return s.outcomes.at(at); }, "at"_a)
+      .def("intercepts",
+           [](const SolvedTogether& s) { return s.column<double>([](const Outcome& o) { return o.intercept[0]; }); })
+      .def(
+          "iterations",
+          [](const SolvedTogether& s) { return s.column<std::int64_t>([](const Outcome& o) { return o.iterations; }); })
+      .def("converged",
+           [](const SolvedTogether& s) {
+             return s.column<std::uint8_t>([](const Outcome& o) { return o.reason == Reason::converged; });
+           })
+      .def("in_double",
+           [](const SolvedTogether& s) {
+             return s.column<std::uint8_t>([](const Outcome& o) { return o.double_precision; });
+           })
+      .def("finite", [](const SolvedTogether& s) {
+        return s.column<std::uint8_t>([](const Outcome& o) { return o.reason != Reason::overflow; });
+      });
+  m.def("solve_together", &solve_together, "source"_a, "problems"_a, "start"_a.none(), "solver"_a, "selection"_a,
+        "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a, "tolerance"_a, "max_iterations"_a,
+        "max_seconds"_a, "grace_seconds"_a, "n_threads"_a);
   nb::class_<SolvedLanes>(m, "SolvedLanes")
       .def_ro("alpha", &SolvedLanes::alpha, nb::rv_policy::automatic)
       .def_ro("intercepts", &SolvedLanes::intercepts, nb::rv_policy::automatic)

@@ -46,34 +46,26 @@ inline void check_task(const Task& task, const RowSource& rows) {
       throw std::invalid_argument("an id lies outside the row source");
 }
 
-inline std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver,
-                                     const std::string& selection, std::size_t planning_ahead, bool shrinking,
-                                     bool double_precision, std::size_t cache_bytes, double tolerance,
-                                     std::int64_t max_iterations, double max_seconds, double grace_seconds,
+// Solves `count` problems over one source: many of them with one thread each, few with all threads on each in turn. The
+// solutions are the same. `task(t)` gives a problem, its samples and its start.
+template <class Get>
+std::vector<Solution> solve_problems(const RowSource& rows, std::size_t count, const Get& task, const Options& options,
+                                     const StoppingCriterion& stop, double max_seconds, double grace_seconds,
                                      std::size_t n_threads) {
-  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision,
-                        cache_bytes};
-  const StoppingCriterion stop{tolerance, max_iterations};
-  require_threads(n_threads);
-  for (const Task& task : tasks) check_task(task, *source.rows);
-  std::vector<Solution> solutions(tasks.size());
+  std::vector<Solution> solutions(count);
   bool interrupted = false;
   {
     nb::gil_scoped_release release;
     Deadline deadline(max_seconds, grace_seconds, interruption_pending);
-    std::vector<SlabPool> pools(n_threads);
+    std::vector<SlabPool> pools(require_threads(n_threads));
     const auto one = [&](std::size_t t, ThreadTeam& team, std::size_t member) {
-      const Task& task = tasks[t];
-      const Start start{task.alpha ? view(*task.alpha) : std::span<const double>{},
-                        task.gradient ? view(*task.gradient) : std::span<const double>{}};
-      solutions[t] = solve(task.problem(), *source.rows, view(task.ids), options, stop, start, pools[member], team,
-                           deadline, member == 0);
+      const auto& [problem, ids, start] = task(t);
+      solutions[t] = solve(problem, rows, ids, options, stop, start, pools[member], team, deadline, member == 0);
     };
     ThreadTeam team(n_threads);
-    // Many problems: one thread each. Few: all threads on each in turn. The solutions are the same.
-    if (tasks.size() >= 2 * n_threads && n_threads > 1) {
+    if (count >= 2 * n_threads && n_threads > 1) {
       team.share(
-          tasks.size(),
+          count,
           [&](std::size_t t, std::size_t member) {
             ThreadTeam alone(1);
             try {
@@ -85,15 +77,80 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
           },
           [&] { deadline.poll(); });
     } else {
-      for (std::size_t t = 0; t < tasks.size(); ++t) one(t, team, 0);
+      for (std::size_t t = 0; t < count; ++t) one(t, team, 0);
     }
     interrupted = deadline.stopped() && deadline.reason() == Reason::interrupted;
   }
   if (interrupted) throw nb::python_error();
+  return solutions;
+}
+
+struct ProblemToSolve {
+  DualProblem problem;
+  std::span<const Id> ids;
+  Start start;
+};
+
+inline std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver,
+                                     const std::string& selection, std::size_t planning_ahead, bool shrinking,
+                                     bool double_precision, std::size_t cache_bytes, double tolerance,
+                                     std::int64_t max_iterations, double max_seconds, double grace_seconds,
+                                     std::size_t n_threads) {
+  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision,
+                        cache_bytes};
+  for (const Task& task : tasks) check_task(task, *source.rows);
+  const auto task_at = [&](std::size_t t) {
+    const Task& task = tasks[t];
+    return ProblemToSolve{task.problem(), view(task.ids),
+                          Start{task.alpha ? view(*task.alpha) : std::span<const double>{},
+                                task.gradient ? view(*task.gradient) : std::span<const double>{}}};
+  };
   std::vector<Solved> solved;
-  for (Solution& solution : solutions)
-    solved.push_back(
-        {numpy_array(std::move(solution.alpha)), numpy_array(std::move(solution.gradient)), solution.outcome});
+  for (Solution& one : solve_problems(*source.rows, tasks.size(), task_at, options, {tolerance, max_iterations},
+                                      max_seconds, grace_seconds, n_threads))
+    solved.push_back({numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome});
+  return solved;
+}
+
+// Solutions of many problems: their variables one after the other, and what is known of each.
+struct SolvedTogether {
+  nb::ndarray<nb::numpy, double> alpha, gradient;
+  std::vector<Outcome> outcomes;
+
+  template <class T, class Read>
+  nb::ndarray<nb::numpy, T> column(const Read& read) const {
+    std::vector<T> values;
+    values.reserve(outcomes.size());
+    for (const Outcome& one : outcomes) values.push_back(read(one));
+    return numpy_array(std::move(values));
+  }
+};
+
+// The problems of chains with one link each, over kernel rows.
+inline SolvedTogether solve_together(const Source& source, const LaneProblems& problems,
+                                     std::optional<Vector<double>> start, const std::string& solver,
+                                     const std::string& selection, std::size_t planning_ahead, bool shrinking,
+                                     bool double_precision, std::size_t cache_bytes, double tolerance,
+                                     std::int64_t max_iterations, double max_seconds, double grace_seconds,
+                                     std::size_t n_threads) {
+  const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision,
+                        cache_bytes};
+  problems.check(source.rows->size(), start, false);
+  const auto problem_at = [&](std::size_t t) {
+    const chain::SideBySide::Lane lane = problems.lane(t, start ? start->data() : nullptr);
+    return ProblemToSolve{lane.links.front().problem, lane.ids, lane.start};
+  };
+  std::vector<Solution> found = solve_problems(*source.rows, problems.lanes(), problem_at, options,
+                                               {tolerance, max_iterations}, max_seconds, grace_seconds, n_threads);
+  std::vector<double> alpha, gradient;
+  alpha.reserve(problems.ids.shape(0)), gradient.reserve(problems.ids.shape(0));
+  SolvedTogether solved;
+  for (const Solution& one : found) {
+    alpha.insert(alpha.end(), one.alpha.begin(), one.alpha.end());
+    gradient.insert(gradient.end(), one.gradient.begin(), one.gradient.end());
+    solved.outcomes.push_back(one.outcome);
+  }
+  solved.alpha = numpy_array(std::move(alpha)), solved.gradient = numpy_array(std::move(gradient));
   return solved;
 }
 

@@ -112,9 +112,8 @@ class SmallProblem {
     double scale = 0;
     for (const double g : certified.gradient) scale = std::max(scale, std::fabs(g));
     const std::size_t n = state.size();
-    const StoppingCriterion to_rounding{
-        std::min(stop.tolerance, 1e-10 * std::min(1.0, scale)),
-        std::min(stop.max_iterations, iterations + 100 * static_cast<std::int64_t>(n))};
+    const StoppingCriterion to_rounding{std::min(stop.tolerance, 1e-10 * std::min(1.0, scale)),
+                                        std::min(stop.max_iterations, iterations + 100 * static_cast<std::int64_t>(n))};
     const smo::NewtonSteps often(8, 1e6 + static_cast<double>(iterations) * smo::NewtonSteps::step_cost(n));
     const Reason further = run(state, to_rounding, often, iterations);
     const bool known = further != Reason::time_budget && further != Reason::interrupted;

@@ -53,7 +53,8 @@ class SolverChoice {
       return geometric::MinimumNorm(options_.solver == Solver::accelerated_mdm)
           .run(state, rows, left, budget, outcome.iterations, outcome.kernel_operations);
     }
-    return with_steps(rows, [&](const auto& select, const auto& step) { return run_with(rows, select, step, solving); });
+    return with_steps(rows,
+                      [&](const auto& select, const auto& step) { return run_with(rows, select, step, solving); });
   }
 
   // Calls use(select, step) with the rules that were asked for.
