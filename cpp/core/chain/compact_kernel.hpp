@@ -116,7 +116,7 @@ class CompactKernel {
 
   // Lets go of the values, not of the members: their rows are gathered again when they are asked for.
   void rest() {
-    let_go();
+    release();
     std::fill(gathered_.begin(), gathered_.end(), 0);
   }
   // The same kernel is at another place from now on.
@@ -160,7 +160,7 @@ class CompactKernel {
     return kept == nullptr ? Buffer<T>() : std::move(*kept);
   }
   // The larger of two is kept; without memory to keep it by, none is.
-  void let_go() noexcept {
+  void release() noexcept {
     std::unique_ptr<Buffer<T>> other = Kept::take();
     if (other == nullptr) other.reset(new (std::nothrow) Buffer<T>());
     if (other != nullptr && other->size() < values_.size()) *other = std::move(values_);

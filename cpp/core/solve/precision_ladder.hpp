@@ -43,7 +43,8 @@ class PrecisionLadder {
       started_at_ = point_.objective();
       point_.gradient = Gradient::running;
       if (budget_.over()) throw Stopped{budget_.reason()};
-      if (given || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>())) climb(from);
+      if (given || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>()))
+        raise_precision(from);
     } catch (const Stopped& stopped) {  // while a gradient was being computed
       reason = stopped.reason;
       point_.settle();
@@ -66,7 +67,7 @@ class PrecisionLadder {
 
   DualState& state() { return point_.state; }
 
-  void climb(const Start& from) {
+  void raise_precision(const Start& from) {
     outcome_.double_precision = options_.double_precision || !refine<float>();
     if (outcome_.double_precision && !options_.double_precision) leave_floats(from);
     if (outcome_.double_precision) refine<double>();
@@ -172,7 +173,7 @@ class PrecisionLadder {
       fetch_support(rows), point_.gradient = Gradient::recomputed;
     outcome_.kernel_evaluations += rows.evaluations();
     if (ended == Reason::interrupted) outcome_.reason = ended;
-    if (point_.gradient == Gradient::recomputed && violation_of(state().most_violating_pair()) <= stop_.tolerance)
+    if (point_.gradient == Gradient::recomputed && violation_of(state().maximal_violating_pair()) <= stop_.tolerance)
       return;
     state() = certified;
     point_.gradient = Gradient::recomputed;
@@ -216,9 +217,9 @@ class PrecisionLadder {
       if (!certified) {  // corrections are only as good as the gradient they are taken from
         point_.recompute();
         state().cross_kinks();
-        certified = violation_of(state().most_violating_pair()) <= stop_.tolerance;
+        certified = violation_of(state().maximal_violating_pair()) <= stop_.tolerance;
       }
-      const double violation = violation_of(state().most_violating_pair());
+      const double violation = violation_of(state().maximal_violating_pair());
       if (certified || !(violation < 0.5 * last)) {
         outcome_.kernel_evaluations += rows.evaluations();
         point_.gradient = certified ? Gradient::recomputed : Gradient::running;
