@@ -83,7 +83,7 @@ struct ChainParts {
   // Refuses rather than waits: who has the chain may wait for the interpreter, which the caller has.
   std::unique_lock<std::mutex> taken() {
     std::unique_lock alone(advancing, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is at this chain");
+    if (!alone) throw std::runtime_error("another thread is using this chain");
     return alone;
   }
 
@@ -273,7 +273,7 @@ class HeldLanes {
 
   std::vector<SolvedLanes> advance(std::size_t links) {
     std::unique_lock alone(advancing_, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is at these chains");
+    if (!alone) throw std::runtime_error("another thread is using these chains");
     std::vector<chain::SideBySide::Solved> solved;
     {
       nb::gil_scoped_release release;

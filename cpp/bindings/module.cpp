@@ -59,7 +59,7 @@ struct HeldStore {
   // Whoever works on it may do so without the interpreter; refuses rather than waits, as chains do.
   std::unique_lock<std::mutex> taken() {
     std::unique_lock alone(using_it, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is at this store of kernel rows");
+    if (!alone) throw std::runtime_error("another thread is using this store of kernel rows");
     return alone;
   }
 

@@ -75,7 +75,7 @@ class Own(Gaussian):
 def test_what_cannot_be_kept(tmp_path):
     for kernel in (Own(), 2.0 * Own(), theirs.PairwiseKernel(metric="rbf")):
         model = SVC(kernel=kernel).fit(X, y)
-        with pytest.raises(ModelFileError, match="which a model file cannot keep; it keeps kernels of these types"):
+        with pytest.raises(ModelFileError, match="which a model file cannot store; it stores kernels of these types"):
             save_model(model, tmp_path / "model.wm")
     model = SVC(kernel="rbf").fit(X, y).set_params(kernel=Gaussian())
     with pytest.raises(ModelFileError, match="was set after the fit"):

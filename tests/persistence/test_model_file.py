@@ -227,7 +227,7 @@ def test_what_is_said_about_the_selection(tmp_path: Path) -> None:
     assert found["best"] == {"C": np.inf}
     assert found["rows"] == (0, 1)
     assert found["$x"] == 1
-    with pytest.raises(ModelFileError, match=r"selection holds <object object at .*, which a model file cannot keep"):
+    with pytest.raises(ModelFileError, match=r"selection holds <object object at .*, which a model file cannot store"):
         save_model(fitted(SVC()), path, selection={"by": object()})
 
 
@@ -240,13 +240,13 @@ class Heir(SVC):
     [
         (
             lambda: SVC(kernel=lambda a, b: a @ b.T),
-            "kernel=<function .*> is a callable, which a model file cannot keep",
+            "kernel=<function .*> is a callable, which a model file cannot store",
         ),
         (
             their_svm.SVC,
-            r"sklearn\.svm\._classes\.SVC cannot be kept in a model file; accepted are SVC, NuSVC, SVR, .* Pipeline",
+            r"sklearn\.svm\._classes\.SVC cannot be stored in a model file; it stores SVC, NuSVC, SVR, .* Pipeline",
         ),
-        (Heir, "Heir cannot be kept in a model file"),
+        (Heir, "Heir cannot be stored in a model file"),
         (lambda: GridSearchCV(SVC(), {"C": [1.0]}, cv=2), "GridSearchCV is a search; save its best_estimator_"),
         (
             lambda: make_pipeline(PolynomialFeatures(), SVC()),
@@ -286,7 +286,7 @@ def test_models_that_were_altered_or_not_fitted(tmp_path: Path) -> None:
         save_model(altered, path)
     with pytest.raises(ModelFileError, match="feature_names holds 2 names for 4 features"):
         save_model(fitted(SVC()), path, feature_names=["a", "b"])
-    with pytest.raises(ModelFileError, match="expected a list of different texts"):
+    with pytest.raises(ModelFileError, match="expected a list of different strings"):
         save_model(fitted(SVC()), path, feature_names=["a", "b", "b", "c"])
     with pytest.raises(ModelFileError, match=r"r of encoded of model\.json is .*, expected values that feature_names"):
         save_model(fitted(SVC()), path, encoded={"r": ["x"]})
