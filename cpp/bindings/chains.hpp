@@ -121,7 +121,7 @@ class HeldChain {
     return as_solved(std::move(solutions));
   }
 
-  // Lets go of what was gathered of the kernel, until the next call.
+  // Releases what was gathered of the kernel, until the next call.
   void rest() {
     const std::unique_lock alone = parts_.taken();
     if (chain_) chain_->rest();

@@ -49,7 +49,7 @@ class MatrixChain {
 
   bool ended() const { return sequence_.ended(); }
 
-  // Lets go of what was gathered of the kernel.
+  // Releases what was gathered of the kernel.
   void rest() { solver_.rest(); }
   // Goes on with the same kernel at another place.
   void move_to(const float* kernel) {

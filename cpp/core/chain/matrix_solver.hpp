@@ -55,7 +55,7 @@ class MatrixSolver {
     floats_.set_ridge(ridge);
   }
 
-  // Lets go of what was gathered; the members stay, so that nothing changes but the time it takes.
+  // Releases what was gathered; the members stay, so that nothing changes but the time it takes.
   void rest() {
     floats_.rest();
     fractions_.rest();
