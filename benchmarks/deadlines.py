@@ -136,7 +136,7 @@ def signed_noise(rows: int) -> tuple[Any, Any]:
 
 
 def only_noise(rows: int) -> tuple[Any, Any]:
-    """Return noise for machines that need no targets."""
+    """Return noise for models that need no targets."""
     return noise(rows), None
 
 
@@ -292,7 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.deadlines", description="whether max_time holds")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="parts of names of cases; all of them otherwise")
-    parser.add_argument("--rows", type=int, default=ROWS, help="rows of the large problems (%(default)s)")
+    parser.add_argument("--rows", type=int, default=ROWS, help="samples of the large problems (%(default)s)")
     given = parser.parse_args(arguments)
     names = [name for name in CASES if not given.cases or any(part in name for part in given.cases)]
     if not names:

@@ -89,7 +89,7 @@ def abe_width() -> Race:
 
 
 def leave_one_out() -> Race:
-    """Leave-one-out errors beside a plain fit of the same machine, kernel values included in both."""
+    """Leave-one-out errors beside a plain fit of the same model, kernel values included in both."""
     X, y = noisy_chess_board(1_000, random_state=0)
     task = Task(X, (y > 0).astype(np.intp), 2, np.ones(1_000))
     bound, fit = LeaveOneOut().bind(task), "cold fit"
@@ -98,7 +98,7 @@ def leave_one_out() -> Race:
 
 
 def gradient_beside_value(objective: Objective, loss: str) -> Race:
-    """A gradient beside the value alone, and beside the factorisation of the free variables of a machine."""
+    """A gradient beside the value alone, and beside the factorisation of the free variables of a model."""
     task = replace(two_classes(1_000, 20), loss=loss)
     kernel = DiagonalGaussian(np.full(20, jaakkola_gamma(task.X, task.y)))
     bound, price = objective.bind(task), 1.0

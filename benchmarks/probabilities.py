@@ -37,7 +37,7 @@ Builder = Callable[[], Any]
 
 
 def contestants(problem: Problem) -> Mapping[str, tuple[str, Builder]]:
-    """Return who trains what: the machine alone that it is compared with, and how to build it."""
+    """Return who trains what: the model alone that it is compared with, and how to build it."""
     parameters: dict[str, Any] = {"C": problem.parameters["C"], "gamma": problem.gamma}
     return {
         "widemargin": ("widemargin", lambda: SVC(**parameters)),
@@ -92,7 +92,7 @@ def report(folder: Path | None, repeats: int, problems: Sequence[tuple[str, int 
         except FileNotFoundError as missing:
             print(f"{name}: skipped ({missing})\n")
             continue
-        print(f"{name}: {len(split.y):,} rows, C={problem.parameters['C']}, gamma={problem.gamma}")
+        print(f"{name}: {len(split.y):,} samples, C={problem.parameters['C']}, gamma={problem.gamma}")
         print(render(header, compared(problem, split, repeats)))
         print()
 

@@ -122,5 +122,5 @@ def test_model_files_keep_no_solver_of_others(tmp_path: Path) -> None:
     class Own(SMO):
         pass
 
-    with pytest.raises(ModelFileError, match="is of type Own, which a model file cannot keep"):
+    with pytest.raises(ModelFileError, match="is of type Own, which a model file cannot store"):
         save_model(SVC(solver=Own()).fit(X, Y), tmp_path / "model.wm")

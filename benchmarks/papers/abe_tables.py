@@ -8,7 +8,7 @@
 - Diag(s): delta by the second-order method, then C by cross-validation.
 
 As in the paper: inputs scaled to [0, 1] by the ranges of the training part, kernels exp(-gamma / m |x - z|^2) with m
-the number of inputs, one machine for each class against all others, fuzzy memberships with the minimum operator, a
+the number of inputs, one model for each class against all others, fuzzy memberships with the minimum operator, a
 start of the second-order method at 0.01. Of its data, iris and thyroid are public. It does not say which half of iris
 it trains on: the first 25 rows of each class give its widths. Digits and letters stand in for its numerals.
 """
@@ -137,7 +137,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
     parser.add_argument(
-        "--quick", action="store_true", help=f"at most {QUICK_ROWS:,} rows each to train on and to test on"
+        "--quick", action="store_true", help=f"at most {QUICK_ROWS:,} samples each to train on and to test on"
     )
     parser.add_argument(
         "--datasets",

@@ -1,4 +1,4 @@
-"""The comparison of [Glasmachers2008, chapter 12]: five ways to choose a machine, trial by trial.
+"""The comparison of [Glasmachers2008, chapter 12]: five ways to choose a model, trial by trial.
 
 A trial draws 200 training samples, chooses C and the Gaussian kernel by one of
 
@@ -82,7 +82,7 @@ class Experiment(ABC):
 
 
 def test_error(experiment: Experiment, method: str, trial: int, folder: Path | None, evaluations: int | None) -> float:
-    """Return the share of errors of the machine that a method chooses."""
+    """Return the share of errors of the model that a method chooses."""
     sample = experiment.draw(trial, folder)
     objective, strategy = METHODS[method]
     machine = SVC(kernel=experiment.kernel, C=START_C)

@@ -78,7 +78,7 @@ class Sample(NamedTuple):
 class Course(NamedTuple):
     """What was seen at each iteration: the quotient, the share of support vectors, the test error.
 
-    And the smallest margin of a training sample, which is 1 for a machine with a hard margin.
+    And the smallest margin of a training sample, which is 1 for a model with a hard margin.
     """
 
     quotient: Vector
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--start",
         choices=("nearest", "pairs"),
         default="nearest",
-        help="width: median distance of a positive example from the nearest negative one, or from all (%(default)s)",
+        help="width: median distance of a positive sample from the nearest negative one, or from all (%(default)s)",
     )
     parser.add_argument("--n-jobs", type=int, default=2, help="processes (%(default)s)")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the figure into this file")
@@ -153,7 +153,7 @@ def follow(case: str, trial: int, iterations: int, start: str = "nearest") -> Co
 
 
 def judge(sample: Sample, kernel: GeneralGaussian, alpha: Vector) -> tuple[float, float, float]:
-    """Return share of support vectors, test error and smallest margin of a machine."""
+    """Return share of support vectors, test error and smallest margin of a model."""
     support = np.flatnonzero(alpha)
     values = kernel(sample.X, sample.X[support]) @ alpha[support]
     free = support[np.abs(alpha[support]) < HARD]
@@ -213,7 +213,7 @@ def verdicts(courses: Mapping[str, Sequence[Course]]) -> str:
     growing = all(one.support[-1] > one.support[0] for case in "ACE" for one in courses[case])
     say(growing, "support vectors increase in every trial of A, C and E, which change the size")
     smallest = min(float(one.margin.min()) for own in courses.values() for one in own)
-    say(smallest > MARGIN_MET, f"all machines have a hard margin (smallest margin of an example {smallest:.4f})")
+    say(smallest > MARGIN_MET, f"all models have a hard margin (smallest margin of a sample {smallest:.4f})")
     return "\n".join(lines)
 
 

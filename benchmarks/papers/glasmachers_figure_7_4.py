@@ -1,7 +1,7 @@
 """[Glasmachers2008, section 7.2.4 and Figure 7.4]: planning ahead with 1, 2, 3, 5, 10 and 20 recent working sets.
 
 The thesis shows mean run times, normalised by that of one working set: two and three are about as good or slightly
-better, five and above are slower. Iterations are counted as well here: they do not depend on the machine.
+better, five and above are slower. Iterations are counted as well here: they do not depend on the computer.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from benchmarks.peers.table import render
 
 SUMMARY = "Figure 7.4: planning ahead with several recent working sets"
 WORKING_SETS = (1, 2, 3, 5, 10, 20)
-#: The thesis plots data sets of more than 100 ms only; its machine needed that for about so many iterations.
+#: The thesis plots data sets of more than 100 ms only; its computer needed that for about so many iterations.
 LEAST_ITERATIONS = 3_000
 #: Ratios that differ by less are called equal: the time of a fit is not known better.
 EQUAL = 0.05

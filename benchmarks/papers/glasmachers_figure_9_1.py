@@ -1,18 +1,18 @@
 """[Glasmachers2008, section 9.4.3 and Figure 9.1]: what objectives look like over C and gamma, on a chess board.
 
-A noise-free chess board, 200 training samples, the 1-norm machine with the radial Gaussian kernel, a logarithmic grid.
+A noise-free chess board, 200 training samples, the 1-norm model with the radial Gaussian kernel, a logarithmic grid.
 The figure itself is lost in the text that is at hand. Section 9.4.3 discusses six surfaces, in this order:
 
 - cross-validation: the error of 5 folds, drawn once;
 - leave-one-out: the error;
-- span bound: the thesis's continuous count of leave-one-out errors, machines retrained (section 9.1.5), as a share;
+- span bound: the thesis's continuous count of leave-one-out errors, models retrained (section 9.1.5), as a share;
 - bootstrap: the error on random hold-out sets of one sample in five, the mean over draws;
 - likelihood: the negative logarithmic likelihood of the same hold-out sets under the sigmoid's likeliest slope, the
   mean of the same draws and a sample;
 - test error: on 20,000 other samples.
 
 The seventh here is the share of support vectors (section 9.1.3), the one objective of section 9.1 that is left: the
-radius-margin quotient is not for this machine, and the alignment does not depend on C. It bounds the span bound as that
+radius-margin quotient is not for this model, and the alignment does not depend on C. It bounds the span bound as that
 bounds the leave-one-out error.
 
 Draws are independent at each point of the grid, as in the thesis: what is left of their noise is white. The thesis does
@@ -63,7 +63,7 @@ TITLES = {
     "span bound": "span bound / n",
     "support vectors": "support vectors / n",
     "bootstrap": "bootstrap error",
-    "likelihood": "negative log-likelihood / example",
+    "likelihood": "negative log-likelihood / sample",
     "test error": "test error",
 }
 #: Surfaces that have the same colours for the same numbers.
@@ -111,7 +111,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def column(grid: Grid, number: int, draws: int) -> list[list[float]]:
-    """Evaluate all objectives for one gamma and all C, each machine from the one for the C before."""
+    """Evaluate all objectives for one gamma and all C, each model from the one for the C before."""
     X, y = chess_board(TRAINING_ROWS, random_state=np.random.default_rng([SEED, 0]))
     X_test, y_test = chess_board(TEST_ROWS, random_state=np.random.default_rng([SEED, 1]))
     task = Task(X, np.where(y > 0, 1, 0), 2, np.ones(len(y)))
@@ -126,7 +126,7 @@ def column(grid: Grid, number: int, draws: int) -> list[list[float]]:
         alpha = np.zeros(len(y))
         alpha[machine.support_] = machine.dual_coef_[0]
         last = folds.evaluate(kernel, C, state=None if last is None else last.state)
-        # The same generator draws the same sets: the second objective finds its machines trained.
+        # The same generator draws the same sets: the second objective finds its models trained.
         seed = [SEED, 2, number, place]
         likely = likelihood.evaluate(
             kernel, C, gradient=False, generator=np.random.default_rng(seed), state=[[alpha]] * draws

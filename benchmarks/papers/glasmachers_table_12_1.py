@@ -1,4 +1,4 @@
-"""[Glasmachers2008, Table 12.1]: five ways to choose a machine on distributions that are known.
+"""[Glasmachers2008, Table 12.1]: five ways to choose a model on distributions that are known.
 
 Training sets of 200 samples, test sets of 100,000. Sparse coordinates with a Gaussian kernel of one width a feature,
 chess boards with one of a single width. See :mod:`benchmarks.papers.chapter_12` for the methods.

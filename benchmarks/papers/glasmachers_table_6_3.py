@@ -1,7 +1,7 @@
 """[Glasmachers2008, Table 6.3]: the three selections on connect-4 while the cache grows.
 
 The caches are the thesis's 20, 40, 100 and 200 MB as fractions of its kernel matrix, so that fewer rows see the same
-regime. Its measure is time; kernel evaluations are what the cache saves, and do not depend on the machine.
+regime. Its measure is time; kernel evaluations are what the cache saves, and do not depend on the computer.
 """
 
 import argparse

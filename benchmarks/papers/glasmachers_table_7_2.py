@@ -156,7 +156,7 @@ def train(experiment: Experiment, X: np.ndarray, y: np.ndarray, planning_ahead: 
         solver=SMO(selection="second-order", planning_ahead=planning_ahead, dtype="float64"),
         max_iter=-1,
     )
-    start = time.process_time()  # of one thread: what else the machine has to do does not count
+    start = time.process_time()  # of one thread: what else the computer has to do does not count
     model.fit(X, y)
     seconds = time.process_time() - start
     bounded = int(np.sum(np.abs(model.dual_coef_) >= experiment.C))

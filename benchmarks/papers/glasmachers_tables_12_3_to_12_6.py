@@ -1,4 +1,4 @@
-"""[Glasmachers2008, Tables 12.3 to 12.6]: five ways to choose a machine on ten sets of data.
+"""[Glasmachers2008, Tables 12.3 to 12.6]: five ways to choose a model on ten sets of data.
 
 Each trial trains on 200 rows, drawn at random, and tests on the others: Gaussian kernels of a single width (Tables 12.3
 and 12.4) and of one width a feature (Tables 12.5 and 12.6). See :mod:`benchmarks.papers.chapter_12` for the methods.

@@ -45,7 +45,7 @@ LOADERS: dict[str, Loader] = {
 
 def run(folder: Path | None, n_rows: int = N_ROWS) -> None:
     """Print a row of times per data set and direction, and where it pays."""
-    print(f"{SUMMARY}; {n_rows:,} rows, float32, median of {REPEATS} alternating runs, milliseconds")
+    print(f"{SUMMARY}; {n_rows:,} samples, float32, median of {REPEATS} alternating runs, milliseconds")
     rows, verdicts = [], []
     for name, load in LOADERS.items():
         try:

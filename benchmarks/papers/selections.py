@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser, permutations: int) -> None:
     """Declare the options of both tables."""
     parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
     parser.add_argument("--permutations", type=int, default=permutations, help="orders of the rows (%(default)s)")
-    parser.add_argument("--rows", type=int, help="use only this many rows of each data set (all of them otherwise)")
+    parser.add_argument("--rows", type=int, help="use only this many samples of each data set (all of them otherwise)")
     parser.add_argument("--n-jobs", type=int, default=2, help="threads (%(default)s)")
 
 

@@ -36,7 +36,7 @@ Vector = npt.NDArray[np.float64]
 
 
 class Course(NamedTuple):
-    """A run: the gap after every iteration, and the coefficients of the machine with margin 1 at the end."""
+    """A run: the gap after every iteration, and the coefficients of the model with margin 1 at the end."""
 
     gaps: Vector
     alpha: Vector
@@ -129,7 +129,7 @@ def decision_values(X: Vector, alpha: Vector, points: Vector) -> Vector:
 
 
 def draw(X: Vector, course: Course, target: Path) -> None:
-    """Draw the gap and the boundaries of two intermediate machines."""
+    """Draw the gap and the boundaries of two intermediate models."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13, 4.4), layout="constrained")
@@ -145,7 +145,7 @@ def draw(X: Vector, course: Course, target: Path) -> None:
 
 
 def draw_gap(axes: "Axes", course: Course) -> None:
-    """Draw the gap over the iterations, the two machines shown beside it, and the paper's rate."""
+    """Draw the gap over the iterations, the two models shown beside it, and the paper's rate."""
     t = np.arange(1, course.iterations + 1)
     axes.loglog(t, course.gaps, color=BLUE, linewidth=1.5, label="feasibility gap")
     bound = course.gaps[INTERMEDIATE[0] - 1] * np.sqrt(INTERMEDIATE[0] / t[INTERMEDIATE[0] - 1 :])
@@ -162,7 +162,7 @@ def draw_gap(axes: "Axes", course: Course) -> None:
 
 
 def draw_boundary(axes: "Axes", X: Vector, alpha: Vector) -> None:
-    """Draw a machine as the paper does: white boundary, dots for support vectors outside, stars for those inside."""
+    """Draw a model as the paper does: white boundary, dots for support vectors outside, stars for those inside."""
     from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
     from matplotlib.patheffects import withStroke
 

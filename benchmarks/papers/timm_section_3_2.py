@@ -1,4 +1,4 @@
-"""[Timm2009, section 3.2]: a whole grid of one-class machines from nothing, along a heuristic, along the best tree.
+"""[Timm2009, section 3.2]: a whole grid of one-class models from nothing, along a heuristic, along the best tree.
 
 As in the paper: the 13 sets of Raetsch, each class alone, scaled to unit mean norm; 20 x 20 values of C in [1, 1e5] and
 sigma in [0.1, 5], both logarithmic; OneClassMaxMinOver until the feasibility gap is 1e-4, looked at every 1,000 steps;
@@ -13,7 +13,7 @@ its minimum spanning tree. The heuristic is one for all data sets, read off the 
 
 In the table, costs are divided by those from nothing. "edges" adds up entries of the cost matrix; the columns before
 them are what is paid when the plan is walked, whose starts were not solved from nothing (counts that are larger than a
-machine needs are slow to change). "C rising" is the heuristic with its backbone at the smallest C, walked.
+model needs are slow to change). "C rising" is the heuristic with its backbone at the smallest C, walked.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from widemargin.plans import CostMatrix, GridGraph, Plan, best_tree, heuristic_p
 from widemargin.plans import operations as counted
 from widemargin.runtime import Work
 
-SUMMARY = "Section 3.2: a grid of one-class machines from nothing, along a heuristic, along the best tree"
+SUMMARY = "Section 3.2: a grid of one-class models from nothing, along a heuristic, along the best tree"
 DATA_SETS = (
     *("banana", "breast-cancer", "diabetis", "flare-solar", "german", "heart", "image"),
     *("ringnorm", "splice", "thyroid", "titanic", "twonorm", "waveform"),
@@ -53,7 +53,7 @@ Vector = npt.NDArray[np.float64]
 
 
 class Solved(NamedTuple):
-    """What the next machine may start from."""
+    """What the next model may start from."""
 
     counts: Vector
     width: int
@@ -67,7 +67,7 @@ class Walk(NamedTuple):
 
 
 class Machines:
-    """The machines of one class on a grid; `seconds` is what they took, `ended_early` how many missed the gap."""
+    """The models of one class on a grid; `seconds` is what they took, `ended_early` how many missed the gap."""
 
     def __init__(self, X: Vector, graph: GridGraph) -> None:
         self.n = len(X)
@@ -112,7 +112,7 @@ class Machines:
 
 @dataclass
 class ClassCosts:
-    """One class of a data set: its machines, what its edges cost, its best tree, and what plans cost when walked."""
+    """One class of a data set: its models, what its edges cost, its best tree, and what plans cost when walked."""
 
     data_set: str
     label: int
@@ -133,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=list(DATA_SETS),
         help=f"comma-separated, of {', '.join(DATA_SETS)}",
     )
-    parser.add_argument("--rows", type=int, default=ROWS, help="most rows of a class, drawn at random (%(default)s)")
+    parser.add_argument("--rows", type=int, default=ROWS, help="most samples of a class, drawn at random (%(default)s)")
     parser.add_argument("--grid", type=int, default=GRID, help="values of each parameter (%(default)s)")
     parser.add_argument("--n-jobs", type=int, default=2, help="threads (%(default)s)")
     parser.add_argument(
@@ -148,7 +148,7 @@ def run(given: argparse.Namespace) -> None:
         raise SystemExit(f"There is no data set {unknown[0]!r}; known are {', '.join(DATA_SETS)}.")
     if given.rows < 2 or given.grid < 2 or given.n_jobs < 1:
         raise SystemExit("--rows and --grid must be at least 2, --n-jobs at least 1.")
-    print(f"{SUMMARY}; {given.grid} x {given.grid} nodes, at most {given.rows} rows of a class")
+    print(f"{SUMMARY}; {given.grid} x {given.grid} nodes, at most {given.rows} samples of a class")
     graph = grid(given.grid)
     classes = measure_all(given, graph)
     if not classes:
@@ -175,7 +175,9 @@ def measure_all(given: argparse.Namespace, graph: GridGraph) -> list[ClassCosts]
     tasks = (delayed(measure)(name, label, X, graph) for name, label, X in classes_of(given))
     found = []
     for one in parallel(tasks):
-        print(f"{one.data_set} {one.label:+}: {one.machines.n} rows, {one.cold_seconds:.1f} s from nothing", flush=True)
+        print(
+            f"{one.data_set} {one.label:+}: {one.machines.n} samples, {one.cold_seconds:.1f} s from nothing", flush=True
+        )
         found.append(one)
     return found
 
@@ -300,7 +302,7 @@ def verdict(classes: Sequence[ClassCosts], n: int) -> str:
     mean = float(np.mean([ratios(members, None).heuristic_walked for members in parts.values()]))
     text = f"mean ratio of the heuristic {mean:.3f} on {len(parts)} of {len(DATA_SETS)} data sets"
     if early:
-        return f"FAIL: {early} machines did not reach the gap; {text}"
+        return f"FAIL: {early} models did not reach the gap; {text}"
     if n != GRID:
         return f"not judged: the bar is for a grid of {GRID} x {GRID}; {text}"
     return f"{'pass' if mean <= BAR else 'FAIL'}: {text}, allowed {BAR:g} (paper: {PAPER_RATIO:g})"

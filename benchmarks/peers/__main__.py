@@ -40,7 +40,7 @@ COMMANDS = {
         fit_command, "training time, objective and violation", PROBLEMS, [problem.name for problem in BARRED]
     ),
     "machines": Command(
-        machines_command, "the same for machines other than SVC", MACHINES, list(MACHINES), entries(MACHINES)
+        machines_command, "the same for models other than SVC", MACHINES, list(MACHINES), entries(MACHINES)
     ),
     "predict": Command(predict_command, "prediction time", PROBLEMS, [problem.name for problem in PREDICTED]),
     "memory": Command(memory_command, "peak memory of a fit with two caches", PROBLEMS, ["a9a"]),
@@ -110,7 +110,9 @@ def parser() -> argparse.ArgumentParser:
             default=known.single_above,
             help="a run longer than this many seconds is not repeated (%(default)s)",
         )
-        command.add_argument("--rows", type=positive(int), help="train on this many rows only; no bar is judged then")
+        command.add_argument(
+            "--rows", type=positive(int), help="train on this many samples only; no bar is judged then"
+        )
         command.add_argument("--json", type=Path, help="file for all numbers")
     return top
 

@@ -1,17 +1,17 @@
-"""What a machine with a Gaussian kernel is worth, recomputed in float64 from its support vectors alone.
+"""What a model with a Gaussian kernel is worth, recomputed in float64 from its support vectors alone.
 
 The dual problem of one pair of classes [Glasmachers2008, eq. 4.1], with signed variables and labels y = +1, -1:
 
     maximise  f(a) = y'a - a'Ka / 2   subject to  sum(a) = 0,  min(0, y C) <= a <= max(0, y C),
 
 with gradient G = y - K a. The KKT violation is max{G_n : a_n < U_n} - min{G_n : a_n > L_n}, and because
-a'Ka = a'(y - G) the objective is a'(y + G) / 2: one pass over K(rows, support vectors) gives both. A machine with
+a'Ka = a'(y - G) the objective is a'(y + G) / 2: one pass over K(rows, support vectors) gives both. A model with
 more than two classes is a set of such problems, one per pair; its objective is their sum, its violation the largest.
 A hard margin has C = inf; squared slack has it too, and 1 / (2 C) on the diagonal of K.
 
 Regression maximises y'a - eps sum|a| - a'Ka / 2 over sum(a) = 0, -C <= a <= C: with G = y - K a its slope is G - eps
 for a variable above 0 and G + eps for one below; for one at 0 it is the former upwards and the latter downwards. The
-one-class machine and, with a kernel of constant k(x, x), the smallest enclosing ball maximise -a'Ka / 2 over
+one-class model and, with a kernel of constant k(x, x), the smallest enclosing ball maximise -a'Ka / 2 over
 sum(a) = 1, 0 <= a <= 1 / (nu n).
 """
 
@@ -30,7 +30,7 @@ BLOCK_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class Machine:
-    """The dual variables of a fitted machine in the layout that LIBSVM and scikit-learn share.
+    """The dual variables of a fitted model in the layout that LIBSVM and scikit-learn share.
 
     ``support`` holds row numbers, in any order; ``classes`` the labels of a classifier in the library's order. ``coef``
     has one row if there are no classes, else one per class but one: a support vector of class ``c`` keeps its variable
@@ -78,7 +78,7 @@ def pair_problems(
 ) -> Iterator[tuple[npt.NDArray[np.intp], FloatArray, FloatArray]]:
     """Yield rows, labels (+1, -1) and signed variables of the problem of every pair of classes."""
     if machine.classes is None:
-        raise ValueError("The machine has no classes; expected a classifier.")
+        raise ValueError("The model has no classes; expected a classifier.")
     order = np.argsort(machine.classes)
     codes = order[np.searchsorted(machine.classes[order], y)]
     support_codes = codes[machine.support]
@@ -142,7 +142,7 @@ def _certify_pair(
 def certify_regression(
     machine: Machine, X: FloatArray, y: npt.NDArray[Any], *, C: float, epsilon: float, gamma: float
 ) -> Certificate:
-    """Judge a regression machine on its training data."""
+    """Judge a regression model on its training data."""
     targets, alpha = np.asarray(y, dtype=np.float64), _everywhere(machine, len(X))
     gradient, rounding = targets - _product(machine, X, alpha, gamma), _rounding(machine, C)
     upwards = gradient + np.where(alpha < -rounding, epsilon, -epsilon)
@@ -156,10 +156,10 @@ def certify_regression(
 
 
 def certify_one_class(machine: Machine, X: FloatArray, *, nu: float, gamma: float, is_ball: bool) -> Certificate:
-    """Judge a one-class machine, or an enclosing ball, on its training data.
+    """Judge a one-class model, or an enclosing ball, on its training data.
 
     Objectives are those of coefficients that sum to 1, so that both can be compared. The violation is in the units of
-    the estimator's own tolerance: decision values of coefficients that sum to nu n for the one-class machine; for the
+    the estimator's own tolerance: decision values of coefficients that sum to nu n for the one-class model; for the
     ball squared distances, divided by the mean squared distance of (at most 500 of) the rows from their mean.
     """
     total = 1.0 if is_ball else nu * len(X)

@@ -29,7 +29,7 @@ ALLOWED_VIOLATION = 1.001 * TOLERANCE
 
 @dataclass(frozen=True)
 class Line:
-    """One peer on one problem. ``error`` is that of a kernel matrix, the certificate's numbers those of a machine."""
+    """One peer on one problem. ``error`` is that of a kernel matrix, the certificate's numbers those of a model."""
 
     peer: str
     seconds: float | None
@@ -72,7 +72,7 @@ def fit_command(options: Options) -> list[Result]:
 
 
 def machines_command(options: Options) -> list[Result]:
-    """Compare training of the machines that are not everybody's SVC."""
+    """Compare training of the models that are not everybody's SVC."""
     return compare_all("machines", options, compare, heading)
 
 
@@ -102,7 +102,7 @@ def kernel_lines(problem: Problem, split: Split, measurements: dict[str, Measure
 
 
 def machine_lines(problem: Problem, split: Split, measurements: dict[str, Measurement]) -> list[Line]:
-    """Return a line per peer for a machine: the worst certificate of its runs, on the data as it was handed them."""
+    """Return a line per peer for a model: the worst certificate of its runs, on the data as it was handed them."""
     certificates = {
         peer: worst([certify_on_input(peer, machine, problem, split) for machine in distinct_machines(measured)])
         for peer, measured in measurements.items()
@@ -148,14 +148,14 @@ DUALS: dict[str, Callable[..., Certificate]] = {
 
 
 def certify_on_input(peer: str, machine: Machine, problem: Problem, split: Split) -> Certificate:
-    """Judge a machine on the very numbers its library was given: rounding to float32 is not held against it."""
+    """Judge a model on the very numbers its library was given: rounding to float32 is not held against it."""
     entry = problem.entry(peer)
     X = split.X.astype(PEERS[entry.peer].input_type).astype(np.float64)
     return DUALS[entry.dual](machine, X, split.y, gamma=problem.gamma, **entry.parameters)
 
 
 def distinct_machines(measured: Measurement) -> list[Machine]:
-    """Return the different machines of all runs; a library that repeats itself exactly gives one."""
+    """Return the different models of all runs; a library that repeats itself exactly gives one."""
     distinct: list[Machine] = []
     for run in measured.runs:
         machine: Machine = run.product

@@ -1,10 +1,10 @@
-"""Problems of the other machines: regression, one class, enclosing balls, squared slack and hard margins.
+"""Problems of the other models: regression, one class, enclosing balls, squared slack and hard margins.
 
-Squared slack and hard margins have no rival among the peers that trains the same machine with a kernel; they are
-compared with widemargin's own machine with the hinge, here the entry "hinge", at the same C and gamma. A hard margin
+Squared slack and hard margins have no rival among the peers that trains the same model with a kernel; they are
+compared with widemargin's own model with the hinge, here the entry "hinge", at the same C and gamma. A hard margin
 exists only where the kernel separates the classes. A Gaussian of the usual width does so on german and waveform, whose
 20 or 21 features hold the rows apart; banana's classes overlap in the plane, and its width has to be that of single
-rows. With C = inf the hinge is given a C that no coefficient reaches, so that both train the same machine.
+rows. With C = inf the hinge is given a C that no coefficient reaches, so that both train the same model.
 """
 
 from pathlib import Path

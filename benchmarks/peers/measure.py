@@ -105,7 +105,7 @@ def timed(work: Callable[[], Any], digest: Callable[[Any], Any]) -> Run:
 
 
 def fit_task(split: Split, peer: Peer, settings: Settings) -> Timed:
-    """Time training; the product is the machine."""
+    """Time training; the product is the model."""
     data = peer.prepare(split.X)
     return lambda: timed(lambda: peer.fit(data, split.y, settings), peer.machine)
 
@@ -172,7 +172,7 @@ class Worker:
     """A peer waiting in its own process."""
 
     def __init__(self, job: Job) -> None:
-        # OpenMP threads that spin while they wait starve everybody else on a shared machine; LIBSVM suffers most.
+        # OpenMP threads that spin while they wait starve everybody else on a shared computer; LIBSVM suffers most.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()

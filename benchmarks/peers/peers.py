@@ -22,9 +22,9 @@ Gram = Callable[[Matrix, float, int], Matrix]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a peer is asked for: the machine, the accuracy and the resources.
+    """What a peer is asked for: the model, the accuracy and the resources.
 
-    ``parameters`` are those of the machine besides the kernel (C, epsilon, nu, ...); ``cache`` is in MB or "auto".
+    ``parameters`` are those of the model besides the kernel (C, epsilon, nu, ...); ``cache`` is in MB or "auto".
     """
 
     parameters: Mapping[str, float | str]

@@ -62,7 +62,7 @@ def predict_command(options: Options) -> list[Result]:
 
 def describe(problem: Problem, split: Split, options: Options) -> str:
     """Describe a problem and its test part."""
-    return f"{heading(problem, split, options)}, {len(split.y_test):,} rows predicted"
+    return f"{heading(problem, split, options)}, {len(split.y_test):,} samples predicted"
 
 
 def compare(problem: Problem, split: Split, options: Options) -> Result:

@@ -61,9 +61,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Problem:
-    """A way to build a data set, the machine to be trained on it, and the bar.
+    """A way to build a data set, the model to be trained on it, and the bar.
 
-    ``kind`` is "fit" for a machine and "gram" for a full kernel matrix. ``parameters`` are those of the machine besides
+    ``kind`` is "fit" for a model and "gram" for a full kernel matrix. ``parameters`` are those of the model besides
     the kernel. ``entries`` says who trains what, if it is not everybody's SVC. ``left_out`` names the entries that run
     only on request, most of them because they need minutes; ``peer_cache`` is the kernel cache in MB given to everybody
     but widemargin, which sizes its own.

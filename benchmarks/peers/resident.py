@@ -34,7 +34,7 @@ def reset_peak_resident() -> None:
 
 
 def available() -> int:
-    """Return the bytes of memory that the machine could still hand out."""
+    """Return the bytes of memory that the computer could still hand out."""
     return _kilobytes(Path("/proc/meminfo"), "MemAvailable") * 1024
 
 

@@ -144,7 +144,7 @@ def judge_all(problem: Problem, lines: Sequence[Line], options: Options) -> dict
     """Judge our time against the bar, against halving where that takes part, and our scores."""
     ours = next((found for found in lines if found.peer == OURS), None)
     seconds = {found.peer: found.seconds for found in lines}
-    objections = [f"{ours.unfinished} machines unfinished"] if ours is not None and ours.unfinished else []
+    objections = [f"{ours.unfinished} models unfinished"] if ours is not None and ours.unfinished else []
     judged = {"time": judge(problem.bar, seconds, options, objections)}
     if "halving" in problem.entries:
         judged["halving"] = judge(HALVING_BAR, seconds, options, objections)
@@ -154,7 +154,7 @@ def judge_all(problem: Problem, lines: Sequence[Line], options: Options) -> dict
 def judge_scores(ours: Line | None, options: Options) -> Verdict:
     """Say whether our scores are scikit-learn's; a score that is no number is not."""
     if options.rows is not None:
-        return Verdict(None, f"{options.rows} rows are too few to tell scores apart")
+        return Verdict(None, f"{options.rows} samples are too few to tell scores apart")
     if ours is None or ours.largest is None or ours.mean is None:
         return Verdict(None, f"no scores of {OURS} and {REFERENCE} to compare")
     passed = ours.largest <= LARGEST_DIFFERENCE + ROUNDING and ours.mean <= MEAN_DIFFERENCE + ROUNDING

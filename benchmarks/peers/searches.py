@@ -73,7 +73,7 @@ def selection(search: Any) -> Selection:
 
 
 class PlainLoop:
-    """scikit-learn's one-class machines, each trained alone, in several processes: what a user writes by hand."""
+    """scikit-learn's one-class models, each trained alone, in several processes: what a user writes by hand."""
 
     def __init__(self, grid: Grid, cv: Any, settings: Settings) -> None:
         self.cells, self.splits, self.settings = list(ParameterGrid(grid)), list(cv), settings
@@ -115,7 +115,7 @@ def in_processes(grid: Grid, cv: Any, settings: Settings) -> Any:
 
 
 def in_threads(grid: Grid, cv: Any, settings: Settings) -> Any:
-    """Return scikit-learn's search over oneDAL's machines, which have threads of their own."""
+    """Return scikit-learn's search over oneDAL's models, which have threads of their own."""
     machine = import_module("sklearnex.svm").SVC(
         tol=settings.tolerance, cache_size=settings.cache, n_jobs=settings.n_jobs
     )
@@ -133,7 +133,7 @@ def by_halving(grid: Grid, cv: Any, settings: Settings) -> Any:
 
 
 def shared_one_class(grid: Grid, cv: Any, settings: Settings) -> Any:
-    """Return widemargin's search for one-class machines."""
+    """Return widemargin's search for one-class models."""
     machine, score = widemargin.OneClassSVM(tol=settings.tolerance), widemargin.RejectionScore()
     return widemargin.GridSearchCV(machine, grid, cv=cv, scoring=score, n_jobs=settings.n_jobs, refit=False)
 
@@ -192,7 +192,7 @@ def search_task(split: Split, peer: Peer, settings: Settings) -> Timed:
 
 
 def one_class_task(split: Split, peer: Peer, settings: Settings) -> Timed:
-    """Time a search for a one-class machine, trained on X and scored on the rows held out."""
+    """Time a search for a one-class model, trained on X and scored on the samples held out."""
     kind = KINDS[settings.estimator]
     X = peer.prepare(np.vstack([split.X, split.X_test]))
     cv = [(np.arange(len(split.X)), np.arange(len(split.X), len(X)))]
@@ -272,7 +272,7 @@ def search_problem(name: str, build: Callable[[Path | None], Split], share: floa
 
 
 def one_class_problem(n_rows: int) -> Problem:
-    """Return a search for a one-class machine."""
+    """Return a search for a one-class model."""
     once = {"splits": 1, "times": 1}
     entries = {
         OURS: Entry(OURS, "shared one-class", once),

@@ -125,7 +125,7 @@ def judge(
     if bar is None:
         return Verdict(None, "the problem has no bar")
     if options.rows is not None:
-        return Verdict(None, f"the bar is for the whole problem, not for {options.rows} rows")
+        return Verdict(None, f"the bar is for the whole problem, not for {options.rows} samples")
     ours = seconds.get(OURS)
     if ours is None:
         return Verdict(None, f"{OURS} has no time")

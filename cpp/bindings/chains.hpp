@@ -47,12 +47,12 @@ inline chain::Link link_of(const Task& task) {
 // The problems of a chain, over `ids` of so many samples or all of them, with all that they refer to but the signal;
 // and the clock.
 struct ChainParts {
-  ChainParts(std::size_t examples, std::optional<Vector<Id>> ids, std::vector<Task> links,
+  ChainParts(std::size_t samples, std::optional<Vector<Id>> ids, std::vector<Task> links,
              std::optional<Vector<double>> start, double max_seconds, double grace_seconds, const StopSignal* signal)
       : ids(ids),
         tasks(std::move(links)),
         given_start(start),
-        n(ids ? ids->shape(0) : examples),
+        n(ids ? ids->shape(0) : samples),
         deadline(max_seconds, grace_seconds, end_wanted(signal)) {
     if (tasks.empty()) throw std::invalid_argument("a chain needs one problem at least");
     if (start && start->shape(0) != n) throw std::invalid_argument("the start differs in length from the problems");
@@ -62,7 +62,7 @@ struct ChainParts {
     for (std::size_t p = 0; ids && p < n; ++p) {
       const Id id = ids->data()[p];
       if (id == resembles_nothing && (p + 1 == n || ids->data()[p + 1] == resembles_nothing)) continue;
-      if (id < 0 || static_cast<std::size_t>(id) >= examples)
+      if (id < 0 || static_cast<std::size_t>(id) >= samples)
         throw std::invalid_argument("an id lies outside the kernel");
     }
     for (const Task& task : tasks) check_link(task, n), this->links.push_back(link_of(task));
@@ -83,7 +83,7 @@ struct ChainParts {
   // Refuses rather than waits: who has the chain may wait for the interpreter, which the caller has.
   std::unique_lock<std::mutex> taken() {
     std::unique_lock alone(advancing, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is at this chain");
+    if (!alone) throw std::runtime_error("another thread is using this chain");
     return alone;
   }
 
@@ -115,13 +115,13 @@ class HeldChain {
       nb::gil_scoped_release release;
       if (parts_.ids && part_.size() == 0) gather();
       solutions = chain_->advance(links);
-      if (chain_->ended()) let_go();
+      if (chain_->ended()) drop_chain();
     }
     parts_.raise_what_interrupted();
     return as_solved(std::move(solutions));
   }
 
-  // Lets go of what was gathered of the kernel, until the next call.
+  // Releases what was gathered of the kernel, until the next call.
   void rest() {
     const std::unique_lock alone = parts_.taken();
     if (chain_) chain_->rest();
@@ -136,7 +136,7 @@ class HeldChain {
     chain_->move_to(part_.data());
   }
 
-  void let_go() {
+  void drop_chain() {
     chain_.reset();
     part_ = Buffer<float>();
   }
@@ -282,7 +282,7 @@ class HeldLanes {
 
   std::vector<SolvedLanes> advance(std::size_t links) {
     std::unique_lock alone(advancing_, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is at these chains");
+    if (!alone) throw std::runtime_error("another thread is using these chains");
     std::vector<chain::SideBySide::Solved> solved;
     {
       nb::gil_scoped_release release;

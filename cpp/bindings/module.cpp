@@ -59,7 +59,7 @@ struct HeldStore {
   // Whoever works on it may do so without the interpreter; refuses rather than waits, as chains do.
   std::unique_lock<std::mutex> taken() {
     std::unique_lock alone(using_it, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is at this store of kernel rows");
+    if (!alone) throw std::runtime_error("another thread is using this store of kernel rows");
     return alone;
   }
 
@@ -67,7 +67,7 @@ struct HeldStore {
     const std::unique_lock alone = taken();
     const RowSource& rows = *nb::cast<const Source&>(source).rows;
     if (rows.size() != store.size())
-      throw std::invalid_argument("the new kernel has another number of examples than the store");
+      throw std::invalid_argument("the new kernel has another number of samples than the store");
     if (!(power > 0) || !std::isfinite(power))
       throw std::invalid_argument("the power of a transformation must be a positive number");
     {
@@ -85,7 +85,7 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
   const std::unique_lock alone = held.taken();
   const std::size_t n = held.store.size();
   if (ridge.shape(0) != n || alpha.shape(0) != n)
-    throw std::invalid_argument("ridge, start and kernel differ in their number of examples");
+    throw std::invalid_argument("ridge, start and kernel differ in their number of samples");
   for (std::size_t i = 0; i < n; ++i) {
     if (!(ridge.data()[i] > 0) || !std::isfinite(ridge.data()[i]))
       throw std::invalid_argument("every ridge must be a positive number");
@@ -107,8 +107,8 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
 }
 
 // The rows of a source, laid out so that other samples fit in beside its own.
-KernelRows beside(const Source& source, const Examples& others) {
-  return {*source.examples.examples, source.kernel->kernel(), &others};
+KernelRows beside(const Source& source, const Samples& others) {
+  return {*source.samples.samples, source.kernel->kernel(), &others};
 }
 
 // A matrix whose memory is handed on to the next one.
@@ -171,12 +171,12 @@ nb::ndarray<nb::numpy, double> combined_rows(const Source& source, Vector<Id> ro
 }
 
 template <class T>
-nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* columns, std::size_t n_threads,
+nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldSamples* columns, std::size_t n_threads,
                                     double max_seconds, const StopSignal* signal) {
-  if (rows.kernel == nullptr) throw std::invalid_argument("only a kernel of examples has a kernel matrix to compute");
-  if (columns != nullptr && columns->examples->dimension() != rows.examples.examples->dimension())
+  if (rows.kernel == nullptr) throw std::invalid_argument("only a kernel of samples has a kernel matrix to compute");
+  if (columns != nullptr && columns->samples->dimension() != rows.samples.samples->dimension())
     throw std::invalid_argument("rows and columns differ in their number of features");
-  const Examples& right = columns != nullptr ? *columns->examples : *rows.examples.examples;
+  const Samples& right = columns != nullptr ? *columns->samples : *rows.samples.samples;
   const std::size_t n = rows.rows->size(), m = right.size();
   nb::ndarray<nb::numpy, T> matrix = empty_matrix<T>(n, m);
   T* const values = matrix.data();
@@ -184,10 +184,10 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
     ThreadTeam team(n_threads);
     const KernelRows source = beside(rows, right);
     if (std::is_same_v<T, double> || source.fits_floats()) {
-      kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, values, team, deadline);
+      kernel_matrix(source, *rows.samples.samples, right, columns == nullptr, values, team, deadline);
     } else {  // what values are computed from needs the range of a double; what comes of it may well fit
       Buffer<double> wide(n * m);
-      kernel_matrix(source, *rows.examples.examples, right, columns == nullptr, wide.data(), team, deadline);
+      kernel_matrix(source, *rows.samples.samples, right, columns == nullptr, wide.data(), team, deadline);
       std::transform(wide.data(), wide.data() + n * m, values, [](double value) { return static_cast<T>(value); });
     }
   });
@@ -197,19 +197,19 @@ nb::ndarray<nb::numpy, T> matrix_of(const Source& rows, const HeldExamples* colu
 // dual_coef: (k - 1) x n_support as in scikit-learn; n_support: per class. Returns one row of decision values per pair,
 // without intercepts. A single group of support vectors has one row of coefficients for each of any number of functions
 // instead.
-nb::ndarray<nb::numpy, double> decision_values(const Source& support, const HeldExamples& examples,
+nb::ndarray<nb::numpy, double> decision_values(const Source& support, const HeldSamples& samples,
                                                Matrix<double> dual_coef, const std::vector<std::size_t>& n_support,
                                                bool double_precision, std::size_t n_threads) {
-  if (support.kernel == nullptr) throw std::invalid_argument("only a kernel of examples can be evaluated on new ones");
-  const std::size_t k = n_support.size(), n_vectors = dual_coef.shape(1), n = examples.examples->size();
+  if (support.kernel == nullptr) throw std::invalid_argument("only a kernel of samples can be evaluated on new ones");
+  const std::size_t k = n_support.size(), n_vectors = dual_coef.shape(1), n = samples.samples->size();
   std::vector<RowGroup> classes(k);
   std::size_t begin = 0;
   for (std::size_t c = 0; c < k; ++c) {
     classes[c].first = begin;
     classes[c].last = begin += n_support[c];
   }
-  if (support.examples.examples->dimension() != examples.examples->dimension())
-    throw std::invalid_argument("support vectors and examples differ in their number of columns");
+  if (support.samples.samples->dimension() != samples.samples->dimension())
+    throw std::invalid_argument("support vectors and samples differ in their number of columns");
   if (k == 0 || begin != n_vectors || (k > 1 && dual_coef.shape(0) != k - 1) || support.rows->size() != n_vectors)
     throw std::invalid_argument("coefficients and support vectors differ in number");
   const std::size_t functions = k == 1 ? dual_coef.shape(0) : k * (k - 1) / 2;
@@ -227,13 +227,13 @@ nb::ndarray<nb::numpy, double> decision_values(const Source& support, const Held
   run_or_raise(1e10, nullptr, [&](Deadline& deadline) {
     TimeBudget budget(deadline, true);
     ThreadTeam team(n_threads);
-    const KernelRows source = beside(support, *examples.examples);
+    const KernelRows source = beside(support, *samples.samples);
     std::vector<Id> ids(std::max(n_vectors, n));
     std::iota(ids.begin(), ids.end(), Id{0});
     const auto add = [&](auto precision) {
       using T = decltype(precision);
       const auto prepare = [&](std::size_t first, std::size_t width) {
-        return source.pack<T>(*examples.examples, {ids.data() + first, width}, true, team);
+        return source.pack<T>(*samples.samples, {ids.data() + first, width}, true, team);
       };
       add_row_sums<T>(source, ids, classes, n, prepare, team, budget);
     };
@@ -300,13 +300,13 @@ NB_MODULE(_core, m) {
   simd::ops_name();  // an environment that asks for what is not there is refused now, as an ImportError
   process_mutex();   // whoever forks from here on holds it meanwhile
 
-  nb::class_<HeldExamples>(m, "Examples").def_prop_ro("size", [](const HeldExamples& e) { return e.examples->size(); });
-  m.def("dense_examples", &dense_examples<float>, "X"_a);
-  m.def("dense_examples", &dense_examples<double>, "X"_a);
-  m.def("csr_examples", &csr_examples<float, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
-  m.def("csr_examples", &csr_examples<float, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
-  m.def("csr_examples", &csr_examples<double, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
-  m.def("csr_examples", &csr_examples<double, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  nb::class_<HeldSamples>(m, "Examples").def_prop_ro("size", [](const HeldSamples& e) { return e.samples->size(); });
+  m.def("dense_examples", &dense_samples<float>, "X"_a);
+  m.def("dense_examples", &dense_samples<double>, "X"_a);
+  m.def("csr_examples", &csr_samples<float, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_examples", &csr_samples<float, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_examples", &csr_samples<double, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_examples", &csr_samples<double, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
 
   nb::class_<Source>(m, "RowSource")
       .def_prop_ro("size", [](const Source& s) { return s.rows->size(); })
@@ -510,7 +510,7 @@ NB_MODULE(_core, m) {
   m.def("gap_above_prices", &gap_of_prices, "tilt"_a, "alpha"_a, "lower"_a, "upper"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
   m.def("release_memory", [] {
-    KeepingPlace::clear_all();
+    ThreadLocalMemory::clear_all();
     release_memory();
   });
   define_trace(m);

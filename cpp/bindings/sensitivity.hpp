@@ -81,7 +81,7 @@ class HeldMachine {
 
   void require_row(std::size_t i) const {
     if (i >= n_ || kept_.row_of.data()[i] < 0)
-      throw std::invalid_argument("an example whose kernel values are needed has no row in the kernel");
+      throw std::invalid_argument("a sample whose kernel values are needed has no row in the kernel");
   }
 
   Arrays kept_;
@@ -95,7 +95,7 @@ inline double likeliest_slope(Vector<double> margins, Vector<double> weights, do
   return sensitivity::likeliest_slope(view(margins), view(weights), largest);
 }
 
-// Values of the machines without each of `examples` at the sample left out; which of them were found; and, if wanted,
+// Values of the machines without each of `samples` at the sample left out; which of them were found; and, if wanted,
 // their coefficients (one row each) and intercepts.
 struct LeftOut {
   nb::ndarray<nb::numpy, double> values;
@@ -109,18 +109,18 @@ inline constexpr double near_residual = 0.2;
 
 inline LeftOut leave_one_out(Matrix<double> kernel, Vector<double> signs, Vector<double> bounds, Vector<double> ridge,
                              Vector<double> alpha, Vector<double> residual, double intercept, bool bordered,
-                             Vector<std::int32_t> free, Matrix<double> inverse, Vector<std::int32_t> examples,
-                             bool keep, std::size_t n_threads, double max_seconds, const StopSignal* signal) {
-  const std::size_t n = kernel.shape(0), m = examples.shape(0), size = free.shape(0) + (bordered ? 1 : 0);
+                             Vector<std::int32_t> free, Matrix<double> inverse, Vector<std::int32_t> samples, bool keep,
+                             std::size_t n_threads, double max_seconds, const StopSignal* signal) {
+  const std::size_t n = kernel.shape(0), m = samples.shape(0), size = free.shape(0) + (bordered ? 1 : 0);
   if (kernel.shape(1) != n) throw std::invalid_argument("a kernel matrix must be square");
   for (const Vector<double>& one : {signs, bounds, ridge, alpha, residual})
     if (one.shape(0) != n) throw std::invalid_argument("a vector differs in length from the kernel");
   if (inverse.shape(0) != size || inverse.shape(1) != size)
     throw std::invalid_argument("the inverse differs in size from the free variables");
-  for (const Vector<std::int32_t>& some : {free, examples})
+  for (const Vector<std::int32_t>& some : {free, samples})
     for (std::size_t k = 0; k < some.shape(0); ++k)
       if (some.data()[k] < 0 || static_cast<std::size_t>(some.data()[k]) >= n)
-        throw std::invalid_argument("an example lies outside the kernel");
+        throw std::invalid_argument("a sample lies outside the kernel");
   if (n_threads == 0) throw std::invalid_argument("n_threads must be at least 1");
   const sensitivity::TrainedMachine machine{view(signs), view(bounds),   view(ridge),
                                             view(alpha), view(residual), intercept,
@@ -132,7 +132,7 @@ inline LeftOut leave_one_out(Matrix<double> kernel, Vector<double> signs, Vector
     const sensitivity::OrderedKernel near(kernel.data(), machine, near_residual);
     std::vector<sensitivity::LeaveOneOut> paths(team.size(), sensitivity::LeaveOneOut(machine, near));
     const auto run = [&](std::size_t k, sensitivity::LeaveOneOut& path) {
-      const auto end = path.run(static_cast<std::size_t>(examples.data()[k]));
+      const auto end = path.run(static_cast<std::size_t>(samples.data()[k]));
       if (end != sensitivity::LeaveOneOut::End::found) return end;
       found[k] = 1, values[k] = path.value(), intercepts[k] = path.intercept();
       if (keep) path.copy_alpha(alphas.data() + k * n);

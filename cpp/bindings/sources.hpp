@@ -26,19 +26,19 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Examples and whatever Python object holds their memory.
-struct HeldExamples {
-  std::shared_ptr<const Examples> examples;
+// Samples and whatever Python object holds their memory.
+struct HeldSamples {
+  std::shared_ptr<const Samples> samples;
   std::vector<nb::object> owners;
 };
 
 template <class T>
-HeldExamples dense_examples(Matrix<T> X) {
-  return {std::make_shared<DenseExamples<T>>(X.data(), X.shape(0), X.shape(1)), {nb::cast(X)}};
+HeldSamples dense_samples(Matrix<T> X) {
+  return {std::make_shared<DenseSamples<T>>(X.data(), X.shape(0), X.shape(1)), {nb::cast(X)}};
 }
 
 template <class T, class I>
-HeldExamples csr_examples(Vector<T> values, Vector<I> indices, Vector<I> begins, std::size_t columns) {
+HeldSamples csr_samples(Vector<T> values, Vector<I> indices, Vector<I> begins, std::size_t columns) {
   if (begins.shape(0) == 0 || indices.shape(0) != values.shape(0))
     throw std::invalid_argument("the arrays of a sparse matrix do not fit together");
   for (std::size_t t = 0; t < indices.shape(0); ++t)
@@ -50,14 +50,14 @@ HeldExamples csr_examples(Vector<T> values, Vector<I> indices, Vector<I> begins,
   if (static_cast<std::size_t>(begins.data()[begins.shape(0) - 1]) > values.shape(0))
     throw std::invalid_argument("the row pointers of the sparse matrix pass its end");
   return {
-      std::make_shared<CsrExamples<T, I>>(values.data(), indices.data(), begins.data(), begins.shape(0) - 1, columns),
+      std::make_shared<CsrSamples<T, I>>(values.data(), indices.data(), begins.data(), begins.shape(0) - 1, columns),
       {nb::cast(values), nb::cast(indices), nb::cast(begins)}};
 }
 
 struct Source {
   std::unique_ptr<RowSource> rows;
   KernelRows* kernel = nullptr;  // rows, where it is a kernel of samples
-  HeldExamples examples;
+  HeldSamples samples;
   std::vector<nb::object> owners;
 };
 
@@ -82,12 +82,11 @@ inline KernelKind kernel_kind(const std::string& name) {
                             {"squared-distance", KernelKind::squared_distance}});
 }
 
-inline std::unique_ptr<Source> kernel_source(const HeldExamples& examples, const std::string& kernel, double gamma,
+inline std::unique_ptr<Source> kernel_source(const HeldSamples& samples, const std::string& kernel, double gamma,
                                              double coef0, int degree) {
   auto source = std::make_unique<Source>();
-  source->examples = examples;
-  auto rows =
-      std::make_unique<KernelRows>(*examples.examples, KernelFunction{kernel_kind(kernel), gamma, coef0, degree});
+  source->samples = samples;
+  auto rows = std::make_unique<KernelRows>(*samples.samples, KernelFunction{kernel_kind(kernel), gamma, coef0, degree});
   source->kernel = rows.get();
   source->rows = std::move(rows);
   return source;
@@ -138,7 +137,7 @@ inline std::unique_ptr<Source> derived_source(nb::object from, Vector<Id> base, 
   };
   for (std::size_t i = 0; i < n; ++i)
     if (base.data()[i] < 0 || static_cast<std::size_t>(base.data()[i]) >= origin.rows->size())
-      throw std::invalid_argument("an example lies outside the row source");
+      throw std::invalid_argument("a sample lies outside the row source");
   auto source = std::make_unique<Source>();
   source->rows = std::make_unique<DerivedRows>(*origin.rows, std::vector<Id>(base.data(), base.data() + n),
                                                values(scale), values(ridge));
@@ -150,7 +149,7 @@ inline std::unique_ptr<Source> derived_source(nb::object from, Vector<Id> base, 
 inline std::unique_ptr<Source> callable_source(nb::object evaluate, std::size_t size,
                                                std::optional<Vector<double>> diagonal) {
   if (diagonal && diagonal->size() != size)
-    throw std::invalid_argument("the diagonal must hold a number for each example");
+    throw std::invalid_argument("the diagonal must hold a number for each sample");
   auto source = std::make_unique<Source>();
   PyObject* function = evaluate.ptr();
   source->owners.push_back(std::move(evaluate));

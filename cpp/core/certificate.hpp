@@ -68,7 +68,7 @@ inline double intercept_of(const DualState& state, std::size_t g) {
 template <class Ridge>
 Certificate certify(const DualState& state, const Ridge& ridge) {
   Certificate result;
-  result.kkt_violation = violation_of(state.most_violating_pair(state.size()));
+  result.kkt_violation = violation_of(state.maximal_violating_pair(state.size()));
   for (std::size_t g = 0; g < state.groups(); ++g) result.intercept[g] = intercept_of(state, g);
   double linear_alpha = 0, gradient_alpha = 0;
   for (std::size_t p = 0; p < state.size(); ++p) {

@@ -1,4 +1,4 @@
-// The framework on one page: the parts a solver is put together from, and what they offer each other.
+// The framework on one page: the parts that make up a solver, and what they offer each other.
 //
 //   RowSource   kernel values between samples, virtual per block (rows/row_source.hpp): KernelRows, GramRows, ...
 //   Rows        kernel rows of one problem, by position: CachedRows, DenseRows, chain::CompactKernel
@@ -28,7 +28,7 @@ concept Rows = requires(R& rows, std::size_t position, std::span<const Id> posit
 };
 
 template <class S, class R>
-concept Selector = requires(const S& select, const StateFor<R>& state, R& rows, const simd::MostViolatingPair& pair,
+concept Selector = requires(const S& select, const StateFor<R>& state, R& rows, const simd::MaximalViolatingPair& pair,
                             const smo::LastStep& last) {
   { select(state, rows, pair, last) } -> std::same_as<smo::WorkingSet>;
   { S::ranks_by_truncated_gain } -> std::convertible_to<bool>;
@@ -42,7 +42,7 @@ concept Stepper = requires(const S& step, const StateFor<R>& state, const Select
 };
 
 template <class A, class R>
-concept ActiveSet = requires(A& active_set, StateFor<R>& state, R& rows, const simd::MostViolatingPair& pair) {
+concept ActiveSet = requires(A& active_set, StateFor<R>& state, R& rows, const simd::MaximalViolatingPair& pair) {
   { active_set.update(state, rows, pair) } -> std::same_as<bool>;  // after a step; true if the state changed
   { active_set.verify(state, rows) } -> std::same_as<Verdict>;     // asked when the violation is within the tolerance
 };

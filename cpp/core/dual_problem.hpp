@@ -1,4 +1,4 @@
-// All that a solver may know of a machine.
+// All that a solver may know of a machine (the dual problem of a model).
 //
 //   maximise  f(a) = y'a - a'Ka/2   subject to  sum(a) = const,  L <= a <= U          [Glasmachers2008, eq. 4.1]
 //

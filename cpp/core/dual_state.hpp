@@ -19,8 +19,8 @@
 
 namespace widemargin {
 
-// [Glasmachers2008, section 4.2.4]: 0 at an optimal point. What is not a number is no optimal point.
-inline double violation_of(const simd::MostViolatingPair& pair) {
+// [Glasmachers2008, section 4.2.4]: 0 at an optimal point. NaN is never optimal.
+inline double violation_of(const simd::MaximalViolatingPair& pair) {
   if (pair.i < 0 || pair.j < 0) return 0.0;
   const double violation = pair.up - pair.down;
   return violation > 0 ? violation : violation <= 0 ? 0.0 : std::numeric_limits<double>::infinity();
@@ -152,7 +152,7 @@ struct BasicDualState {
   // violation of the sides taken is that of all: both its ends lie beyond the middle that decides.
   bool cross_kinks() {
     if (!kinked()) return false;
-    const simd::MostViolatingPair taken = most_violating_pair();
+    const simd::MaximalViolatingPair taken = maximal_violating_pair();
     double up = taken.up, down = taken.down;
     for (std::size_t p = 0; p < active; ++p) {
       if (!at_kink(p)) continue;
@@ -199,23 +199,23 @@ struct BasicDualState {
   }
 
   // That of one group, among the first `count` variables.
-  simd::MostViolatingPair most_violating_pair_of_group(std::size_t g, std::size_t count) const {
-    return simd::ops<std::conditional_t<std::is_same_v<N, float>, simd::Fraction, double>>().most_violating_pair(
+  simd::MaximalViolatingPair maximal_violating_pair_of_group(std::size_t g, std::size_t count) const {
+    return simd::ops<std::conditional_t<std::is_same_v<N, float>, simd::Fraction, double>>().maximal_violating_pair(
         gradient.data(), rises_of(g).data(), falls_of(g).data(), count);
   }
   // That of the group that violates most.
-  simd::MostViolatingPair most_violating_pair(std::size_t count) const {
-    const simd::MostViolatingPair first = most_violating_pair_of_group(0, count);
+  simd::MaximalViolatingPair maximal_violating_pair(std::size_t count) const {
+    const simd::MaximalViolatingPair first = maximal_violating_pair_of_group(0, count);
     if (!grouped()) return first;
-    const simd::MostViolatingPair second = most_violating_pair_of_group(1, count);
+    const simd::MaximalViolatingPair second = maximal_violating_pair_of_group(1, count);
     return violation_of(second) > violation_of(first) ? second : first;
   }
-  simd::MostViolatingPair most_violating_pair() const { return most_violating_pair(active); }
+  simd::MaximalViolatingPair maximal_violating_pair() const { return maximal_violating_pair(active); }
 
   // Those of all groups, for decisions about single variables.
-  std::array<simd::MostViolatingPair, 2> most_violating_pairs(std::size_t count) const {
-    return {most_violating_pair_of_group(0, count),
-            grouped() ? most_violating_pair_of_group(1, count) : simd::MostViolatingPair{}};
+  std::array<simd::MaximalViolatingPair, 2> maximal_violating_pairs(std::size_t count) const {
+    return {maximal_violating_pair_of_group(0, count),
+            grouped() ? maximal_violating_pair_of_group(1, count) : simd::MaximalViolatingPair{}};
   }
 
   // Of the active variables only those at the positions `staying` remain active, in this order; the rows follow.

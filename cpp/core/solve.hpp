@@ -15,7 +15,7 @@
 namespace widemargin {
 
 enum class Solver { automatic, smo, block, mdm, accelerated_mdm };
-enum class Selection { automatic, most_violating_pair, second_order, maximum_gain };
+enum class Selection { automatic, maximal_violating_pair, second_order, maximum_gain };
 
 struct Options {
   Solver solver = Solver::automatic;

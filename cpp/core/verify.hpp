@@ -22,21 +22,21 @@ struct Support {
   std::vector<double> coefficients;
 
   // Those at the positions `first` (which are support vectors) come before the others.
-  Support(const DualState& state, std::span<const Id> example_ids, std::span<const Id> first = {}) {
+  Support(const DualState& state, std::span<const Id> sample_ids, std::span<const Id> first = {}) {
     std::vector<std::uint8_t> taken(state.size(), 0);
     const auto take = [&](std::size_t p) {
       if (state.alpha[p] == 0 || taken[p] != 0) return;
       taken[p] = 1;
       positions.push_back(static_cast<Id>(p));
-      ids.push_back(example_ids[p]);
+      ids.push_back(sample_ids[p]);
       coefficients.push_back(state.alpha[p]);
     };
     for (const Id p : first) take(static_cast<std::size_t>(p));
     for (std::size_t p = 0; p < state.size(); ++p) take(p);
   }
 
-  // Keeps every so many-th, which stands for those around it: about `enough` of them.
-  void thin_out(std::size_t enough) {
+  // Keeps about `enough` of them, evenly spaced; each stands for those around it.
+  void subsample(std::size_t enough) {
     const std::size_t each = ids.size() / enough;
     if (each < 2) return;
     const std::size_t kept = (ids.size() + each - 1) / each;
@@ -67,16 +67,16 @@ class Verifier {
     recompute(state, rows);
     state.cross_kinks();
     if (!std::is_same_v<T, double> &&
-        (state.size() <= small || violation_of(state.most_violating_pair()) <= 2 * tolerance_))
-      sharpen(state, rows);
+        (state.size() <= small || violation_of(state.maximal_violating_pair()) <= 2 * tolerance_))
+      recompute_in_double(state, rows);
     state.cross_kinks();
     // Kernel values beyond what their type holds leave no number behind, and no violation either.
     if (!std::all_of(state.gradient.begin(), state.gradient.end(), [](double g) { return std::isfinite(g); }))
       return Verdict::imprecise;
-    const double violation = violation_of(state.most_violating_pair());
+    const double violation = violation_of(state.maximal_violating_pair());
     if (violation <= tolerance_) return Verdict::certified;
     // Variables that were shrunk too early say nothing about precision.
-    const double known = violation_of(state.most_violating_pair(was_active));
+    const double known = violation_of(state.maximal_violating_pair(was_active));
     const bool imprecise = known > tolerance_ && !(known < 0.5 * last_known_);
     last_known_ = known;
     return imprecise ? Verdict::imprecise : Verdict::go_on;
@@ -107,16 +107,16 @@ class Verifier {
  private:
   // Replaces the gradients that decide the violation by ones computed in double.
   template <class Rows>
-  void sharpen(DualState& state, Rows& rows) const {
+  void recompute_in_double(DualState& state, Rows& rows) const {
     std::vector<std::uint8_t> exact(state.size(), 0);
     double margin = state.size() <= small ? std::numeric_limits<double>::infinity() : 10 * tolerance_,
            largest_difference = 0;
     do {
       margin = std::max(margin, 8 * largest_difference);
-      const std::array<simd::MostViolatingPair, 2> pairs = state.most_violating_pairs(state.size());
+      const std::array<simd::MaximalViolatingPair, 2> pairs = state.maximal_violating_pairs(state.size());
       std::vector<Id> positions, others;  // those that are support vectors, then those that are not
       for (std::size_t p = 0; p < state.size(); ++p) {
-        const simd::MostViolatingPair& pair = pairs[state.group_of(p)];
+        const simd::MaximalViolatingPair& pair = pairs[state.group_of(p)];
         const auto decides_at = [&](double gradient, bool up, bool down) {
           return (up && gradient > pair.up - margin) || (down && gradient < pair.down + margin);
         };

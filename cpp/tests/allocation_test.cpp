@@ -110,7 +110,7 @@ int solves_survive(const char* name, const Data& data, const RowSource& rows, So
   const long small = refuse_each([](long after) { allocations_left = after; }, work, check);
   const long large = refuse_each([](long after) { pieces_until_refusal = after; }, work,
                                  [&] {
-                                   KeepingPlace::clear_all();
+                                   ThreadLocalMemory::clear_all();
                                    release_memory();
                                    return check();
                                  });
@@ -142,8 +142,8 @@ int main() {
   blas::dgemm = dgemm;
   const std::size_t d = 10;  // squared distances: no other BLAS is needed
   const Data data(400, d);
-  const DenseExamples<double> examples(data.X.data(), data.ids.size(), d);
-  const KernelRows rows(examples, {KernelKind::gaussian, 0.1, 0, 0});
+  const DenseSamples<double> samples(data.X.data(), data.ids.size(), d);
+  const KernelRows rows(samples, {KernelKind::gaussian, 0.1, 0, 0});
   const int failures = solves_survive("smo", data, rows, Solver::smo) +
                        solves_survive("block", data, rows, Solver::block) + stores_survive(data, rows);
   if (failures > 0) std::printf("%d failures\n", failures);

@@ -132,16 +132,16 @@ class Comparison {
     std::vector<simd::Flag> rises(n_), falls(n_);
     for (std::size_t c = 0; c < n_; ++c) rises[c] = up[c] > 0 ? -1 : 0, falls[c] = down[c] > 0 ? -1 : 0;
     std::vector<double> ours_G = G, base_G = G;
-    const simd::MostViolatingPair ours =
+    const simd::MaximalViolatingPair ours =
         ours_.move(ours_G.data(), Ki.data(), Ki.data(), 0.3, rises.data(), falls.data(), n_);
-    const simd::MostViolatingPair base =
+    const simd::MaximalViolatingPair base =
         base_.move(base_G.data(), Ki.data(), Ki.data(), 0.3, rises.data(), falls.data(), n_);
-    const auto same = [](const simd::MostViolatingPair& a, const simd::MostViolatingPair& b) {
+    const auto same = [](const simd::MaximalViolatingPair& a, const simd::MaximalViolatingPair& b) {
       return a.up == b.up && a.i == b.i && a.down == b.down && a.j == b.j;
     };
     check(same(ours, base), name_, "pair of a move", n_);
-    check(same(ours_.most_violating_pair(G.data(), rises.data(), falls.data(), n_),
-               base_.most_violating_pair(G.data(), rises.data(), falls.data(), n_)),
+    check(same(ours_.maximal_violating_pair(G.data(), rises.data(), falls.data(), n_),
+               base_.maximal_violating_pair(G.data(), rises.data(), falls.data(), n_)),
           name_, "pair", n_);
     ours_.move(ours_G.data(), Ki.data(), Kj.data(), 0.3, rises.data(), falls.data(), n_);
     base_.move(base_G.data(), Ki.data(), Kj.data(), 0.3, rises.data(), falls.data(), n_);
@@ -235,9 +235,9 @@ void compare_fractions(const char* name, std::size_t n, unsigned seed) {
   check(!ours.pick(outside.data(), masks.data(), masks.size(), picked.data(), count), name, "pick outside", n);
   std::vector<float> ours_G(G), base_G(G);
   const auto same_end = [](double x, double y) { return x == y || std::fabs(x - y) < 1e-6; };
-  const simd::MostViolatingPair found =
+  const simd::MaximalViolatingPair found =
       ours.move(ours_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);
-  const simd::MostViolatingPair wanted =
+  const simd::MaximalViolatingPair wanted =
       base.move(base_G.data(), Ka.data(), Kb.data(), 0.3, rises.data(), falls.data(), n);
   check(close(ours_G, base_G, 1e-6) && same_end(found.up, wanted.up) && same_end(found.down, wanted.down), name,
         "move over fractions", n);

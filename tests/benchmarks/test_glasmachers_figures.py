@@ -53,7 +53,7 @@ def test_figure_10_1_short_and_drawn(tmp_path, capsys):
     options = ["--trials", "1", "--iterations", "12", "--n-jobs", "1", "--picture", str(picture)]
     main(["glasmachers_figure_10_1", *options])
     printed = capsys.readouterr().out
-    for statement in ("D ends with the lowest", "the quotient falls", "support vectors increase", "all machines have"):
+    for statement in ("D ends with the lowest", "the quotient falls", "support vectors increase", "all models have"):
         assert f"pass: {statement}" in printed
     assert "not judged with less than 20 trials" in printed
     assert picture.stat().st_size > 10_000
@@ -77,7 +77,7 @@ def test_figure_10_1_machines_are_those_of_a_hard_margin():
 def test_figure_10_1_says_where_margins_are_not_hard():
     course = families.follow("B", 0, iterations=2, start="pairs")
     assert course.margin.min() < 0
-    assert "FAIL: all machines have a hard margin" in families.verdicts({case: [course] for case in "ABCDE"})
+    assert "FAIL: all models have a hard margin" in families.verdicts({case: [course] for case in "ABCDE"})
 
 
 def test_figure_10_1_verdicts_can_fail():

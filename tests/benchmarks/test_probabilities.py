@@ -11,7 +11,7 @@ from benchmarks.probabilities import main, report
 def test_a_table_of_a_generated_problem(capsys):
     report(None, 1, [("twonorm", 200)])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "twonorm: 200 rows, C=1, gamma=0.01"
+    assert lines[0] == "twonorm: 200 samples, C=1, gamma=0.01"
     assert [line.split("  ")[0] for line in lines[2:8]] == [
         "widemargin",
         "widemargin, slope",

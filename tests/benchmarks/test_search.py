@@ -78,7 +78,7 @@ def test_search_runs_whole_and_records(folder, capsys):
     assert "banana search: 60 x 2, 10 x 10 cells of C and gamma, 5 splits" in printed
     assert "splice search: skipped. The data folder" in printed
     assert "banana search, time    not judged: the bar is for the whole problem" in printed
-    assert "banana search, scores  not judged: 60 rows are too few" in printed
+    assert "banana search, scores  not judged: 60 samples are too few" in printed
     lines = {one["peer"]: one for one in result["lines"]}
     assert list(lines) == ["widemargin", "sklearn"]
     for one in lines.values():
@@ -205,7 +205,7 @@ def test_judge_all_knows_halving_and_unfinished_searches():
     assert "1 s, allowed 0.0357 x sklearn = 1.071 s" in judged["time"].reason
     judged = judge_all(SEARCHES["ringnorm"], (our_line(unfinished=3), *others), options())
     assert judged["time"].passed is False
-    assert "3 machines unfinished" in judged["time"].reason
+    assert "3 models unfinished" in judged["time"].reason
     assert judge_all(SEARCHES["banana"], others[:1], options()).keys() == {"time", "scores"}
     assert judge_all(SEARCHES["banana"], others[:1], options())["time"].passed is None
 

@@ -24,7 +24,7 @@ def test_a_small_grid_is_measured_walked_and_drawn(folder, capsys):
     main(["timm_section_3_2", "--data", str(folder), *options, "--output", str(folder / "out")])
     printed = capsys.readouterr().out
     assert "splice: skipped. The data folder" in printed
-    assert "4 x 4 nodes, at most 15 rows of a class" in printed
+    assert "4 x 4 nodes, at most 15 samples of a class" in printed
     rows = [line.split() for line in printed.splitlines()]
     assert sum(row[:2] == ["heart", "15+15"] and len(row) == 10 for row in rows) == 1
     assert "not judged: the bar is for a grid of 20 x 20; mean ratio of the heuristic 0." in printed
@@ -113,7 +113,7 @@ def test_the_verdict_can_fail():
     good, bad = class_costs("heart", 100 * BAR - 1), class_costs("banana", 100 * BAR + 3)
     assert verdict([good], 20).startswith("pass: mean ratio of the heuristic 0.140 on 1 of 13")
     assert verdict([good, bad], 20).startswith("FAIL: mean ratio of the heuristic 0.160 on 2 of 13")
-    assert verdict([class_costs("heart", 1.0, early=2)], 20).startswith("FAIL: 2 machines did not reach the gap")
+    assert verdict([class_costs("heart", 1.0, early=2)], 20).startswith("FAIL: 2 models did not reach the gap")
     assert verdict([good], 4).startswith("not judged")
 
 

@@ -1,4 +1,4 @@
-"""Examples whose entries are 0 or one other value: their kernels count bits, and equal the formula all the same."""
+"""Samples whose entries are 0 or one other value: their kernels count bits, and equal the formula all the same."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_one_odd_value_among_many_is_seen():
     )
 
 
-def test_prediction_takes_examples_of_any_value():
+def test_prediction_takes_samples_of_any_value():
     X = two_values(300, 50, 1.0)
     y = (X[:, :10].sum(axis=1) > 6).astype(int)
     model = SVC(gamma=0.05).fit(X, y)

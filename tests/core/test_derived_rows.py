@@ -1,4 +1,4 @@
-"""Kernels derived from another one: repeated examples, labels, ridge."""
+"""Kernels derived from another one: repeated samples, labels, ridge."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_rows_are_those_of_the_formula(base, with_scale, with_ridge, container):
 
 @pytest.mark.parametrize("solver", ["auto", "smo", "block"])
 @pytest.mark.parametrize("cache_bytes", [0, 1 << 24])
-def test_repeated_examples_are_computed_once_and_solved_right(solver, cache_bytes):
+def test_repeated_samples_are_computed_once_and_solved_right(solver, cache_bytes):
     y = np.sin(X[:, 0])
     problem = DualProblem(np.r_[y - 0.1, y + 0.1], np.r_[np.zeros(N), -np.ones(N)], np.r_[np.ones(N), np.zeros(N)])
     mirrored = derived_rows(row_source(X, gamma=0.04), base=BASES["mirrored"])

@@ -119,7 +119,7 @@ def test_two_threads_are_not_at_the_same_store() -> None:
     try:
         assert started.wait(20)
         for call in (lambda: store.row(3), lambda: store.held, lambda: store.transform(row_source(X), 1.0, 1)):
-            with pytest.raises(RuntimeError, match="another thread is at this store"):
+            with pytest.raises(RuntimeError, match="another thread is using this store"):
                 call()
     finally:
         signal.request()

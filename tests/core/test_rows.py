@@ -81,7 +81,7 @@ def test_rows_survive_shrinking_and_unshrinking():
     assert shrunk.outcome.objective == pytest.approx(whole.outcome.objective, rel=1e-9)
 
 
-def test_sparse_and_dense_examples_give_the_same_rows():
+def test_sparse_and_dense_samples_give_the_same_rows():
     random = np.random.default_rng(3)
     X = random.normal(size=(300, 30)) * (random.uniform(size=(300, 30)) < 0.2)
     y = np.where(X.sum(axis=1) > 0, 1.0, -1.0)

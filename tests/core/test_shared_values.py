@@ -29,7 +29,7 @@ def test_who_computes_the_values():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_the_kernel_among_some_examples(n_threads):
+def test_the_kernel_among_some_samples(n_threads):
     X = points()
     K = kernel_matrix(X, gamma=GAMMA, dtype="float64")
     ids = np.random.default_rng(1).permutation(150)[:100].astype(np.int32)

@@ -139,7 +139,7 @@ def test_a_large_table_takes_seconds(write: Write) -> None:
     path = write("\n".join(",".join(map(repr, row)) for row in rows.tolist()))
     began = time.process_time()
     table = read_table(path, labelled=False)
-    assert time.process_time() - began < 3.0  # a tenth of the size that should take a few seconds, on any machine
+    assert time.process_time() - began < 3.0  # a tenth of the size that should take a few seconds, on any computer
     np.testing.assert_array_equal(table.X, rows)
 
 

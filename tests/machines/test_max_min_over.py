@@ -118,7 +118,7 @@ def test_another_thread_ends_the_counting():
 
 @pytest.mark.parametrize(
     ("bounds", "word"),
-    [(np.zeros(60), "ridge"), (np.full(59, 1.0), "number of examples"), (np.full(60, -1.0), "ridge")],
+    [(np.zeros(60), "ridge"), (np.full(59, 1.0), "number of samples"), (np.full(60, -1.0), "ridge")],
 )
 def test_malformed_bounds_are_refused(bounds, word):
     with np.errstate(divide="ignore"), pytest.raises(ValueError, match=word):

@@ -1,6 +1,6 @@
 """Read the dual solutions back out of a fitted classifier, this package's or scikit-learn's, and certify them.
 
-Both keep one-versus-one machines in scikit-learn's layout: `dual_coef_` has a row less than there are classes, and a
+Both keep one-versus-one models in scikit-learn's layout: `dual_coef_` has a row less than there are classes, and a
 support vector of class k finds its coefficient against class m in row m (m < k) or m - 1 (m > k). With two classes a
 positive coefficient belongs to the second class; with more, to the first of the pair.
 """

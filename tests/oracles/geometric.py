@@ -56,7 +56,7 @@ def minimum_norm(Q: Matrix, tolerance: float, *, start: int = 0, max_iterations:
 
 
 class Counted(NamedTuple):
-    """Unscaled counts, the feasibility gap of the machine they stand for, and the steps made."""
+    """Unscaled counts, the feasibility gap of the model they stand for, and the iterations made."""
 
     counts: Vector
     gap: float
@@ -64,7 +64,7 @@ class Counted(NamedTuple):
 
 
 def feasibility_gap(K: Matrix, C: Vector, coefficients: Vector) -> float:
-    """Relative gap (primal - dual) / (primal + 1) of the one-class machine with squared slack [Timm2009, eq. 1, 3].
+    """Relative gap (primal - dual) / (primal + 1) of the one-class model with squared slack [Timm2009, eq. 1, 3].
 
     Examples
     --------

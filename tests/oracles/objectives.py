@@ -1,4 +1,4 @@
-"""Naive twins of the objectives: whole matrices, no blocks, every machine solved for from scratch, one formula each."""
+"""Naive twins of the objectives: whole matrices, no blocks, every model solved from scratch, one formula each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ideal_kernel(task: Task) -> Matrix:
 
 
 def centred(K: Matrix, weights: Vector) -> Matrix:
-    """Return the kernel values between examples seen from their mean in feature space.
+    """Return the kernel values between samples seen from their mean in feature space.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def class_distances(task: Task, K: Matrix, problems: str = "one-against-all") ->
 
 
 def naive_machine(task: Task, K: Matrix, signs: Vector, C: float, rows: Rows) -> tuple[Vector, float]:
-    """Coefficients (0 outside of `rows`) and intercept of the machine trained on some rows.
+    """Coefficients (0 outside of `rows`) and intercept of the model trained on some samples.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def pair_rows(task: Task, pair: tuple[int, int]) -> tuple[Rows, Vector]:
 
 
 def naive_left_out(task: Task, kernel: Kernel, C: float, pair: tuple[int, int]) -> Vector:
-    """Margins of all rows of a pair of classes under the machine trained without each of them, one after the other."""
+    """Margins of all samples of a pair of classes by the model trained without each of them, one after the other."""
     rows, signs = pair_rows(task, pair)
     K = kernel(task.X)
     margins = np.empty(len(rows))
@@ -135,7 +135,7 @@ def naive_leave_one_out(task: Task, kernel: Kernel, C: float) -> float:
 
 
 def naive_continuous_span(task: Task, kernel: Kernel, C: float) -> float:
-    """Continuous count of leave-one-out errors, with retrained machines [Glasmachers2008, section 9.1.5]."""
+    """Continuous count of leave-one-out errors, with retrained models [Glasmachers2008, section 9.1.5]."""
     total = 0.0
     K = kernel(task.X)
     for pair in task.pairs:
@@ -175,11 +175,11 @@ def naive_likelihood(values: Vector, signs: Vector, weights: Vector) -> tuple[fl
     return -best[0], best[1]
 
 
-def naive_held_out(task: Task, kernel: Kernel, C: float, splits: list[tuple[Rows, Rows]], loss: str) -> float:
+def naive_held_out(task: Task, kernel: Kernel, C: float, folds: list[tuple[Rows, Rows]], loss: str) -> float:
     """Loss over held-out rows: "likelihood" (a sum), "smooth" or "zero-one" (means; the latter for two classes)."""
     K = kernel(task.X)
     total = weight = 0.0
-    for train, test in splits:
+    for train, test in folds:
         for pair in task.pairs:
             rows, signs = pair_rows(task, pair)
             alpha, b = naive_machine(task, K, signs, C, np.intersect1d(rows, train))

@@ -42,7 +42,7 @@ def platt_likelihood(slope: float, offset: float, values: ArrayLike, signs: Arra
 
 
 def couple_slowly(pairs: ArrayLike, n_classes: int) -> Vector:
-    """Minimise sum_{i < j} (r_ji p_i - r_ij p_j)^2 over probabilities p [Wu2004, second approach], for one example.
+    """Minimise sum_{i < j} (r_ji p_i - r_ij p_j)^2 over probabilities p [Wu2004, second approach], for one sample.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def couple_slowly(pairs: ArrayLike, n_classes: int) -> Vector:
 
 
 def favour_slowly(probabilities: ArrayLike, winner: int) -> Vector:
-    """Find the nearest probabilities none of which exceeds that of `winner`, for one example.
+    """Find the nearest probabilities none of which exceeds that of `winner`, for one sample.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def outcome(path: Path, content: bytes) -> Any:
         with np.errstate(all="ignore"):
             return found.model.predict(sp.csr_matrix(rows) if sparse else rows)
     except ValueError as problem:
-        # A scaler may be so far off that rows become infinite, which machines say, and do not take.
+        # A scaler may be so far off that samples become infinite, which models refuse.
         if "only finite numbers are accepted" not in str(problem):
             raise
         return None

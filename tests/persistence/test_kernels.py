@@ -1,4 +1,4 @@
-"""Model files of machines with kernel objects."""
+"""Model files of models with kernel objects."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ KERNELS = [
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_what_is_loaded_predicts_the_same(kernel, tmp_path):
-    machine = SVC(kernel=kernel).fit(X, y)
-    save_model(machine, tmp_path / "model.wm")
+    model = SVC(kernel=kernel).fit(X, y)
+    save_model(model, tmp_path / "model.wm")
     loaded = load_model(tmp_path / "model.wm")
-    assert np.array_equal(loaded.decision_function(X), machine.decision_function(X))
-    assert loaded.kernel_ == machine.kernel_
-    assert repr(loaded.kernel_) == repr(machine.kernel_)
-    assert loaded.kernel == machine.kernel
-    assert loaded.fit(X, y).kernel_ == machine.kernel_
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.kernel_ == model.kernel_
+    assert repr(loaded.kernel_) == repr(model.kernel_)
+    assert loaded.kernel == model.kernel
+    assert loaded.fit(X, y).kernel_ == model.kernel_
 
 
 def test_other_machines_and_rows(tmp_path):
     thin = sp.csr_array(np.where(X > 1.5, X, 0.0))
-    for machine, rows in (
+    for model, rows in (
         (SVR(kernel=Mahalanobis()).fit(thin, y), thin),
         (SVDD(kernel=Polynomial(degree=2)).fit(X), X),
         (make_pipeline(StandardScaler(), SVC(kernel=GeneralGaussian())).fit(X, y), X),
     ):
-        save_model(machine, tmp_path / "model.wm")
-        assert np.array_equal(load_model(tmp_path / "model.wm").predict(rows), machine.predict(rows))
+        save_model(model, tmp_path / "model.wm")
+        assert np.array_equal(load_model(tmp_path / "model.wm").predict(rows), model.predict(rows))
 
 
 class Own(Gaussian):
@@ -74,15 +74,15 @@ class Own(Gaussian):
 
 def test_what_cannot_be_kept(tmp_path):
     for kernel in (Own(), 2.0 * Own(), theirs.PairwiseKernel(metric="rbf")):
-        machine = SVC(kernel=kernel).fit(X, y)
-        with pytest.raises(ModelFileError, match="which a model file cannot keep; it keeps kernels of these types"):
-            save_model(machine, tmp_path / "model.wm")
-    machine = SVC(kernel="rbf").fit(X, y).set_params(kernel=Gaussian())
+        model = SVC(kernel=kernel).fit(X, y)
+        with pytest.raises(ModelFileError, match="which a model file cannot store; it stores kernels of these types"):
+            save_model(model, tmp_path / "model.wm")
+    model = SVC(kernel="rbf").fit(X, y).set_params(kernel=Gaussian())
     with pytest.raises(ModelFileError, match="was set after the fit"):
-        save_model(machine, tmp_path / "model.wm")
-    machine = SVC(kernel=Gaussian()).fit(X, y).set_params(kernel="rbf")
+        save_model(model, tmp_path / "model.wm")
+    model = SVC(kernel=Gaussian()).fit(X, y).set_params(kernel="rbf")
     with pytest.raises(ModelFileError, match="was set after the fit"):
-        save_model(machine, tmp_path / "model.wm")
+        save_model(model, tmp_path / "model.wm")
 
 
 def altered(path, change):

@@ -1,4 +1,4 @@
-"""Model files: the same machine to the last bit after saving and loading, and a sentence for everything else."""
+"""Model files: the same model to the last bit after saving and loading, and a sentence for everything else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CLASSES = CLASSES[::3]
 FRESH = np.random.default_rng(0).uniform(0.0, 8.0, size=(40, 4))
 
 
-MACHINES: dict[str, Callable[[], Any]] = {
+MODELS: dict[str, Callable[[], Any]] = {
     "SVC": lambda: SVC(C=2.0),
     "SVC of pairs": lambda: SVC(decision_function_shape="ovo", break_ties=False, class_weight="balanced"),
     "SVC with squared loss": lambda: SVC(loss="squared_hinge", fit_intercept=False, solver="mdm", C=np.inf),
@@ -58,13 +58,11 @@ MACHINES: dict[str, Callable[[], Any]] = {
 
 
 PLACES: dict[str, Callable[[Any], Any]] = {
-    "alone": lambda machine: machine,
-    "standardised": lambda machine: make_pipeline(StandardScaler(), machine),
-    "scaled": lambda machine: Pipeline(
-        [("to [-1, 1]", MinMaxScaler(feature_range=(-1, 1), clip=True)), ("m", machine)]
-    ),
-    "scaled twice": lambda machine: make_pipeline(MinMaxScaler(), StandardScaler(with_std=False), machine),
-    "by spread": lambda machine: make_pipeline(StandardScaler(with_mean=False), machine),
+    "alone": lambda model: model,
+    "standardised": lambda model: make_pipeline(StandardScaler(), model),
+    "scaled": lambda model: Pipeline([("to [-1, 1]", MinMaxScaler(feature_range=(-1, 1), clip=True)), ("m", model)]),
+    "scaled twice": lambda model: make_pipeline(MinMaxScaler(), StandardScaler(with_std=False), model),
+    "by spread": lambda model: make_pipeline(StandardScaler(with_mean=False), model),
 }
 
 
@@ -110,9 +108,9 @@ def require_same_predictions(one: Any, other: Any, rows: Any) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("machine", MACHINES)
-def test_dense_round_trip(machine: str, place: str, tmp_path: Path) -> None:
-    model = fitted(PLACES[place](MACHINES[machine]()))
+@pytest.mark.parametrize("kind", MODELS)
+def test_dense_round_trip(kind: str, place: str, tmp_path: Path) -> None:
+    model = fitted(PLACES[place](MODELS[kind]()))
     loaded = saved(model, tmp_path / "model.wm")
     require_same_predictions(model, loaded, FRESH)
     require_same_estimator(machine_of(model), machine_of(loaded))
@@ -124,25 +122,25 @@ def test_dense_round_trip(machine: str, place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.csr_array])
-@pytest.mark.parametrize("machine", MACHINES)
-def test_sparse_round_trip(machine: str, container: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", MODELS)
+def test_sparse_round_trip(kind: str, container: Any, tmp_path: Path) -> None:
     rows = container(np.where(X > 1.5, X, 0.0))
-    model = fitted(make_pipeline(StandardScaler(with_mean=False), MACHINES[machine]()), rows)
+    model = fitted(make_pipeline(StandardScaler(with_mean=False), MODELS[kind]()), rows)
     loaded = saved(model, tmp_path / "model.wm")
     require_same_predictions(model, loaded, container(FRESH))
     require_same_estimator(model[-1], loaded[-1])
 
 
-@pytest.mark.parametrize("machine", ["SVC", "SVR", "OneClassSVM", "SVDD"])
-def test_precomputed_round_trip(machine: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["SVC", "SVR", "OneClassSVM", "SVDD"])
+def test_precomputed_round_trip(kind: str, tmp_path: Path) -> None:
     gram = X @ X.T + 1.0
-    model = MACHINES[machine]().set_params(kernel="precomputed")
+    model = MODELS[kind]().set_params(kernel="precomputed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(gram, CLASSES)
     loaded = saved(model, tmp_path / "model.wm")
     require_same_estimator(model, loaded)
-    if machine == "SVDD":
+    if kind == "SVDD":
         diagonal = np.square(FRESH).sum(axis=1) + 1.0
         require_equal(
             model.decision_function(FRESH @ X.T + 1.0, diagonal), loaded.decision_function(FRESH @ X.T + 1.0, diagonal)
@@ -229,7 +227,7 @@ def test_what_is_said_about_the_selection(tmp_path: Path) -> None:
     assert found["best"] == {"C": np.inf}
     assert found["rows"] == (0, 1)
     assert found["$x"] == 1
-    with pytest.raises(ModelFileError, match=r"selection holds <object object at .*, which a model file cannot keep"):
+    with pytest.raises(ModelFileError, match=r"selection holds <object object at .*, which a model file cannot store"):
         save_model(fitted(SVC()), path, selection={"by": object()})
 
 
@@ -242,13 +240,13 @@ class Heir(SVC):
     [
         (
             lambda: SVC(kernel=lambda a, b: a @ b.T),
-            "kernel=<function .*> is a callable, which a model file cannot keep",
+            "kernel=<function .*> is a callable, which a model file cannot store",
         ),
         (
             their_svm.SVC,
-            r"sklearn\.svm\._classes\.SVC cannot be kept in a model file; accepted are SVC, NuSVC, SVR, .* Pipeline",
+            r"sklearn\.svm\._classes\.SVC cannot be stored in a model file; it stores SVC, NuSVC, SVR, .* Pipeline",
         ),
-        (Heir, "Heir cannot be kept in a model file"),
+        (Heir, "Heir cannot be stored in a model file"),
         (lambda: GridSearchCV(SVC(), {"C": [1.0]}, cv=2), "GridSearchCV is a search; save its best_estimator_"),
         (
             lambda: make_pipeline(PolynomialFeatures(), SVC()),
@@ -288,7 +286,7 @@ def test_models_that_were_altered_or_not_fitted(tmp_path: Path) -> None:
         save_model(altered, path)
     with pytest.raises(ModelFileError, match="feature_names holds 2 names for 4 features"):
         save_model(fitted(SVC()), path, feature_names=["a", "b"])
-    with pytest.raises(ModelFileError, match="expected a list of different texts"):
+    with pytest.raises(ModelFileError, match="expected a list of different strings"):
         save_model(fitted(SVC()), path, feature_names=["a", "b", "b", "c"])
     with pytest.raises(ModelFileError, match=r"r of encoded of model\.json is .*, expected values that feature_names"):
         save_model(fitted(SVC()), path, encoded={"r": ["x"]})

@@ -1,4 +1,4 @@
-"""The oracles against independent judges: scipy's optimisers, scikit-learn's kernels and scikit-learn's machine."""
+"""The oracles against independent judges: scipy's optimisers, scikit-learn's kernels and scikit-learn's models."""
 
 from __future__ import annotations
 
@@ -139,4 +139,4 @@ def test_exact_solver_honours_another_total() -> None:
 def test_exact_solver_says_when_it_fails() -> None:
     case = CASES[-1]
     with pytest.raises(RuntimeError, match="did not reach a violation"):
-        solve_exactly(case, case.gram, max_rounds=1)
+        solve_exactly(case, case.gram, max_iterations=1)

@@ -1,12 +1,12 @@
 // Block decomposition [Osuna1997; Joachims1998], for problems whose kernel does not fit the fast part of memory.
 //
-//   repeat   choose a working set of some hundred variables, half of it kept from the last round
+//   repeat   choose a working set of some hundred variables, half of it kept from the last iteration
 //            compute their kernel rows over the active variables in one block of products
 //            solve the subproblem of these variables [Glasmachers2008, eq. 4.3] by SMO, inside the processor's cache
 //            update the gradient by the rows of the variables that changed, once for all of them
 //   until    the violation is within the tolerance
 //
-// Each kernel row passes through memory once per round, not once per step.
+// Each kernel row passes through memory once per outer iteration, not once per SMO step.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct Tuning {
   std::size_t block_size = 512;
   double inner_tolerance = 0.1;  // of the outer violation
   std::size_t steps_per_variable = 40;
-  std::size_t rounds_per_shrink = 4;
+  std::size_t iterations_per_shrink = 4;
   double few_new_rows = 0.1;
   smo::NewtonSteps newton_steps{0};  // Newton steps on the free variables of a block
 };
@@ -34,26 +34,26 @@ class BlockSolver {
   BlockSolver(const Selector& select, const Stepper& step, const Tuning& tuning)
       : select_(select), step_(step), tuning_(tuning) {}
 
-  // With `while_rows_are_new` it ends, without a reason, once a round has found nearly all the rows it needed in the
-  // cache: from there on single steps with the best pair of all are the better choice.
+  // With `while_rows_are_new` it ends, without a reason, once an iteration has found nearly all the rows it needed in
+  // the cache: from there on single steps with the best pair of all are the better choice.
   std::optional<Reason> run(DualState& state, CachedRows<T>& rows, const StoppingCriterion& stop, TimeBudget& budget,
                             smo::ShrinkingActiveSet& active_set, std::int64_t& iterations, bool while_rows_are_new) {
     WorkingBlock block(state.size(), std::min({tuning_.block_size, rows.capacity(), state.size()}));
     const std::int64_t most =
         iterations + std::min(stop.max_iterations, std::numeric_limits<std::int64_t>::max() - iterations);
     for (bool in_vain = false;;) {
-      simd::MostViolatingPair pair = state.most_violating_pair();
+      simd::MaximalViolatingPair pair = state.maximal_violating_pair();
       double violation = violation_of(pair);
       if (violation <= stop.tolerance) {
         const Verdict verdict = active_set.verify(state, rows);
         if (verdict != Verdict::go_on) return verdict == Verdict::certified ? Reason::converged : Reason::stalled;
-        pair = state.most_violating_pair();
+        pair = state.maximal_violating_pair();
         violation = violation_of(pair);
       }
       if (in_vain) return Reason::stalled;
       if (iterations >= most) return Reason::iteration_budget;
       if (budget.over()) return budget.reason();
-      if (active_set.update(state, rows, pair)) pair = state.most_violating_pair();
+      if (active_set.update(state, rows, pair)) pair = state.maximal_violating_pair();
 
       const std::uint64_t evaluated = rows.evaluations();
       const std::vector<Id>& positions = block.choose(state, pair, 0.1 * stop.tolerance);

@@ -71,7 +71,7 @@ class SubproblemStep {
     }
   }
 
-  // By the gradients that the whole has now. A round that gains nothing would be made again and again.
+  // By the gradients that the whole has now. An iteration that gains nothing would be repeated for ever.
   double gain(const DualState& whole) const { return smo::gain_of(whole, positions, before_, slopes_); }
 
  private:

@@ -1,4 +1,4 @@
-// The working set of the next round of block decomposition.
+// The working set of the next iteration of block decomposition.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class WorkingBlock {
 
   // Up to half of it are variables of the last block that are still free; the rest are those that violate most, from
   // both ends. Bounded variables are not kept for their own sake: those that still violate come back as such.
-  const std::vector<Id>& choose(const DualState& state, const simd::MostViolatingPair& pair, double tolerance) {
+  const std::vector<Id>& choose(const DualState& state, const simd::MaximalViolatingPair& pair, double tolerance) {
     positions_.clear();
     keep_from_last(state);
     last_.clear();
@@ -53,12 +53,13 @@ class WorkingBlock {
     for (const Id p : positions_) chosen_[static_cast<std::size_t>(state.variable[static_cast<std::size_t>(p)])] = 1;
   }
 
-  void collect(const DualState& state, const simd::MostViolatingPair& pair, double tolerance) {
+  void collect(const DualState& state, const simd::MaximalViolatingPair& pair, double tolerance) {
     up_.clear(), down_.clear();
-    const std::array<simd::MostViolatingPair, 2> pairs =
-        state.grouped() ? state.most_violating_pairs(state.active) : std::array<simd::MostViolatingPair, 2>{pair, {}};
+    const std::array<simd::MaximalViolatingPair, 2> pairs = state.grouped()
+                                                                ? state.maximal_violating_pairs(state.active)
+                                                                : std::array<simd::MaximalViolatingPair, 2>{pair, {}};
     for (std::size_t p = 0; p < state.active; ++p) {
-      const simd::MostViolatingPair& own = pairs[state.group_of(p)];
+      const simd::MaximalViolatingPair& own = pairs[state.group_of(p)];
       const double above = state.gradient[p] - own.down, below = own.up - state.gradient[p];
       if (state.room_up[p] > 0 && above > tolerance) up_.push_back({-above, static_cast<Id>(p)});
       if (state.room_down[p] > 0 && below > tolerance) down_.push_back({-below, static_cast<Id>(p)});

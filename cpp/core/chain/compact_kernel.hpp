@@ -114,9 +114,9 @@ class CompactKernel {
     }
   }
 
-  // Lets go of the values, not of the members: their rows are gathered again when they are asked for.
+  // Releases the values, not the members: their rows are gathered again when they are asked for.
   void rest() {
-    let_go();
+    release();
     std::fill(gathered_.begin(), gathered_.end(), 0);
   }
   // The same kernel is at another place from now on.
@@ -159,8 +159,8 @@ class CompactKernel {
     const std::unique_ptr<Buffer<T>> kept = Kept::take();
     return kept == nullptr ? Buffer<T>() : std::move(*kept);
   }
-  // The larger of two is kept; without memory to keep it by, none is.
-  void let_go() noexcept {
+  // The larger of two is kept; if there is no memory for that, none is.
+  void release() noexcept {
     std::unique_ptr<Buffer<T>> other = Kept::take();
     if (other == nullptr) other.reset(new (std::nothrow) Buffer<T>());
     if (other != nullptr && other->size() < values_.size()) *other = std::move(values_);

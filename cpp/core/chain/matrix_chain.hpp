@@ -49,7 +49,7 @@ class MatrixChain {
 
   bool ended() const { return sequence_.ended(); }
 
-  // Lets go of what was gathered of the kernel.
+  // Releases what was gathered of the kernel.
   void rest() { solver_.rest(); }
   // Goes on with the same kernel at another place.
   void move_to(const float* kernel) {
@@ -91,7 +91,7 @@ class MatrixChain {
     stretch(link.problem, alpha);
     make_feasible(state, total, alpha);
     place(alpha, std::vector<double>(n_, 0.0));
-    if (total[0] != 0 || total[1] != 0) return sharpen(state, total, std::move(alpha));
+    if (total[0] != 0 || total[1] != 0) return concentrate(state, total, std::move(alpha));
     double objective = 0;
     for (std::size_t p = 0; p < n_; ++p) objective += 0.5 * (state.linear[p] + state.gradient[p]) * alpha[p];
     if (objective > 0) return;
@@ -101,7 +101,7 @@ class MatrixChain {
 
   // From a point that is spread over all variables to one that has the same sums on those with the largest gradients
   // alone: for machines with a nu, whose support vectors are the samples where the density is lowest.
-  void sharpen(DualState& state, const std::array<double, 2>& total, std::vector<double> spread) {
+  void concentrate(DualState& state, const std::array<double, 2>& total, std::vector<double> spread) {
     std::vector<double> alpha(n_, 0.0);
     make_feasible_by_gradient(state, total, alpha);
     place(state, alpha, spread);

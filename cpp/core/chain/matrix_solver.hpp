@@ -1,4 +1,4 @@
-// Dual problems on a kernel matrix that is held whole, one after the other: the inner loop of a model selection.
+// Dual problems on a kernel matrix in memory, one after the other: the inner loop of a model selection.
 //
 //   repeat   choose a working set: the free variables, and the bounded ones that violate most
 //            copy their part of the kernel and solve their subproblem [Glasmachers2008, eq. 4.3] by SMO, inside the
@@ -11,9 +11,9 @@
 // of its changes is exact up to rounding, so there is nothing to recompute. What was copied for one problem is there
 // for the next.
 //
-// Every round has to raise the objective, by the gradient of all variables. The first rung of precision is kernel
-// values of two bytes (simd::Fraction): a round on those that does not gain, or that leaves its own variables violating
-// as much as before, is followed by rounds on floats; one on floats that does not gain is the last.
+// Every iteration has to raise the objective, by the gradient of all variables. The first rung of precision is kernel
+// values of two bytes (simd::Fraction): an iteration on those that does not gain, or that leaves its own variables
+// violating as much as before, is followed by iterations on floats; one on floats that does not gain is the last.
 #pragma once
 
 #include <array>
@@ -32,10 +32,10 @@ namespace widemargin::chain {
 struct Tuning {
   std::size_t most = 8192;  // variables worked on at once: 256 MB
   double share = 0.2;       // of the violation: bounded variables that violate less are left out
-  double until = 0.1;       // of the violation: as far as a round goes
+  double until = 0.1;       // of the violation: where the solution of a subproblem ends
   std::int64_t newton_wait = 32;
-  std::size_t fractions_from = 192;  // variables: their floats would not stay in the second-level cache
-  int most_rounds_in_vain = 256;     // without a violation lower by a tenth
+  std::size_t fractions_from = 192;            // variables: their floats would not stay in the second-level cache
+  int most_iterations_without_progress = 256;  // whose violation is not lower by a tenth
 };
 
 class MatrixSolver {
@@ -55,7 +55,7 @@ class MatrixSolver {
     floats_.set_ridge(ridge);
   }
 
-  // Lets go of what was gathered; the members stay, so that nothing changes but the time it takes.
+  // Releases what was gathered; the members stay, so that nothing changes but the time it takes.
   void rest() {
     floats_.rest();
     fractions_.rest();
@@ -71,13 +71,13 @@ class MatrixSolver {
   Reason run(DualState& state, const StoppingCriterion& stop, std::int64_t& iterations) {
     double least = std::numeric_limits<double>::infinity();  // violation so far
     bool in_vain = false;
-    for (int rounds_since = 0; rounds_since < tuning_.most_rounds_in_vain; ++rounds_since) {
+    for (int since_progress = 0; since_progress < tuning_.most_iterations_without_progress; ++since_progress) {
       state.cross_kinks();
-      const simd::MostViolatingPair pair = state.most_violating_pair();
+      const simd::MaximalViolatingPair pair = state.maximal_violating_pair();
       const double violation = violation_of(pair);
       if (violation <= stop.tolerance) return Reason::converged;
       if (in_vain) return Reason::stalled;
-      if (violation < 0.9 * least) least = violation, rounds_since = 0;
+      if (violation < 0.9 * least) least = violation, since_progress = 0;
       if (iterations >= stop.max_iterations) return Reason::iteration_budget;
       if (budget_.over()) return budget_.reason();
       choose(state, violation);
@@ -92,8 +92,9 @@ class MatrixSolver {
         admit(fractions_);
       else
         admit(floats_);
-      const Round made = in_fractions ? round(state, fractions_, of_fractions_, inner_stop, iterations)
-                                      : round(state, floats_, of_floats_, inner_stop, iterations);
+      const SubproblemResult made = in_fractions
+                                        ? solve_subproblem(state, fractions_, of_fractions_, inner_stop, iterations)
+                                        : solve_subproblem(state, floats_, of_floats_, inner_stop, iterations);
       if (made.ended == Reason::time_budget || made.ended == Reason::interrupted) return made.ended;
       if (in_fractions)
         fractions_suffice_ = made.ended == Reason::converged && made.gain > 0 && fractions_.holds_its_values() &&
@@ -118,7 +119,7 @@ class MatrixSolver {
   }
 
  private:
-  struct Round {
+  struct SubproblemResult {
     Reason ended;
     double gain;  // of the objective
     double left;  // how much the members still violate, by the whole kernel
@@ -126,8 +127,9 @@ class MatrixSolver {
 
   // Solves the problem of the members of a compact kernel and takes their solution over.
   template <class T>
-  Round round(DualState& state, CompactKernel<T>& kernel, block::BasicSubproblem<simd::Slope<T>>& inner,
-              const StoppingCriterion& stop, std::int64_t& iterations) {
+  SubproblemResult solve_subproblem(DualState& state, CompactKernel<T>& kernel,
+                                    block::BasicSubproblem<simd::Slope<T>>& inner, const StoppingCriterion& stop,
+                                    std::int64_t& iterations) {
     inner.take(state, kernel.members());
     smo::WholeActiveSet active_set(smo::NewtonSteps(tuning_.newton_wait), stop.tolerance);
     const Reason ended = smo::run(inner.state, kernel, stop, budget_, select_, step_, active_set, iterations);
@@ -140,10 +142,10 @@ class MatrixSolver {
   // Free variables, and those that violate by more than a share of what the worst do; of too many those farthest from
   // the middle.
   void choose(const DualState& state, double violation) {
-    const std::array<simd::MostViolatingPair, 2> pairs = state.most_violating_pairs(n_);
+    const std::array<simd::MaximalViolatingPair, 2> pairs = state.maximal_violating_pairs(n_);
     const double margin = 0.5 * tuning_.share * violation;
     const auto above = [&](std::size_t p) {
-      const simd::MostViolatingPair& pair = pairs[state.group_of(p)];
+      const simd::MaximalViolatingPair& pair = pairs[state.group_of(p)];
       return state.gradient[p] - 0.5 * (pair.up + pair.down);
     };
     // A variable is written down, and kept if it is chosen.

@@ -71,7 +71,7 @@ class SideBySide {
         stop_(stop),
         deadline_(deadline),
         keeps_(keeps),
-        under_way_(lanes.size()) {}
+        states_(lanes.size()) {}
 
   // Solves the next links, `count` at most. None are returned that a chain lacks.
   std::vector<Solved> advance(std::size_t count) {
@@ -92,14 +92,14 @@ class SideBySide {
 
  private:
   using Kernel = std::shared_ptr<Buffer<float>>;
-  struct UnderWay {
+  struct LaneState {
     Kernel kernel;
     std::unique_ptr<MatrixChain> chain;
   };
 
   std::vector<LinkSolution> advance(std::size_t at, std::size_t count, bool last) {
     const Lane& lane = lanes_[at];
-    UnderWay& own = under_way_[at];
+    LaneState& own = states_[at];
     if (own.kernel == nullptr) {
       own.kernel = kernel_of(at);
       if (own.chain != nullptr) own.chain->move_to(own.kernel->data());
@@ -241,7 +241,7 @@ class SideBySide {
   Deadline& deadline_;
   bool keeps_, ended_ = false;
   std::size_t done_ = 0;
-  std::vector<UnderWay> under_way_;
+  std::vector<LaneState> states_;
   Kernel last_kernel_;  // the last one gathered, and whose it is
   std::span<const Id> last_ids_;
   Buffer<float> arranged_;

@@ -98,7 +98,8 @@ class MaxMinOver {
     std::vector<simd::Flag> used(n);
     for (std::size_t i = 0; i < n; ++i) used[i] = alpha[i] > 0 ? -1 : 0;
     while (true) {
-      const simd::MostViolatingPair pair = simd::ops<float>().most_violating_pair(G.data(), all.data(), used.data(), n);
+      const simd::MaximalViolatingPair pair =
+          simd::ops<float>().maximal_violating_pair(G.data(), all.data(), used.data(), n);
       if (result.iterations % rule.recompute_every == 0 && pair.j >= 0) {
         if (result.iterations > 0) recompute(alpha, G);
         result.gap = gap_of(alpha, G);

@@ -32,7 +32,7 @@ class MinimumNorm {
   template <class Rows>
   Reason run(DualState& state, Rows& rows, const StoppingCriterion& stop, TimeBudget& budget, std::int64_t& iterations,
              std::uint64_t& operations) {
-    simd::MostViolatingPair pair = state.most_violating_pair();
+    simd::MaximalViolatingPair pair = state.maximal_violating_pair();
     double squared_norm = norm_of(state);
     bool refined = false;
     for (std::int64_t left = stop.max_iterations;; --left, ++iterations) {
@@ -45,14 +45,14 @@ class MinimumNorm {
           return Reason::stalled;  // going on from a recomputed gradient did not help: more digits are needed
         refined = true;
         earlier_.clear();
-        pair = state.most_violating_pair();
+        pair = state.maximal_violating_pair();
         if (violation_of(pair) == 0) return Reason::stalled;  // there is no update that would help
       }
       if (left <= 0) return Reason::iteration_budget;
       if (budget.spent(state.active)) return budget.reason();
       const Update update{static_cast<std::size_t>(pair.i), static_cast<std::size_t>(pair.j)};
       if (accelerated_ && follow_cycle(state, update)) {
-        pair = state.most_violating_pair();
+        pair = state.maximal_violating_pair();
         squared_norm = norm_of(state);
         continue;
       }

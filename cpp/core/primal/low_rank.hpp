@@ -38,7 +38,8 @@ class LowRank {
       const double worst = left[pivot];
       if (worst <= precision * largest) return true;
       const std::size_t rank = columns_.size();
-      if (rank % pace == 0 && worst > largest * std::pow(precision, 0.5 * static_cast<double>(rank) / most_columns))
+      if (rank % check_every == 0 &&
+          worst > largest * std::pow(precision, 0.5 * static_cast<double>(rank) / most_columns))
         return false;
       double* const column = storage_.row(rank, n);
       evaluations_ += source.rows(ids.subspan(pivot, 1), *columns, 0, n, &column, team);
@@ -75,7 +76,7 @@ class LowRank {
   }
 
  private:
-  static constexpr std::size_t pace = 32, part = 512;
+  static constexpr std::size_t check_every = 32, part = 512;
 
   std::size_t size_ = 0;
   RowArena<double> storage_;

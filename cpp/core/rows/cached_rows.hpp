@@ -103,7 +103,7 @@ class CachedRows {
     for (std::size_t begin = 0; begin < missing_.size();) {
       const std::size_t length = slots_[missing_[begin]].length;
       std::size_t end = begin;
-      const std::size_t most = budget_.limited() ? source_.rows_in_a_moment(active_ - length) : at_once;
+      const std::size_t most = budget_.limited() ? source_.rows_between_polls(active_ - length) : at_once;
       while (end < missing_.size() && end - begin < most && slots_[missing_[end]].length == length) ++end;
       extend({missing_.data() + begin, end - begin}, length);
       begin = end;

@@ -42,9 +42,9 @@ class CallableRows final : public RowSourceOfBothTypes<CallableRows> {
   // ask for.
   std::uint64_t diagonal_work() const override { return given_ ? 1 : 1'000'000; }
   std::uint64_t value_work() const override { return 1'000'000; }
-  std::size_t rows_in_a_moment(std::size_t columns) const override {
+  std::size_t rows_between_polls(std::size_t columns) const override {
     const double seconds = seconds_per_value_.load(std::memory_order_relaxed) * static_cast<double>(columns);
-    return static_cast<std::size_t>(std::clamp(moment / std::max(seconds, 1e-12), 1.0, 64.0));
+    return static_cast<std::size_t>(std::clamp(seconds_between_polls / std::max(seconds, 1e-12), 1.0, 64.0));
   }
 
   std::size_t column_bytes(std::size_t) const override { return sizeof(Id); }
@@ -80,7 +80,7 @@ class CallableRows final : public RowSourceOfBothTypes<CallableRows> {
       diagonal_[first + k].store(block[k * ids.size() + k], std::memory_order_relaxed);
   }
 
-  static constexpr double moment = 0.03;  // seconds
+  static constexpr double seconds_between_polls = 0.03;  // seconds
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
   Evaluate evaluate_;

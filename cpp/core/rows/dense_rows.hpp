@@ -1,4 +1,4 @@
-// A small kernel matrix held whole.
+// A small kernel matrix in memory.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ class DerivedRows final : public RowSourceOfBothTypes<DerivedRows> {
   }
   std::uint64_t diagonal_work() const override { return source_.diagonal_work(); }
   std::uint64_t value_work() const override { return source_.value_work(); }
-  std::size_t rows_in_a_moment(std::size_t columns) const override { return source_.rows_in_a_moment(columns); }
+  std::size_t rows_between_polls(std::size_t columns) const override { return source_.rows_between_polls(columns); }
   double ridge(Id id) const override { return ridge_.empty() ? 0.0 : ridge_[static_cast<std::size_t>(id)]; }
   bool fits_floats() const override { return source_.fits_floats(); }
   bool faster_than_memory() const override { return source_.faster_than_memory() && !repeats_; }

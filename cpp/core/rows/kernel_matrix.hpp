@@ -24,7 +24,7 @@ void transpose(const T* from, std::size_t from_stride, std::size_t n_rows, std::
 
 // Throws Stopped if the deadline ends it.
 template <class T>
-void kernel_matrix(const KernelRows& source, const Examples& left, const Examples& right, bool symmetric, T* out,
+void kernel_matrix(const KernelRows& source, const Samples& left, const Samples& right, bool symmetric, T* out,
                    ThreadTeam& team, Deadline& deadline) {
   constexpr std::size_t strip = 256;
   const std::size_t n = left.size(), m = right.size();

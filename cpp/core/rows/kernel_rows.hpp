@@ -8,24 +8,24 @@ namespace widemargin {
 class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
  public:
   // `others` are samples that will stand at rows or columns beside the source's own.
-  KernelRows(const Examples& examples, const KernelFunction& kernel, const Examples* others = nullptr)
-      : examples_(examples), kernel_(kernel), geometry_(choose_geometry(examples, kernel, others)) {}
+  KernelRows(const Samples& samples, const KernelFunction& kernel, const Samples* others = nullptr)
+      : samples_(samples), kernel_(kernel), geometry_(choose_geometry(samples, kernel, others)) {}
 
   const KernelFunction& kernel() const { return kernel_; }
   const Geometry& geometry() const { return geometry_; }
 
-  std::size_t size() const override { return examples_.size(); }
+  std::size_t size() const override { return samples_.size(); }
 
   double diagonal(Id id) const override {
     if (kernel_.of_distances()) return kernel_.on_diagonal(0.0);
-    std::vector<double> row(examples_.dimension());
-    examples_.copy_row(static_cast<std::size_t>(id), nullptr, row.data());
+    std::vector<double> row(samples_.dimension());
+    samples_.copy_row(static_cast<std::size_t>(id), nullptr, row.data());
     return kernel_.on_diagonal(squared_norm(row.data(), row.size()));
   }
 
   bool fits_floats() const override { return geometry_.fits_floats; }
   std::uint64_t value_work() const override { return 4 + geometry_.dimension / 8; }
-  std::size_t rows_in_a_moment(std::size_t columns) const override {
+  std::size_t rows_between_polls(std::size_t columns) const override {
     return std::clamp<std::size_t>((std::size_t{1} << 29) / std::max<std::size_t>(columns * geometry_.dimension, 1), 8,
                                    64);
   }
@@ -42,25 +42,24 @@ class KernelRows final : public RowSourceOfBothTypes<KernelRows> {
 
   template <class T>
   std::unique_ptr<Columns<T>> prepare_columns(std::span<const Id> ids, bool keep, ThreadTeam& team) const {
-    return pack<T>(examples_, ids, keep, team);
+    return pack<T>(samples_, ids, keep, team);
   }
   template <class T>
   std::uint64_t compute(std::span<const Id> ids, const Columns<T>& columns, std::size_t first, std::size_t last,
                         T* const* out, ThreadTeam& team) const {
-    const PackedRows<T> rows(examples_, ids, geometry_);
+    const PackedRows<T> rows(samples_, ids, geometry_);
     KernelBlock<T>(kernel_, rows, static_cast<const Panels<T>&>(columns)).compute(first, last, out, team);
     return ids.size() * (last - first);
   }
 
   // Other samples at the columns: prediction and kernel matrices.
   template <class T>
-  std::unique_ptr<Columns<T>> pack(const Examples& examples, std::span<const Id> ids, bool keep,
-                                   ThreadTeam& team) const {
-    return std::make_unique<Panels<T>>(examples, ids, geometry_, keep, team);
+  std::unique_ptr<Columns<T>> pack(const Samples& samples, std::span<const Id> ids, bool keep, ThreadTeam& team) const {
+    return std::make_unique<Panels<T>>(samples, ids, geometry_, keep, team);
   }
 
  private:
-  const Examples& examples_;
+  const Samples& samples_;
   KernelFunction kernel_;
   Geometry geometry_;
 };

@@ -14,7 +14,7 @@ class MatrixBackedRows final : public RowSource {
   double diagonal(Id id) const override { return base_.diagonal(id); }
   std::uint64_t diagonal_work() const override { return base_.diagonal_work(); }
   std::uint64_t value_work() const override { return base_.value_work(); }
-  std::size_t rows_in_a_moment(std::size_t columns) const override { return base_.rows_in_a_moment(columns); }
+  std::size_t rows_between_polls(std::size_t columns) const override { return base_.rows_between_polls(columns); }
   double ridge(Id id) const override { return base_.ridge(id); }
   bool fits_floats() const override { return base_.fits_floats(); }
   std::size_t column_bytes(std::size_t value_size) const override {

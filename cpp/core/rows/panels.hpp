@@ -1,4 +1,4 @@
-// Examples packed to stand at the columns of kernel blocks, in the layout that suits them best.
+// Samples packed to stand at the columns of kernel blocks, in the layout that suits them best.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/kernels/kernel_function.hpp"
-#include "core/rows/examples.hpp"
 #include "core/rows/row_source.hpp"
+#include "core/rows/samples.hpp"
 #include "core/runtime/buffer.hpp"
 #include "core/runtime/scratch.hpp"
 
@@ -44,19 +44,18 @@ struct Geometry {
 };
 
 // Distances do not change under a shift but their rounding error does: samples far from the origin, compared with
-// their spread, are centred. The centre is the mean of a sample; any point near the data would do. `others`, if there
-// are any, are going to be compared with the samples.
-inline Geometry choose_geometry(const Examples& examples, const KernelFunction& kernel,
-                                const Examples* others = nullptr) {
+// their spread, are centred. The centre is the mean of some of them; any point near the data would do. `others`, if
+// there are any, are going to be compared with the samples.
+inline Geometry choose_geometry(const Samples& samples, const KernelFunction& kernel, const Samples* others = nullptr) {
   constexpr std::size_t sample_size = 512;
-  const std::size_t n = examples.size(), d = examples.dimension(),
+  const std::size_t n = samples.size(), d = samples.dimension(),
                     step = std::max<std::size_t>(1, (n + sample_size - 1) / sample_size);
   std::vector<double> mean(d, 0.0), squares(d, 0.0), row(d);
   std::int64_t nonzeros = 0;
   double sampled = 0, one = 0;
   bool two_values = true;
   for (std::size_t i = 0; i < n; i += step, ++sampled) {
-    examples.copy_row(i, nullptr, row.data());
+    samples.copy_row(i, nullptr, row.data());
     for (std::size_t k = 0; k < d; ++k) mean[k] += row[k];
     for (std::size_t k = 0; k < d; ++k) squares[k] += row[k] * row[k];
     for (std::size_t k = 0; k < d; ++k) nonzeros += row[k] != 0;
@@ -79,7 +78,7 @@ inline Geometry choose_geometry(const Examples& examples, const KernelFunction& 
   const bool gaussian = kernel.of_distances();
   const double steps_per_word = simd::counts_bits_fast() ? 2 : 10;
   if (two_values && nonzero / sampled >= steps_per_word * static_cast<double>(geometry.words()) &&
-      examples.only_zero_and(one) && (others == nullptr || others->only_zero_and(one))) {
+      samples.only_zero_and(one) && (others == nullptr || others->only_zero_and(one))) {
     geometry.layout = Layout::bits, geometry.width = 512, geometry.one = one;
     if (kernel.kind == KernelKind::gaussian && d < simd::gaussian_table)
       for (std::size_t k = 0; k < simd::gaussian_table; ++k)
@@ -106,13 +105,13 @@ T squared_norm(const T* x, std::size_t d) {
 }
 
 // The bits of a sample that are not 0, 32 to a word; returns how many.
-inline std::size_t pack_bits(const Examples& examples, Id id, const Geometry& geometry, std::uint32_t* words) {
+inline std::size_t pack_bits(const Samples& samples, Id id, const Geometry& geometry, std::uint32_t* words) {
   const Scratch<std::int32_t, Geometry> index_memory(geometry.dimension);
   const Scratch<double, Geometry> value_memory(
       geometry.dimension);  // as wide as any that was given: a small one must not become 0
   std::int32_t* const index = index_memory.data();
   double* const value = value_memory.data();
-  const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(id), index, value);
+  const std::size_t nnz = samples.nonzeros(static_cast<std::size_t>(id), index, value);
   std::size_t ones = 0;
   std::fill(words, words + geometry.words(), 0u);
   for (std::size_t t = 0; t < nnz; ++t) {
@@ -139,14 +138,14 @@ class Panels final : public Columns<T> {
   };
 
   // Dense panels are packed once and kept, or, where memory is short, packed anew by each view.
-  Panels(const Examples& examples, std::span<const Id> ids, const Geometry& geometry, bool keep, ThreadTeam& team)
-      : examples_(examples), geometry_(geometry), ids_(ids.begin(), ids.end()), norms_(ids.size()) {
+  Panels(const Samples& samples, std::span<const Id> ids, const Geometry& geometry, bool keep, ThreadTeam& team)
+      : samples_(samples), geometry_(geometry), ids_(ids.begin(), ids.end()), norms_(ids.size()) {
     if (geometry.layout == Layout::bits) {
       pack_all_bits(team);
       return;
     }
     if (geometry.layout == Layout::sparse_columns) {
-      pack_sparse(examples, ids);
+      pack_sparse(samples, ids);
       return;
     }
     if (keep) dense_ = Buffer<T>(panels() * panel_size() + overrun);
@@ -197,7 +196,7 @@ class Panels final : public Columns<T> {
       for (std::size_t c = c0; c < c0 + some; ++c) {
         T* row = rows + (c - c0) * d;
         if (c < w)
-          examples_.copy_row(static_cast<std::size_t>(ids_[p * width + c]), geometry_.shift_or_null(), row);
+          samples_.copy_row(static_cast<std::size_t>(ids_[p * width + c]), geometry_.shift_or_null(), row);
         else
           std::fill(row, row + d, T(0));
       }
@@ -206,12 +205,12 @@ class Panels final : public Columns<T> {
     }
   }
 
-  void pack_sparse(const Examples& examples, std::span<const Id> ids) {
+  void pack_sparse(const Samples& samples, std::span<const Id> ids) {
     std::vector<std::int32_t> index(geometry_.dimension);
     std::vector<T> value(geometry_.dimension);
     begin_.assign(1, 0);
     for (std::size_t c = 0; c < ids.size(); ++c) {
-      const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(ids[c]), index.data(), value.data());
+      const std::size_t nnz = samples.nonzeros(static_cast<std::size_t>(ids[c]), index.data(), value.data());
       index_.insert(index_.end(), index.begin(), index.begin() + static_cast<std::ptrdiff_t>(nnz));
       value_.insert(value_.end(), value.begin(), value.begin() + static_cast<std::ptrdiff_t>(nnz));
       begin_.push_back(index_.size());
@@ -229,7 +228,7 @@ class Panels final : public Columns<T> {
         const std::size_t at = p * width + c;
         if (at < size())
           norms_[at] = static_cast<T>(geometry_.one * geometry_.one *
-                                      static_cast<double>(pack_bits(examples_, ids_[at], geometry_, column.data())));
+                                      static_cast<double>(pack_bits(samples_, ids_[at], geometry_, column.data())));
         else
           std::fill(column.begin(), column.end(), 0u);
         for (std::size_t k = 0; k < words; ++k) panel[k * width + c] = column[k];
@@ -237,7 +236,7 @@ class Panels final : public Columns<T> {
     });
   }
 
-  const Examples& examples_;
+  const Samples& samples_;
   Geometry geometry_;
   std::vector<Id> ids_;
   Buffer<std::uint32_t> bits_;
@@ -259,7 +258,7 @@ struct PackedRows {
   std::vector<std::size_t> begin;
   std::vector<std::uint32_t> bits;  // [count][words]
 
-  PackedRows(const Examples& examples, std::span<const Id> ids, const Geometry& geometry)
+  PackedRows(const Samples& samples, std::span<const Id> ids, const Geometry& geometry)
       : count(ids.size()), norms(ids.size()) {
     const std::size_t d = geometry.dimension;
     if (geometry.layout == Layout::bits) {
@@ -267,7 +266,7 @@ struct PackedRows {
       for (std::size_t r = 0; r < count; ++r)
         norms[r] = static_cast<T>(
             geometry.one * geometry.one *
-            static_cast<double>(pack_bits(examples, ids[r], geometry, bits.data() + r * geometry.words())));
+            static_cast<double>(pack_bits(samples, ids[r], geometry, bits.data() + r * geometry.words())));
       return;
     }
     if (geometry.layout == Layout::sparse_rows || geometry.layout == Layout::sparse_columns) {
@@ -280,7 +279,7 @@ struct PackedRows {
       }
       begin.assign(1, 0);
       for (std::size_t r = 0; r < count; ++r) {
-        const std::size_t nnz = examples.nonzeros(static_cast<std::size_t>(ids[r]), row_index.data(), row_value.data());
+        const std::size_t nnz = samples.nonzeros(static_cast<std::size_t>(ids[r]), row_index.data(), row_value.data());
         norms[r] = squared_norm(row_value.data(), nnz);
         if (lanes) {
           T* group = dense.data() + r / simd::sparse_lanes * simd::sparse_lanes * d;
@@ -296,7 +295,7 @@ struct PackedRows {
     }
     dense = Buffer<T>(count * d);
     for (std::size_t r = 0; r < count; ++r) {
-      examples.copy_row(static_cast<std::size_t>(ids[r]), geometry.shift_or_null(), dense.data() + r * d);
+      samples.copy_row(static_cast<std::size_t>(ids[r]), geometry.shift_or_null(), dense.data() + r * d);
       norms[r] = squared_norm(dense.data() + r * d, d);
     }
   }

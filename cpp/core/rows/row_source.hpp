@@ -35,10 +35,11 @@ class RowSource {
   virtual double diagonal(Id id) const = 0;
 
   // For those who look at the clock: what a value of the diagonal and any other one cost, in units of about a
-  // nanosecond; and how many rows of so many columns can be computed in some hundredths of a second, 64 at most.
+  // nanosecond; and how many rows of so many columns can be computed between two looks at the clock (some
+  // hundredths of a second), 64 at most.
   virtual std::uint64_t diagonal_work() const { return 10; }
   virtual std::uint64_t value_work() const { return 4; }
-  virtual std::size_t rows_in_a_moment(std::size_t) const { return 64; }
+  virtual std::size_t rows_between_polls(std::size_t) const { return 64; }
   // The part of the diagonal that the square loss put there: it belongs to the loss, not to the kernel.
   virtual double ridge(Id) const { return 0.0; }
 

@@ -46,7 +46,7 @@ std::uint64_t subtract_kernel_rows(const RowSource& source, std::span<const Id> 
         s = common;
         continue;
       }
-      const std::size_t at_once = budget.limited() ? source.rows_in_a_moment(width) : at_most;
+      const std::size_t at_once = budget.limited() ? source.rows_between_polls(width) : at_most;
       const std::size_t some = std::min(at_once, (twice ? common : rows.size()) - s),
                         begin = twice ? std::max(first, s) : first, length = first + width - begin;
       evaluated += source.rows(rows.subspan(s, some), *prepared, begin - first, width, out.data(), team);

@@ -24,7 +24,7 @@ class SlabPool {
     }
     return Buffer<std::byte>(bytes);
   }
-  // Without memory to remember it by, it is let go.
+  // Freed if there is no memory to remember it by.
   void give_back(Buffer<std::byte> slab) noexcept try {
     if (slab.size() == slab_bytes) free_.push_back(std::move(slab));
   } catch (const std::bad_alloc&) {

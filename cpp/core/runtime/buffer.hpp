@@ -24,12 +24,12 @@ namespace widemargin {
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 #ifdef __linux__
-// Large pieces that were let go, for the next to ask for about as much: touching new memory takes longer than computing
-// what goes there.
-class MemoryAtRest {
+// Large pieces of memory that were freed, for the next request of about that size: touching new memory takes longer
+// than computing what goes there.
+class MemoryPool {
  public:
   // Up to 256 MB, or a 64th of the computer's memory.
-  MemoryAtRest() {
+  MemoryPool() {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
     if (pages > 0 && page > 0)
       most_ = std::min(most_, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 64);
@@ -78,13 +78,13 @@ class MemoryAtRest {
   std::size_t kept_ = 0, most_ = std::size_t{256} << 20;
 };
 
-// Never destroyed: threads may let go of memory when everything else has ended.
-inline MemoryAtRest& memory_at_rest() {
-  static MemoryAtRest* const at_rest = new MemoryAtRest;
-  return *at_rest;
+// Never destroyed: threads may free memory when everything else has ended.
+inline MemoryPool& memory_pool() {
+  static MemoryPool* const pool = new MemoryPool;
+  return *pool;
 }
 
-inline void release_memory() { memory_at_rest().clear(); }
+inline void release_memory() { memory_pool().clear(); }
 #else
 inline void release_memory() {}
 #endif
@@ -99,7 +99,7 @@ inline void* take_memory(std::size_t& bytes) {
     throw std::bad_alloc();
 #ifdef __linux__
   if (bytes >= huge_page) {
-    if (void* known = memory_at_rest().take(bytes)) return known;
+    if (void* known = memory_pool().take(bytes)) return known;
     const std::size_t reserved = bytes + huge_page;
     void* found = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (found == MAP_FAILED) throw std::bad_alloc();
@@ -116,10 +116,10 @@ inline void* take_memory(std::size_t& bytes) {
   return found;
 }
 
-inline void give_memory_back(void* memory, std::size_t bytes) {
+inline void free_memory(void* memory, std::size_t bytes) {
 #ifdef __linux__
   if (bytes >= huge_page) {
-    if (!memory_at_rest().keep(memory, bytes)) munmap(memory, bytes);
+    if (!memory_pool().keep(memory, bytes)) munmap(memory, bytes);
     return;
   }
 #endif
@@ -145,7 +145,7 @@ class Buffer {
     return *this;
   }
   ~Buffer() {
-    if (data_ != nullptr) give_memory_back(data_, bytes_);
+    if (data_ != nullptr) free_memory(data_, bytes_);
   }
 
   T* data() { return data_; }

@@ -18,9 +18,9 @@ using ProcessId = int;
 inline ProcessId process_id() { return 0; }
 #endif
 
-// The one mutex of everything that belongs to the process rather than to a computation: memory at rest, what threads
+// The one mutex of everything that belongs to the process rather than to a computation: the memory pool, what threads
 // keep for themselves. Whoever forks holds it meanwhile, so that no child inherits it from a thread that it does not
-// have. Never destroyed: threads may let go of memory when everything else has ended.
+// have. Never destroyed: threads may free memory when everything else has ended.
 inline std::mutex& process_mutex() {
   static std::mutex* const mutex = [] {
     auto* made = new std::mutex;

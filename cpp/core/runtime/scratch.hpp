@@ -15,22 +15,21 @@
 
 namespace widemargin {
 
-// Where a thread keeps one piece of memory. All such places of all threads are in one list, which takes no memory of
-// its own.
-class KeepingPlace {
+// One piece of memory that a thread keeps. Those of all threads form one linked list, which takes no memory of its own.
+class ThreadLocalMemory {
  public:
   using Free = void(void*);
 
-  explicit KeepingPlace(Free* free) : free_(free) {
+  explicit ThreadLocalMemory(Free* free) : free_(free) {
     const std::lock_guard lock(process_mutex());
     next_ = std::exchange(first(), this);
   }
-  KeepingPlace(const KeepingPlace&) = delete;
-  KeepingPlace& operator=(const KeepingPlace&) = delete;
-  ~KeepingPlace() {
+  ThreadLocalMemory(const ThreadLocalMemory&) = delete;
+  ThreadLocalMemory& operator=(const ThreadLocalMemory&) = delete;
+  ~ThreadLocalMemory() {
     {
       const std::lock_guard lock(process_mutex());
-      leave([this](const KeepingPlace& place) { return &place == this; });
+      leave([this](const ThreadLocalMemory& place) { return &place == this; });
     }
     keep(nullptr);
   }
@@ -43,24 +42,24 @@ class KeepingPlace {
   // Frees what is kept, wherever, and not in use.
   static void clear_all() {
     Free* free = nullptr;
-    while (void* memory = take_any(free)) free(memory);  // outside of the mutex, under which it may come to rest
+    while (void* memory = take_any(free)) free(memory);  // outside of the mutex, which the pool locks
   }
 
  private:
   // Takes what the first place has that has anything.
   static void* take_any(Free*& free) {
     const std::lock_guard lock(process_mutex());
-    for (KeepingPlace* place = first(); place != nullptr; place = place->next_)
+    for (ThreadLocalMemory* place = first(); place != nullptr; place = place->next_)
       if (void* memory = place->take()) return free = place->free_, memory;
     return nullptr;
   }
 
   // A forked process has no other threads, and may have new ones where theirs were.
-  static KeepingPlace*& first() {
-    static KeepingPlace* head = nullptr;
+  static ThreadLocalMemory*& first() {
+    static ThreadLocalMemory* head = nullptr;
 #ifdef __unix__
     static const int told = pthread_atfork(nullptr, nullptr, [] {
-      leave([](const KeepingPlace& place) { return place.owner_ != std::this_thread::get_id(); });
+      leave([](const ThreadLocalMemory& place) { return place.owner_ != std::this_thread::get_id(); });
     });
     static_cast<void>(told);
 #endif
@@ -69,7 +68,7 @@ class KeepingPlace {
 
   template <class Which>
   static void leave(const Which& which) {
-    for (KeepingPlace** place = &first(); *place != nullptr;)
+    for (ThreadLocalMemory** place = &first(); *place != nullptr;)
       if (which(**place))
         *place = (*place)->next_;
       else
@@ -78,7 +77,7 @@ class KeepingPlace {
 
   std::atomic<void*> kept_{nullptr};
   Free* free_;
-  KeepingPlace* next_ = nullptr;
+  ThreadLocalMemory* next_ = nullptr;
   std::thread::id owner_ = std::this_thread::get_id();
 };
 
@@ -91,8 +90,8 @@ struct KeptBuffer {
   static void keep(std::unique_ptr<Buffer<T>> buffer) { place().keep(buffer.release()); }
 
  private:
-  static KeepingPlace& place() {
-    thread_local KeepingPlace own([](void* buffer) { delete static_cast<Buffer<T>*>(buffer); });
+  static ThreadLocalMemory& place() {
+    thread_local ThreadLocalMemory own([](void* buffer) { delete static_cast<Buffer<T>*>(buffer); });
     return own;
   }
 };

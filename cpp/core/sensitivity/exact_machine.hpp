@@ -36,8 +36,8 @@ struct KernelPart {
   std::size_t columns;
   std::span<const std::int64_t> row_of, column_of;
 
-  const double* row(std::size_t example) const { return values + static_cast<std::size_t>(row_of[example]) * columns; }
-  std::size_t column(std::size_t example) const { return static_cast<std::size_t>(column_of[example]); }
+  const double* row(std::size_t sample) const { return values + static_cast<std::size_t>(row_of[sample]) * columns; }
+  std::size_t column(std::size_t sample) const { return static_cast<std::size_t>(column_of[sample]); }
 };
 
 // How systems are solved: free variables depend on others if the reciprocal condition number is below
@@ -104,13 +104,13 @@ class ExactMachine {
       for (std::size_t r = 0; r < m; ++r) q[r] += of_values[i] * row[column_[r]];
       total += of_values[i];
     }
-    for (std::size_t r = 0; r < m && !of_coefficients.empty(); ++r) q[r] += of_coefficients[example(r)];
+    for (std::size_t r = 0; r < m && !of_coefficients.empty(); ++r) q[r] += of_coefficients[sample(r)];
     const double last = solve_system(q, total);
-    for (std::size_t r = 0; r < m; ++r) of_values[example(r)] -= q[r];
+    for (std::size_t r = 0; r < m; ++r) of_values[sample(r)] -= q[r];
     for (const std::size_t i : limits_) of_values[i] -= total / static_cast<double>(limits_.size());
     double slope = 0;
     if (!ridge_.empty()) {
-      for (std::size_t r = 0; r < m; ++r) slope += q[r] * ridge_[example(r)] * alpha_[example(r)];
+      for (std::size_t r = 0; r < m; ++r) slope += q[r] * ridge_[sample(r)] * alpha_[sample(r)];
       return slope;
     }
     for (const std::int64_t g : bounded_) {
@@ -123,7 +123,7 @@ class ExactMachine {
   }
 
  private:
-  std::size_t example(std::size_t r) const { return static_cast<std::size_t>(kept_[r]); }
+  std::size_t sample(std::size_t r) const { return static_cast<std::size_t>(kept_[r]); }
 
   // Sum of coefficients times kernel values over some support vectors, for one sample.
   double sum(std::size_t i, const std::vector<std::int64_t>& support, const std::vector<double>& alpha) const {
@@ -153,7 +153,7 @@ class ExactMachine {
       std::set_difference(free_.begin(), free_.end(), sorted.begin(), sorted.end(), std::back_inserter(held_));
     }
     column_.resize(kept_.size());
-    for (std::size_t r = 0; r < kept_.size(); ++r) column_[r] = kernel_.column(example(r));
+    for (std::size_t r = 0; r < kept_.size(); ++r) column_[r] = kernel_.column(sample(r));
     if (bordered_ && free_.empty()) find_limits(trained, intercept);
     system_.clear_borders();
     if (bordered_ && !kept_.empty()) system_.add_border(std::vector<double>(kept_.size(), 1.0));
@@ -228,9 +228,9 @@ class ExactMachine {
       double total = 0;
       for (const std::int64_t h : held_) total += begun[static_cast<std::size_t>(h)];
       std::vector<double> x(kept_.size());
-      for (std::size_t r = 0; r < x.size(); ++r) x[r] = signs_[example(r)] - sum(example(r), held_, begun);
+      for (std::size_t r = 0; r < x.size(); ++r) x[r] = signs_[sample(r)] - sum(sample(r), held_, begun);
       intercept_ = solve_system(x, -total);
-      for (std::size_t r = 0; r < x.size(); ++r) alpha_[example(r)] = x[r];
+      for (std::size_t r = 0; r < x.size(); ++r) alpha_[sample(r)] = x[r];
     }
     if (limits_.empty()) return;
     intercept_ = 0;
@@ -242,7 +242,7 @@ class ExactMachine {
   bool put_back(std::vector<double>& begun) const {
     bool any = false;
     for (std::size_t r = 0; r < kept_.size(); ++r) {
-      const std::size_t i = example(r);
+      const std::size_t i = sample(r);
       const double size = signs_[i] * alpha_[i];
       const bool below = size < 0, above = ridge_.empty() && size > bounds_[i];
       if (below) begun[i] = 0;

@@ -57,12 +57,12 @@ class OrderedKernel {
 
   std::size_t size() const { return n_; }
   std::size_t near() const { return near_; }
-  std::size_t example(std::size_t place) const { return order_[place]; }
-  std::size_t place(std::size_t example) const { return place_[example]; }
+  std::size_t sample(std::size_t place) const { return order_[place]; }
+  std::size_t place(std::size_t sample) const { return place_[sample]; }
   const double* row(std::size_t place) const { return rows_.data() + place * n_; }
 
-  void gather(std::size_t example, double* out) const {
-    const double* row = kernel_ + example * n_;
+  void gather(std::size_t sample, double* out) const {
+    const double* row = kernel_ + sample * n_;
     for (std::size_t c = 0; c < n_; ++c) out[c] = row[order_[c]];
   }
 
@@ -114,7 +114,7 @@ class FreeInverse {
 
   // Takes a sample into the set, given its kernel values with it (border first) and with itself. False if it depends
   // on the others.
-  bool add(std::size_t example, const std::vector<double>& values, double own) {
+  bool add(std::size_t sample, const std::vector<double>& values, double own) {
     solve(values, scratch_);
     double schur = own;
     for (std::size_t c = 0; c < size_; ++c) schur -= values[c] * scratch_[c];
@@ -125,7 +125,7 @@ class FreeInverse {
       at(r, size_) = at(size_, r) = -scratch_[r] / schur;
     }
     at(size_, size_) = 1 / schur;
-    set_.push_back(example);
+    set_.push_back(sample);
     ++size_;
     return true;
   }
@@ -174,7 +174,7 @@ class LeaveOneOut {
     const std::size_t n = kernel.size();
     for (std::vector<double>* one : {&signs_, &bounds_, &ridge_, &start_, &residual_at_start_}) one->resize(n);
     for (std::size_t k = 0; k < n; ++k) {
-      const std::size_t i = kernel.example(k);
+      const std::size_t i = kernel.sample(k);
       signs_[k] = machine.signs[i], bounds_[k] = machine.bounds[i], ridge_[k] = machine.ridge[i];
       start_[k] = machine.alpha[i], residual_at_start_[k] = machine.residual[i];
     }
@@ -190,8 +190,8 @@ class LeaveOneOut {
   }
 
   // Follows the path for a sample. Unless it was found, the state is of no use.
-  End run(std::size_t example) {
-    const std::size_t p = kernel_.place(example);
+  End run(std::size_t sample) {
+    const std::size_t p = kernel_.place(sample);
     begin(p);
     if (status_at_start_[p] == free_ && !inverse_.remove(position_of(p))) return End::degenerate;
     const std::size_t most_events = 20 * (inverse_.set().size() + 10);
@@ -211,7 +211,7 @@ class LeaveOneOut {
   double value() const { return value_; }
   double intercept() const { return intercept_; }
   void copy_alpha(double* to) const {
-    for (std::size_t k = 0; k < alpha_.size(); ++k) to[kernel_.example(k)] = alpha_[k];
+    for (std::size_t k = 0; k < alpha_.size(); ++k) to[kernel_.sample(k)] = alpha_[k];
   }
 
  private:
@@ -239,7 +239,7 @@ class LeaveOneOut {
     if (p < kernel_.near())
       std::copy_n(kernel_.row(p), kernel_.size(), own_row_.begin());
     else
-      kernel_.gather(kernel_.example(p), own_row_.data());
+      kernel_.gather(kernel_.sample(p), own_row_.data());
   }
 
   std::size_t position_of(std::size_t place) const {

@@ -13,8 +13,8 @@ namespace baseline {
 namespace {
 
 template <class N>
-MostViolatingPair most_violating_pair(const N* G, const Flag* rises, const Flag* falls, std::size_t n) {
-  MostViolatingPair found{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
+MaximalViolatingPair maximal_violating_pair(const N* G, const Flag* rises, const Flag* falls, std::size_t n) {
+  MaximalViolatingPair found{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(), -1};
   for (std::size_t c = 0; c < n; ++c) {
     if (rises[c] != 0 && G[c] > found.up) found.up = G[c], found.i = static_cast<std::int64_t>(c);
     if (falls[c] != 0 && G[c] < found.down) found.down = G[c], found.j = static_cast<std::int64_t>(c);
@@ -106,11 +106,11 @@ T smallest(const T* values, std::size_t n) {
 }
 
 template <class T>
-MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls,
-                       std::size_t n) {
+MaximalViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls,
+                          std::size_t n) {
   for (std::size_t c = 0; c < n; ++c)
     G[c] = static_cast<Slope<T>>(G[c] - mu * (static_cast<double>(Ki[c]) - static_cast<double>(Kj[c])));
-  return most_violating_pair(G, rises, falls, n);
+  return maximal_violating_pair(G, rises, falls, n);
 }
 
 template <class T>
@@ -216,7 +216,7 @@ const Ops<T>& table() {
                               .power = power<T>,
                               .smallest = smallest<T>,
                               .pick = pick<T>,
-                              .most_violating_pair = most_violating_pair<double>,
+                              .maximal_violating_pair = maximal_violating_pair<double>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,
@@ -228,7 +228,7 @@ template <>
 const Ops<Fraction>& table<Fraction>() {
   static constexpr Ops<Fraction> ops{.from_floats = from_floats,
                                      .pick = pick<Fraction>,
-                                     .most_violating_pair = most_violating_pair<float>,
+                                     .maximal_violating_pair = maximal_violating_pair<float>,
                                      .move = move<Fraction>,
                                      .best_newton_partner = best_newton_partner<Fraction>,
                                      .best_ascending_partner = best_ascending_partner<Fraction>,

@@ -17,7 +17,7 @@ using Flag = std::int8_t;  // all bits set: yes; 0: no
 
 // The maximal violating pair: i may rise and has the largest gradient of all that may, j may fall and has the smallest.
 // The KKT violation is the difference of the two gradients.
-struct MostViolatingPair {
+struct MaximalViolatingPair {
   double up;       // max { G_n : n may rise }, -inf if there is none
   std::int64_t i;  // its first position, -1 if there is none
   double down;     // min { G_n : n may fall }, +inf if there is none
@@ -70,10 +70,10 @@ struct Ops {
   // The values whose bits are set, 16 to a mask, in order; there are `count` of them. Always true.
   bool (*pick)(const float* row, const std::uint16_t* masks, std::size_t n_masks, T* out, std::size_t count);
 
-  MostViolatingPair (*most_violating_pair)(const double* G, const Flag* rises, const Flag* falls, std::size_t n);
-  // G <- G - mu (K_i - K_j), and the new most violating pair [Glasmachers2008, Algorithm 4.2, steps 3 and 4]
-  MostViolatingPair (*move)(double* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls,
-                            std::size_t n);
+  MaximalViolatingPair (*maximal_violating_pair)(const double* G, const Flag* rises, const Flag* falls, std::size_t n);
+  // G <- G - mu (K_i - K_j), and the new maximal violating pair [Glasmachers2008, Algorithm 4.2, steps 3 and 4]
+  MaximalViolatingPair (*move)(double* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls,
+                               std::size_t n);
   // max over j in I_down with G_j < G_i of the Newton gain (G_i - G_j)^2 / (K_ii + K_jj - 2 K_ij) [Glasmachers2008,
   // eq. 4.6, 4.7]
   Partner (*best_newton_partner)(const double* G, const T* Ki, const T* diagonal, const Flag* falls, std::size_t n,
@@ -98,9 +98,9 @@ struct Ops<Fraction> {
   // The nearest fractions to the values whose bits are set, 16 to a mask, in order; there are `count` of them. False as
   // above.
   bool (*pick)(const float* row, const std::uint16_t* masks, std::size_t n_masks, Fraction* out, std::size_t count);
-  MostViolatingPair (*most_violating_pair)(const float* G, const Flag* rises, const Flag* falls, std::size_t n);
-  MostViolatingPair (*move)(float* G, const Fraction* Ki, const Fraction* Kj, double mu, const Flag* rises,
-                            const Flag* falls, std::size_t n);
+  MaximalViolatingPair (*maximal_violating_pair)(const float* G, const Flag* rises, const Flag* falls, std::size_t n);
+  MaximalViolatingPair (*move)(float* G, const Fraction* Ki, const Fraction* Kj, double mu, const Flag* rises,
+                               const Flag* falls, std::size_t n);
   Partner (*best_newton_partner)(const float* G, const Fraction* Ki, const float* diagonal, const Flag* falls,
                                  std::size_t n, Pivot i);
   Partner (*best_ascending_partner)(const float* G, const Fraction* Ki, const float* diagonal, const double* room_down,

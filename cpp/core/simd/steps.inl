@@ -40,8 +40,8 @@ inline Floats minus_twice(Floats c, const Fraction* a) {
 // The two ends of what `value` and `vector` return for one position or `wide` of them. Their positions are looked for
 // in the stretch that holds them, afterwards: following them on the way would double the work.
 template <class N, class Value, class Vector>
-inline MostViolatingPair ends(const N* G, const Flag* rises, const Flag* falls, size_t n, const Value& value,
-                              const Vector& vector) {
+inline MaximalViolatingPair ends(const N* G, const Flag* rises, const Flag* falls, size_t n, const Value& value,
+                                 const Vector& vector) {
   using V = Numbers<N>;
   constexpr size_t stretch = 256, step = bytes / sizeof(N);
   constexpr N infinite = static_cast<N>(infinity);
@@ -86,13 +86,13 @@ inline MostViolatingPair ends(const N* G, const Flag* rises, const Flag* falls, 
 }
 
 template <class N>
-MostViolatingPair most_violating_pair(const N* G, const Flag* rises, const Flag* falls, size_t n) {
+MaximalViolatingPair maximal_violating_pair(const N* G, const Flag* rises, const Flag* falls, size_t n) {
   return ends(G, rises, falls, n, [&](size_t c) { return G[c]; }, [&](size_t c) { return load<Numbers<N>>(G + c); });
 }
 
 template <class T>
-MostViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls,
-                       size_t n) {
+MaximalViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, const Flag* rises, const Flag* falls,
+                          size_t n) {
   using N = Slope<T>;
   return ends(
       G, rises, falls, n,

@@ -26,7 +26,7 @@ const Ops<T>& table() {
                               .power = power<T>,
                               .smallest = smallest<T>,
                               .pick = pick<T>,
-                              .most_violating_pair = most_violating_pair<double>,
+                              .maximal_violating_pair = maximal_violating_pair<double>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,
@@ -38,7 +38,7 @@ template <>
 const Ops<Fraction>& table<Fraction>() {
   static constexpr Ops<Fraction> ops{.from_floats = from_floats,
                                      .pick = pick<Fraction>,
-                                     .most_violating_pair = most_violating_pair<float>,
+                                     .maximal_violating_pair = maximal_violating_pair<float>,
                                      .move = move<Fraction>,
                                      .best_newton_partner = best_newton_partner<Fraction>,
                                      .best_ascending_partner = best_ascending_partner<Fraction>,

@@ -20,14 +20,14 @@ class WholeActiveSet {
       : newton_steps_(newton_steps), tolerance_(tolerance) {}
 
   template <class Rows>
-  bool update(StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair) {
+  bool update(StateFor<Rows>& state, Rows& rows, const simd::MaximalViolatingPair& pair) {
     const bool moved = newton_steps_.after_step(state, rows, pair);
     return (++steps_ % steps_per_crossing == 0 && state.cross_kinks()) || moved;
   }
   template <class Rows>
   Verdict verify(StateFor<Rows>& state, Rows&) {
-    return state.cross_kinks() && violation_of(state.most_violating_pair()) > tolerance_ ? Verdict::go_on
-                                                                                         : Verdict::certified;
+    return state.cross_kinks() && violation_of(state.maximal_violating_pair()) > tolerance_ ? Verdict::go_on
+                                                                                            : Verdict::certified;
   }
 
  private:
@@ -53,24 +53,24 @@ class ShrinkingActiveSet {
 
   // After a step; true if the state changed beyond it.
   template <class Rows>
-  bool update(DualState& state, Rows& rows, const simd::MostViolatingPair& pair) {
+  bool update(DualState& state, Rows& rows, const simd::MaximalViolatingPair& pair) {
     bool changed = newton_steps_.after_step(state, rows, pair);
     if (++steps_ % steps_per_crossing_ == 0) changed = state.cross_kinks() || changed;
     if (--left_ > 0 && !aggressive_.done(pair)) return changed;
     left_ = every_;
-    return shrink(state, rows, changed ? state.most_violating_pair() : pair) || changed;
+    return shrink(state, rows, changed ? state.maximal_violating_pair() : pair) || changed;
   }
   template <class Rows>
   Verdict verify(DualState& state, Rows& rows) {
     aggressive_.unshrink(state, rows);
     state.cross_kinks();
-    if (violation_of(state.most_violating_pair()) > tolerance_) return Verdict::go_on;
+    if (violation_of(state.maximal_violating_pair()) > tolerance_) return Verdict::go_on;
     return verify_(state, rows);
   }
 
  private:
   template <class Rows>
-  bool shrink(DualState& state, Rows& rows, const simd::MostViolatingPair& pair) {
+  bool shrink(DualState& state, Rows& rows, const simd::MaximalViolatingPair& pair) {
     if (rule_ == ShrinkingRule::none) return false;
     if (rule_ == ShrinkingRule::aggressive && aggressive_(state, rows, pair)) return true;
     return !aggressive_.shrunk() && shrink_(state, rows, pair);

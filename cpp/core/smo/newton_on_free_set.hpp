@@ -151,7 +151,7 @@ class NewtonSteps {
   static double step_cost(std::size_t active) { return static_cast<double>(active + 64); }
 
   template <class Rows>
-  bool after_step(StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair) {
+  bool after_step(StateFor<Rows>& state, Rows& rows, const simd::MaximalViolatingPair& pair) {
     if (shortest_wait_ == 0 || ++steps_ < wait_) return false;
     saved_ += static_cast<double>(steps_) * step_cost(state.active);
     steps_ = 0;
@@ -160,7 +160,7 @@ class NewtonSteps {
     saved_ = 0;
     const double before = violation_of(pair);
     const bool moved = newton_(state, rows);
-    if (moved && violation_of(state.most_violating_pair()) < 0.5 * before)
+    if (moved && violation_of(state.maximal_violating_pair()) < 0.5 * before)
       wait_ = shortest_wait_;
     else
       wait_longer(costs_per_wait * cost / step_cost(state.active));

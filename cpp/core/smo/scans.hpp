@@ -32,26 +32,26 @@ void scan(std::size_t active, Rows& rows, Pass&& pass, Combine&& combine) {
   combine(pass(0, active), 0);
 }
 
-// G <- G - mu (K_i - K_j) and the new most violating pair.
+// G <- G - mu (K_i - K_j) and the new maximal violating pair.
 template <class Rows>
-simd::MostViolatingPair update_gradient(StateFor<Rows>& state, Rows& rows, const typename Rows::Value* Ki,
-                                        const typename Rows::Value* Kj, double mu) {
+simd::MaximalViolatingPair update_gradient(StateFor<Rows>& state, Rows& rows, const typename Rows::Value* Ki,
+                                           const typename Rows::Value* Kj, double mu) {
   const auto move = simd::ops<typename Rows::Value>().move;
   const std::vector<simd::Flag>&rises = state.rises_of(0), &falls = state.falls_of(0);
-  simd::MostViolatingPair pair{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(),
-                               -1};
-  scan<simd::MostViolatingPair>(
+  simd::MaximalViolatingPair pair{-std::numeric_limits<double>::infinity(), -1, std::numeric_limits<double>::infinity(),
+                                  -1};
+  scan<simd::MaximalViolatingPair>(
       state.active, rows,
       [&](std::size_t first, std::size_t last) {
         return move(state.gradient.data() + first, Ki + first, Kj + first, mu, rises.data() + first,
                     falls.data() + first, last - first);
       },
-      [&](const simd::MostViolatingPair& part, std::int64_t offset) {
+      [&](const simd::MaximalViolatingPair& part, std::int64_t offset) {
         if (part.up > pair.up) pair.up = part.up, pair.i = part.i + offset;
         if (part.down < pair.down) pair.down = part.down, pair.j = part.j + offset;
       });
   if (!state.grouped()) return pair;
-  const simd::MostViolatingPair other = state.most_violating_pair_of_group(1, state.active);
+  const simd::MaximalViolatingPair other = state.maximal_violating_pair_of_group(1, state.active);
   return violation_of(other) > violation_of(pair) ? other : pair;
 }
 

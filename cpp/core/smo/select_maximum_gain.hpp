@@ -13,7 +13,7 @@ struct SelectMaximumGain {
   static constexpr double eta = 1e-8;
 
   template <class Rows>
-  WorkingSet operator()(const DualState& state, Rows& rows, const simd::MostViolatingPair& pair,
+  WorkingSet operator()(const DualState& state, Rows& rows, const simd::MaximalViolatingPair& pair,
                         const LastStep& last) const {
     if (!last.recent.empty()) {
       const WorkingSet& B = last.recent.front();

@@ -10,14 +10,14 @@ struct SelectSecondOrder {
   static constexpr bool ranks_by_truncated_gain = false;
 
   template <class Rows>
-  WorkingSet operator()(const StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair,
+  WorkingSet operator()(const StateFor<Rows>& state, Rows& rows, const simd::MaximalViolatingPair& pair,
                         const LastStep& last) const {
     const bool exact = last.kind == LastStep::Kind::planned && last.far_from_newton();
     return best_pair(state, rows, pair, exact);
   }
 
   template <class Rows>
-  static WorkingSet best_pair(const StateFor<Rows>& state, Rows& rows, const simd::MostViolatingPair& pair,
+  static WorkingSet best_pair(const StateFor<Rows>& state, Rows& rows, const simd::MaximalViolatingPair& pair,
                               bool exact) {
     using T = typename Rows::Value;
     const std::size_t i = static_cast<std::size_t>(pair.i);

@@ -15,10 +15,11 @@ class Shrinking {
   // True if positions changed. A variable leaves if it could not be part of a violating pair even if the violation were
   // half as large again on its side; and nothing moves unless enough would leave to pay for the reordering.
   template <class Rows>
-  bool operator()(DualState& state, Rows& rows, const simd::MostViolatingPair& pair) const {
+  bool operator()(DualState& state, Rows& rows, const simd::MaximalViolatingPair& pair) const {
     const double slack = 0.5 * violation_of(pair);
-    const std::array<simd::MostViolatingPair, 2> pairs =
-        state.grouped() ? state.most_violating_pairs(state.active) : std::array<simd::MostViolatingPair, 2>{pair, {}};
+    const std::array<simd::MaximalViolatingPair, 2> pairs = state.grouped()
+                                                                ? state.maximal_violating_pairs(state.active)
+                                                                : std::array<simd::MaximalViolatingPair, 2>{pair, {}};
     std::vector<Id> staying, leaving;
     staying.reserve(state.size());
     for (std::size_t p = 0; p < state.active; ++p)
@@ -29,7 +30,7 @@ class Shrinking {
   }
 
  private:
-  static bool stays(const DualState& state, std::size_t p, const simd::MostViolatingPair& pair, double slack) {
+  static bool stays(const DualState& state, std::size_t p, const simd::MaximalViolatingPair& pair, double slack) {
     const bool up = state.room_up[p] > 0, down = state.room_down[p] > 0;
     if (up && down) return true;
     if (up && state.gradient[p] >= pair.down - slack) return true;

@@ -19,15 +19,15 @@ class AggressiveShrinking {
  public:
   // Whether variables were left out, and whether those that were not have become as good as they were to.
   bool shrunk() const { return target_ >= 0; }
-  bool done(const simd::MostViolatingPair& pair) const { return violation_of(pair) <= target_; }
+  bool done(const simd::MaximalViolatingPair& pair) const { return violation_of(pair) <= target_; }
 
   // True if positions changed.
   template <class Rows>
-  bool operator()(DualState& state, Rows& rows, const simd::MostViolatingPair& pair) {
+  bool operator()(DualState& state, Rows& rows, const simd::MaximalViolatingPair& pair) {
     if (!shrunk()) return state.active == state.size() && choose(state, rows, pair);
     if (!done(pair)) return false;
     unshrink(state, rows);
-    choose(state, rows, state.most_violating_pair());
+    choose(state, rows, state.maximal_violating_pair());
     return true;
   }
 
@@ -51,7 +51,7 @@ class AggressiveShrinking {
   static constexpr double share = 0.2, until = 0.3, not_shrunk = -1;
 
   template <class Rows>
-  bool choose(DualState& state, Rows& rows, const simd::MostViolatingPair& pair) {
+  bool choose(DualState& state, Rows& rows, const simd::MaximalViolatingPair& pair) {
     const double violation = violation_of(pair), middle = 0.5 * (pair.up + pair.down), margin = 0.5 * share * violation;
     std::vector<Id> staying, leaving;
     staying.reserve(state.size());

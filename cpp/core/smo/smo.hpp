@@ -32,14 +32,14 @@ Reason run(StateFor<R>& state, R& rows, const StoppingCriterion& stop, TimeBudge
            const Step& step, Active& active_set, std::int64_t& iterations) {
   LastStep last;
   Progress progress(state);
-  simd::MostViolatingPair pair = state.most_violating_pair();
+  simd::MaximalViolatingPair pair = state.maximal_violating_pair();
   bool out_of_time = false;
   for (std::int64_t left = stop.max_iterations;; --left, ++iterations) {
     if (violation_of(pair) <= stop.tolerance) {
       const Verdict verdict = active_set.verify(state, rows);
       if (verdict != Verdict::go_on) return verdict == Verdict::certified ? Reason::converged : Reason::stalled;
       last = {};
-      pair = state.most_violating_pair();
+      pair = state.maximal_violating_pair();
     }
     // A planned step may lose what only the next one wins back: nothing ends or changes between the two.
     const bool between = last.kind == LastStep::Kind::planned;
@@ -62,7 +62,7 @@ Reason run(StateFor<R>& state, R& rows, const StoppingCriterion& stop, TimeBudge
 
     if (last.kind != LastStep::Kind::planned && active_set.update(state, rows, pair)) {
       last = {};
-      pair = state.most_violating_pair();
+      pair = state.maximal_violating_pair();
     }
   }
 }

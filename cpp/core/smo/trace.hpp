@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/smo/select_maximal_violating_pair.hpp"
 #include "core/smo/select_maximum_gain.hpp"
-#include "core/smo/select_most_violating_pair.hpp"
 #include "core/smo/select_second_order.hpp"
 #include "core/smo/smo.hpp"
 #include "core/smo/step_planning_ahead.hpp"
@@ -28,14 +28,14 @@ class TracedSelection {
   explicit TracedSelection(Selection selection) : selection_(selection) {}
 
   template <class Rows>
-  WorkingSet operator()(const DualState& state, Rows& rows, const simd::MostViolatingPair& pair,
+  WorkingSet operator()(const DualState& state, Rows& rows, const simd::MaximalViolatingPair& pair,
                         const LastStep& last) const {
     return with_selector([&](const auto& select) { return select(state, rows, pair, last); });
   }
 
   template <class Use>
   WorkingSet with_selector(Use&& use) const {
-    if (selection_ == Selection::most_violating_pair) return use(SelectMostViolatingPair{});
+    if (selection_ == Selection::maximal_violating_pair) return use(SelectMaximalViolatingPair{});
     if (selection_ == Selection::second_order) return use(SelectSecondOrder{});
     return use(SelectMaximumGain{});
   }
@@ -78,7 +78,7 @@ class TracedActiveSet {
   TracedActiveSet(ShrinkingActiveSet& active_set, Trace& trace) : active_set_(active_set), trace_(trace) {}
 
   template <class Rows>
-  bool update(DualState& state, Rows& rows, const simd::MostViolatingPair& pair) {
+  bool update(DualState& state, Rows& rows, const simd::MaximalViolatingPair& pair) {
     const bool changed = active_set_.update(state, rows, pair);
     trace_.active.back() = static_cast<std::int64_t>(state.active);
     return changed;

@@ -36,7 +36,7 @@ inline bool floats_resolve(double ridge, double largest_kernel_value) { return r
 // fall to a single one that has no loss (models without an intercept), hence a generous factor.
 template <class Ridge>
 double coefficient_bound_of(const DualProblem& problem, const Ridge& ridge) {
-  constexpr double generous = 1e6, infinity = std::numeric_limits<double>::infinity();
+  constexpr double safety_factor = 1e6, infinity = std::numeric_limits<double>::infinity();
   const double least = least_ridge(problem, ridge);
   if (std::isinf(least)) return infinity;
   double squares = 0;
@@ -45,7 +45,7 @@ double coefficient_bound_of(const DualProblem& problem, const Ridge& ridge) {
     if (D > 0) squares += problem.linear[p] * problem.linear[p] / D;
   }
   if (squares == 0) return infinity;
-  return generous * static_cast<double>(problem.size()) * 2 * std::sqrt(squares) / std::sqrt(least);
+  return safety_factor * static_cast<double>(problem.size()) * 2 * std::sqrt(squares) / std::sqrt(least);
 }
 
 }  // namespace widemargin

@@ -184,7 +184,7 @@ class CurrentPoint {
     Deadline none(1e10, nullptr);
     TimeBudget unlimited(none, false);
     budget_.grant_grace();
-    if (budget_.over()) support.thin_out(enough_support);
+    if (budget_.over()) support.subsample(enough_support);
     std::array<double, kinds> sum{}, count{};
     std::vector<std::uint8_t> known(state.size(), 0);
     for (std::size_t first = 0; first < most && (first == 0 || (none.seconds() < enough_seconds && !budget_.over()));

@@ -101,7 +101,7 @@ inline double imbalance(const DualState& state, const std::array<double, 2>& tot
 // most variables where they are. A variable that passes a kink goes on with the gradient beyond.
 inline void balance_by_gradient(const DualState& state, const std::array<double, 2>& total,
                                 std::vector<double>& alpha) {
-  struct Way {
+  struct Direction {
     double gain, end;  // in the direction of what is missing
     std::size_t variable;
   };
@@ -111,18 +111,19 @@ inline void balance_by_gradient(const DualState& state, const std::array<double,
       if (state.group_of(p) == g) missing -= alpha[p], size += std::fabs(alpha[p]);
     if (std::fabs(missing) <= 1e-12 * size) continue;
     const double sign = missing > 0 ? 1 : -1;
-    std::vector<Way> ways;
+    std::vector<Direction> directions;
     for (std::size_t p = 0; p < alpha.size(); ++p) {
       if (state.group_of(p) != g) continue;
       const double gain = sign * state.smooth_gradient(p), kink = state.kink(p);
-      if (kink > 0 && sign * alpha[p] < 0) ways.push_back({gain + kink, 0.0, p});
-      ways.push_back({gain - kink, sign > 0 ? state.whole_upper(p) : -state.whole_lower(p), p});
+      if (kink > 0 && sign * alpha[p] < 0) directions.push_back({gain + kink, 0.0, p});
+      directions.push_back({gain - kink, sign > 0 ? state.whole_upper(p) : -state.whole_lower(p), p});
     }
-    std::sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.gain > b.gain; });
+    std::sort(directions.begin(), directions.end(),
+              [](const Direction& a, const Direction& b) { return a.gain > b.gain; });
     missing *= sign;
-    for (const Way& way : ways) {
-      const double room = way.end - sign * alpha[way.variable];
-      alpha[way.variable] = room > missing ? alpha[way.variable] + sign * missing : sign * way.end;
+    for (const Direction& direction : directions) {
+      const double room = direction.end - sign * alpha[direction.variable];
+      alpha[direction.variable] = room > missing ? alpha[direction.variable] + sign * missing : sign * direction.end;
       missing -= room;
       if (missing <= 1e-14 * size) break;  // what is left is rounding, no coefficient
     }

@@ -46,7 +46,7 @@ class PrecisionLadder {
       if (choice_.automatic() && state().size() <= SmallProblem::most)
         solve_small();
       else if (given || !(options_.double_precision ? solve_in_primal<double>() : solve_in_primal<float>()))
-        climb(from);
+        raise_precision(from);
     } catch (const Stopped& stopped) {  // while a gradient was being computed
       reason = stopped.reason;
       point_.settle();
@@ -68,7 +68,7 @@ class PrecisionLadder {
 
   DualState& state() { return point_.state; }
 
-  void climb(const Start& from) {
+  void raise_precision(const Start& from) {
     outcome_.double_precision = options_.double_precision || !refine<float>();
     if (outcome_.double_precision && !options_.double_precision) leave_floats(from);
     if (outcome_.double_precision) refine<double>();
@@ -195,9 +195,9 @@ class PrecisionLadder {
       if (!certified) {  // corrections are only as good as the gradient they are taken from
         point_.recompute();
         state().cross_kinks();
-        certified = violation_of(state().most_violating_pair()) <= stop_.tolerance;
+        certified = violation_of(state().maximal_violating_pair()) <= stop_.tolerance;
       }
-      const double violation = violation_of(state().most_violating_pair());
+      const double violation = violation_of(state().maximal_violating_pair());
       if (certified || !(violation < 0.5 * last)) {
         outcome_.kernel_evaluations += rows.evaluations();
         point_.gradient = certified ? Gradient::recomputed : Gradient::running;

@@ -68,7 +68,7 @@ class SmallKernel {
 
   void compute(std::span<const Id> positions) {
     if (columns_ == nullptr) columns_ = source_.prepare(ids_, true, team_, double{});
-    const std::size_t most = budget_.limited() ? source_.rows_in_a_moment(ids_.size()) : computed_at_once;
+    const std::size_t most = budget_.limited() ? source_.rows_between_polls(ids_.size()) : computed_at_once;
     for (std::size_t begin = 0; begin < positions.size(); begin += most) {
       const std::span<const Id> some = positions.subspan(begin, std::min(most, positions.size() - begin));
       wanted_.clear(), out_.clear();
@@ -117,7 +117,7 @@ class SmallProblem {
     const smo::NewtonSteps often(8, 1e6 + static_cast<double>(iterations) * smo::NewtonSteps::step_cost(n));
     const Reason further = run(state, to_rounding, often, iterations);
     const bool known = further != Reason::time_budget && further != Reason::interrupted;
-    if (!known || !(violation_of(state.most_violating_pair()) <= stop.tolerance)) state = certified;
+    if (!known || !(violation_of(state.maximal_violating_pair()) <= stop.tolerance)) state = certified;
     return further == Reason::interrupted ? further : Reason::converged;
   }
 
@@ -128,14 +128,14 @@ class SmallProblem {
     Recomputing(const smo::NewtonSteps& newton_steps, double tolerance)
         : steps_(newton_steps, tolerance), tolerance_(tolerance) {}
 
-    bool update(DualState& state, SmallKernel& kernel, const simd::MostViolatingPair& pair) {
+    bool update(DualState& state, SmallKernel& kernel, const simd::MaximalViolatingPair& pair) {
       return steps_.update(state, kernel, pair);
     }
     Verdict verify(DualState& state, SmallKernel& kernel) {
       if (steps_.verify(state, kernel) == Verdict::go_on) return Verdict::go_on;
       recompute(state, kernel);
       state.cross_kinks();
-      const double violation = violation_of(state.most_violating_pair());
+      const double violation = violation_of(state.maximal_violating_pair());
       if (violation <= tolerance_) return Verdict::certified;
       const bool imprecise = !(violation < 0.5 * last_);
       last_ = violation;

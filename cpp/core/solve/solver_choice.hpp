@@ -9,8 +9,8 @@
 
 #include "core/block/block.hpp"
 #include "core/geometric/mdm.hpp"
+#include "core/smo/select_maximal_violating_pair.hpp"
 #include "core/smo/select_maximum_gain.hpp"
-#include "core/smo/select_most_violating_pair.hpp"
 #include "core/smo/select_second_order.hpp"
 #include "core/smo/smo.hpp"
 #include "core/smo/step_planning_ahead.hpp"
@@ -67,7 +67,7 @@ class SolverChoice {
       return options_.planning_ahead > 0 ? use(select, planning) : use(select, newton);
     };
     switch (options_.selection) {
-      case Selection::most_violating_pair: return with_step(SelectMostViolatingPair{});
+      case Selection::maximal_violating_pair: return with_step(SelectMaximalViolatingPair{});
       case Selection::second_order: return with_step(SelectSecondOrder{});
       case Selection::maximum_gain: return with_step(SelectMaximumGain{});
       case Selection::automatic: break;
@@ -100,7 +100,7 @@ class SolverChoice {
       block::Tuning tuning;
       tuning.newton_steps = newton_steps;
       smo::ShrinkingActiveSet active_set(options_.shrinking ? smo::ShrinkingRule::standard : smo::ShrinkingRule::none,
-                                         smo::NewtonSteps(0), whole.tolerance, tuning.rounds_per_shrink, 1);
+                                         smo::NewtonSteps(0), whole.tolerance, tuning.iterations_per_shrink, 1);
       block::BlockSolver<T, Selector, Stepper> solver(select, step, tuning);
       if (const auto ended = solver.run(state, rows, stop, budget, active_set, outcome.iterations, automatic()))
         return *ended;

@@ -27,7 +27,7 @@ DOCUMENT = "model.json"
 #: Bytes of the document; a name of a feature takes few of them.
 LARGEST_DOCUMENT = 2**28
 
-#: Keys of objects that stand for what JSON has no words for: infinite numbers, and mappings from other than texts.
+#: Keys of objects that stand for what JSON has no words for: infinite numbers, and mappings whose keys are no strings.
 NOT_FINITE, PAIRS = "$float", "$pairs"
 
 
@@ -36,7 +36,7 @@ class ModelFileError(ValueError):
 
 
 def to_json(value: Any, what: str) -> Any:
-    """Turn numbers, texts, lists and mappings into what JSON can hold, or refuse `what`.
+    """Turn numbers, strings, lists and mappings into what JSON can hold, or refuse `what`.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def to_json(value: Any, what: str) -> Any:
             return {str(key): to_json(entry, what) for key, entry in value.items()}
         return {PAIRS: [[to_json(key, what), to_json(entry, what)] for key, entry in value.items()]}
     raise ModelFileError(
-        f"{what} holds {_shown(value)}, which a model file cannot keep; it keeps numbers, texts, lists and mappings."
+        f"{what} holds {_shown(value)}, which a model file cannot store; it stores numbers, strings, lists, mappings."
     )
 
 
@@ -78,7 +78,7 @@ def from_json(value: Any) -> Any:
         try:
             return {from_json(key): from_json(entry) for key, entry in value[PAIRS]}
         except (TypeError, ValueError):
-            raise ModelFileError(f"{_shown(value)} was found where pairs were expected.") from None
+            raise ModelFileError(f"expected pairs, found {_shown(value)}.") from None
     return {key: from_json(entry) for key, entry in value.items()}
 
 
@@ -87,7 +87,7 @@ def _shown(value: Any) -> str:
 
 
 def shortened(text: str, most: int = 200) -> str:
-    r"""Return a text on one line and no longer than this.
+    r"""Return a string on one line and no longer than this.
 
     Examples
     --------
@@ -156,16 +156,16 @@ class Fields:
             self.number(key, least=least)
 
     def text(self, key: str) -> str:
-        """Take a text."""
-        return self._taken(key, str, "a text")
+        """Take a string."""
+        return self._taken(key, str, "a string")
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
-        """Take one of some texts."""
+        """Take one of some strings."""
         value = self._taken(key, str, f"one of {', '.join(choices)}")
         return value if value in choices else self.refuse(key, f"one of {', '.join(choices)}")
 
     def flag(self, key: str) -> bool:
-        """Take a truth value."""
+        """Take a Boolean."""
         return self._taken(key, bool, "true or false")
 
     def entries(self, key: str) -> list[Any]:
@@ -173,10 +173,10 @@ class Fields:
         return self._taken(key, list, "a list")
 
     def texts(self, key: str) -> list[str]:
-        """Take a list of different texts."""
+        """Take a list of different strings."""
         values = self.entries(key)
         if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
-            self.refuse(key, "a list of different texts")
+            self.refuse(key, "a list of different strings")
         return values
 
     def fields(self, key: str) -> Fields:

@@ -43,7 +43,7 @@ def describe_kernel(kernel: Any) -> dict[str, Any]:
     bare = kernel.kernel if type(kernel) is ours.ScikitLearnKernel else kernel
     if type(bare) not in _NAMES:
         raise ModelFileError(
-            f"kernel={bare!r} is of type {type(bare).__name__}, which a model file cannot keep; it keeps kernels of "
+            f"kernel={bare!r} is of type {type(bare).__name__}, which a model file cannot store; it stores kernels of "
             f"these types: {', '.join(CLASSES)}."
         )
     parameters = {

@@ -104,7 +104,7 @@ def save_model(
     encoded : mapping or None, default=None
         The values of each text column that `feature_names` holds as "column=value", one name a value.
     selection : object, default=None
-        How the model was chosen: numbers, texts, lists and mappings of these.
+        How the model was chosen: numbers, strings, lists and mappings of these.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def _estimators(model: Any) -> list[tuple[str | None, Any]]:
         if hasattr(model, "best_estimator_"):
             raise ModelFileError(f"{type(model).__name__} is a search; save its best_estimator_.")
         raise ModelFileError(
-            f"{type(model).__module__}.{type(model).__name__} cannot be kept in a model file; accepted are {accepted}."
+            f"{type(model).__module__}.{type(model).__name__} cannot be stored in a model file; it stores {accepted}."
         )
     *scalers, (last, estimator) = model.steps
     for name, step in scalers:
@@ -269,7 +269,7 @@ def _restore_model(archive: ModelArchive, document: Fields, names: list[str] | N
     if step_names == [None]:
         return steps[0][1]
     if None in step_names or len(set(step_names)) < len(steps) or any("__" in str(name) for name in step_names):
-        raise ModelFileError("the names of the steps must be different texts without '__'.")
+        raise ModelFileError("the names of the steps must be different strings without '__'.")
     return Pipeline(steps)
 
 

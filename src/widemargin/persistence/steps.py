@@ -60,8 +60,8 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
     of_object = is_kernel_object(estimator.kernel)
     if callable(estimator.kernel) and not of_object:
         raise ModelFileError(
-            f"kernel={estimator.kernel!r} is a callable, which a model file cannot keep; it keeps models whose kernel "
-            "has a name, such as 'rbf', is 'precomputed', or is a kernel object."
+            f"kernel={estimator.kernel!r} is a callable, which a model file cannot store; pass the name of a kernel, "
+            "'precomputed' or a kernel object."
         )
     check_is_fitted(estimator)
     kernel = estimator._kernel_parameters
@@ -206,7 +206,7 @@ def _describe_value(value: Any, where: str) -> Any:
         return to_json(value, where)
     if type(value) is not SOLVERS.get(value.name):
         raise ModelFileError(
-            f"solver={value!r} is of type {type(value).__name__}, which a model file cannot keep; it keeps those of "
+            f"solver={value!r} is of type {type(value).__name__}, which a model file cannot store; it stores those of "
             "widemargin.solvers."
         )
     own = {name: to_json(one, f"{name} of the solver") for name, one in value.get_params().items()}
@@ -235,7 +235,7 @@ def _parameters(step: Fields, cls: Any) -> dict[str, Any]:
         parameters["solver"] = _restore_solver(Fields(given["solver"], f"solver of {name}"))
     for key, value in parameters.items():
         if isinstance(value, dict) and key != "class_weight":
-            raise ModelFileError(f"parameter {key} of {name} is a mapping, expected a number or a text.")
+            raise ModelFileError(f"parameter {key} of {name} is a mapping, expected a number or a string.")
     return parameters
 
 
@@ -275,8 +275,8 @@ def _describe_labels(classes: NDArray[Any]) -> dict[str, Any]:
     values = classes.tolist()
     if kind not in _LABEL_TYPES or not all(isinstance(value, bool | int | float | str) for value in values):
         raise ModelFileError(
-            f"classes_ holds labels of type {classes.dtype}, which a model file cannot keep; it keeps numbers and "
-            "texts."
+            f"classes_ holds labels of type {classes.dtype}, which a model file cannot store; it stores numbers and "
+            "strings."
         )
     return {"type": kind, "values": to_json(values, "classes_")}
 
@@ -286,7 +286,7 @@ def _restore_labels(labels: Fields) -> NDArray[Any]:
     accepted: Any = {"b": bool, "i": int, "u": int, "f": float, "U": str}.get(
         np.dtype(kind).kind, bool | int | float | str
     )
-    # A truth value is a whole number to Python, but not here.
+    # A Boolean is a whole number to Python, but not here.
     fits = [
         isinstance(value, accepted) and (kind in ("bool", "object") or not isinstance(value, bool)) for value in values
     ]

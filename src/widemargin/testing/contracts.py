@@ -73,7 +73,9 @@ def repeats_itself(solve: Solve, case: Case, tolerance: float) -> None:
     """Require that the same call gives the same bits."""
     first, second = (solve(case, case.gram, tolerance=tolerance) for _ in range(2))
     assert np.array_equal(first.alpha, second.alpha), f"{case}: two identical calls must give identical variables."
-    assert first.outcome.iterations == second.outcome.iterations, f"{case}: two identical calls must take equal steps."
+    assert first.outcome.iterations == second.outcome.iterations, (
+        f"{case}: two identical calls must take the same iterations."
+    )
 
 
 def stays_at_the_optimum(solve: Solve, case: Case, tolerance: float) -> None:

@@ -170,7 +170,7 @@ def is_the_same_to_solvers(kernel: Kernel, X: Any, Z: Any) -> None:
     numbers = {"gamma": resolved.gamma, "coef0": resolved.coef0, "degree": resolved.degree}
     left, right = resolved.mapped(X), resolved.mapped(Z)
     found = kernel_matrix(left, right, kernel=resolved.kernel, **numbers)  # type: ignore[arg-type]
-    check_close(found, expected, allowed, f"{kernel!r} on mapped examples")
+    check_close(found, expected, allowed, f"{kernel!r} on mapped samples")
     for theta in _points_near(kernel, 4):
         other = kernel.clone_with_theta(theta)
         assert other.kind != kernel.kind or other.resolved().map == resolved.map, (
@@ -204,7 +204,7 @@ def takes_sparse_examples(kernel: Kernel, X: Any, Z: Any) -> None:
     sparse, sparser = sp.csr_array(thin), sp.csr_array(thinner)
     K = kernel.values(thin, thinner)
     precision = 1e-10 * max(1.0, float(np.abs(K).max()))
-    check_close(kernel.values(sparse, sparser), K, precision, f"{kernel!r} of sparse examples")
+    check_close(kernel.values(sparse, sparser), K, precision, f"{kernel!r} of sparse samples")
     check_close(kernel.diagonal(sparse), kernel.diagonal(thin), precision, f"the diagonal of {kernel!r}, sparse")
     W = np.random.default_rng(3).normal(size=K.shape)
     scale = 1e-10 * float(np.abs(W * K).sum() + 1.0)

@@ -154,11 +154,11 @@ def solve_exactly(
     *,
     total: float = 0.0,
     tolerance: float = 1e-10,
-    max_rounds: int = 2000,
+    max_iterations: int = 2000,
 ) -> Vector:
     """Solve a small dual problem (hundreds of variables) to a KKT violation of nearly rounding size.
 
-    Each round does second-order steps of two variables [Glasmachers2008, eq. 4.7 and 4.4], which alone converge for
+    Each iteration does second-order steps of two variables [Glasmachers2008, eq. 4.7 and 4.4], which alone converge for
     every positive semidefinite K, then jumps to the optimum over the variables inside their box, which alone would
     make convergence finite once the right variables are at their bounds. `tolerance` is relative to the largest
     magnitude that enters the gradient (at least 1). Of a problem with kinks the mirrored one is solved.
@@ -173,9 +173,9 @@ def solve_exactly(
     """
     if problem.kink is not None:
         twins, gram = mirror(problem, K)
-        return unmirror(solve_exactly(twins, gram, total=total, tolerance=tolerance, max_rounds=max_rounds))
+        return unmirror(solve_exactly(twins, gram, total=total, tolerance=tolerance, max_iterations=max_iterations))
     alpha = project(np.zeros_like(problem.linear), problem.lower, problem.upper, total)
-    for _ in range(max_rounds):
+    for _ in range(max_iterations):
         gradient = problem.linear - K @ alpha
         scale = max(
             1.0, float(np.abs(problem.linear).max(initial=0.0)), float((np.abs(K) @ np.abs(alpha)).max(initial=0.0))
@@ -191,7 +191,7 @@ def solve_exactly(
             gradient = gradient - step * (K[i] - K[j])
         while jump_over_free(problem, K, alpha):
             pass
-    raise RuntimeError(f"the exact solver did not reach a violation of {tolerance} in {max_rounds} rounds.")
+    raise RuntimeError(f"the exact solver did not reach a violation of {tolerance} in {max_iterations} iterations.")
 
 
 def _second_order_step(problem: Problem, K: Matrix, alpha: Vector, gradient: Vector) -> tuple[int, int, float] | None:

@@ -63,7 +63,7 @@ class Outcome(Protocol):
 
     @property
     def iterations(self) -> int:
-        """Steps of two variables made."""
+        """Iterations made, each a step of two variables."""
 
     @property
     def seconds(self) -> float:

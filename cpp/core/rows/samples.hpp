@@ -8,9 +8,9 @@
 
 namespace widemargin {
 
-class Examples {
+class Samples {
  public:
-  virtual ~Examples() = default;
+  virtual ~Samples() = default;
   virtual std::size_t size() const = 0;
   virtual std::size_t dimension() const = 0;
   // out = row - shift, the subtraction made before rounding; shift may be null
@@ -25,7 +25,7 @@ class Examples {
 
 // Both precisions alike: Self offers copy(row, shift, out) and gather(row, index, value).
 template <class Self>
-class ExamplesOfBothTypes : public Examples {
+class SamplesOfBothTypes : public Samples {
  public:
   void copy_row(std::size_t row, const double* shift, float* out) const override { self().copy(row, shift, out); }
   void copy_row(std::size_t row, const double* shift, double* out) const override { self().copy(row, shift, out); }
@@ -53,9 +53,9 @@ bool all_zero_or(const S* entries, std::size_t count, double value) {
 }
 
 template <class S>
-class DenseExamples final : public ExamplesOfBothTypes<DenseExamples<S>> {
+class DenseSamples final : public SamplesOfBothTypes<DenseSamples<S>> {
  public:
-  DenseExamples(const S* data, std::size_t size, std::size_t dimension)
+  DenseSamples(const S* data, std::size_t size, std::size_t dimension)
       : data_(data), size_(size), dimension_(dimension) {}
   std::size_t size() const override { return size_; }
   std::size_t dimension() const override { return dimension_; }
@@ -88,9 +88,9 @@ class DenseExamples final : public ExamplesOfBothTypes<DenseExamples<S>> {
 
 // Compressed sparse rows; S is the type of the values, I that of both index arrays.
 template <class S, class I>
-class CsrExamples final : public ExamplesOfBothTypes<CsrExamples<S, I>> {
+class CsrSamples final : public SamplesOfBothTypes<CsrSamples<S, I>> {
  public:
-  CsrExamples(const S* value, const I* index, const I* begin, std::size_t size, std::size_t dimension)
+  CsrSamples(const S* value, const I* index, const I* begin, std::size_t size, std::size_t dimension)
       : value_(value), index_(index), begin_(begin), size_(size), dimension_(dimension) {}
   std::size_t size() const override { return size_; }
   std::size_t dimension() const override { return dimension_; }

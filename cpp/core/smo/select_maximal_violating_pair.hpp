@@ -5,11 +5,11 @@
 
 namespace widemargin::smo {
 
-struct SelectMostViolatingPair {
+struct SelectMaximalViolatingPair {
   static constexpr bool ranks_by_truncated_gain = false;
 
   template <class Rows>
-  WorkingSet operator()(const DualState&, Rows& rows, const simd::MostViolatingPair& pair, const LastStep&) const {
+  WorkingSet operator()(const DualState&, Rows& rows, const simd::MaximalViolatingPair& pair, const LastStep&) const {
     return with_curvature(rows, static_cast<std::size_t>(pair.i), static_cast<std::size_t>(pair.j));
   }
 };
