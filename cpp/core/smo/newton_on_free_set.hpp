@@ -150,6 +150,12 @@ class NewtonSteps {
   // What a step over some variables costs, in units of about a nanosecond.
   static double step_cost(std::size_t active) { return static_cast<double>(active + 64); }
 
+  // A step before any other, if its cost was saved.
+  template <class Rows>
+  void at_once(StateFor<Rows>& state, Rows& rows) {
+    if (newton_.cost(state, rows.capacity()) <= saved_) newton_(state, rows), saved_ = 0;
+  }
+
   template <class Rows>
   bool after_step(StateFor<Rows>& state, Rows& rows, const simd::MaximalViolatingPair& pair) {
     if (shortest_wait_ == 0 || ++steps_ < wait_) return false;

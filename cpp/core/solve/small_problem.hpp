@@ -106,19 +106,25 @@ class SmallProblem {
 
   // From a feasible point and its gradient. The gradient is recomputed at the end, unless time ran out.
   Reason solve(DualState& state, const StoppingCriterion& stop, std::int64_t& iterations) {
-    const Reason ended = run(state, stop, smo::NewtonSteps(16), iterations);
+    const Reason ended = run(state, stop, smo::NewtonSteps(8), iterations);
     if (ended != Reason::converged) return ended;
-    const DualState certified = state;
+    const std::vector<double> certified = state.alpha;
     double scale = 0;
-    for (const double g : certified.gradient) scale = std::max(scale, std::fabs(g));
+    for (const double g : state.gradient) scale = std::max(scale, std::fabs(g));
     const std::size_t n = state.size();
-    const StoppingCriterion to_rounding{std::min(stop.tolerance, 1e-10 * std::min(1.0, scale)),
-                                        std::min(stop.max_iterations, iterations + 100 * static_cast<std::int64_t>(n))};
-    const smo::NewtonSteps often(8, 1e6 + static_cast<double>(iterations) * smo::NewtonSteps::step_cost(n));
+    const StoppingCriterion to_rounding{
+        std::min(stop.tolerance, 1e-10 * std::min(1.0, scale)),
+        std::min(stop.max_iterations, iterations + 100 * static_cast<std::int64_t>(n))};
+    smo::NewtonSteps often(8, 1e6 + static_cast<double>(iterations) * smo::NewtonSteps::step_cost(n));
+    often.at_once(state, kernel_);
     const Reason further = run(state, to_rounding, often, iterations);
-    const bool known = further != Reason::time_budget && further != Reason::interrupted;
-    if (!known || !(violation_of(state.maximal_violating_pair()) <= stop.tolerance)) state = certified;
-    return further == Reason::interrupted ? further : Reason::converged;
+    if (further == Reason::interrupted) return further;
+    if (further == Reason::time_budget || !(violation_of(state.maximal_violating_pair()) <= stop.tolerance)) {
+      for (std::size_t p = 0; p < n; ++p) state.put(p, certified[p]);
+      Recomputing::recompute(state, kernel_);
+      state.cross_kinks();
+    }
+    return Reason::converged;
   }
 
  private:
