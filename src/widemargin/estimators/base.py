@@ -25,9 +25,11 @@ from widemargin.estimators.scale import (
     resolve_kernel,
 )
 from widemargin.estimators.validation import (
+    UNLABELLED,
     Accepts,
     check_parameters,
     is_numeric,
+    is_plain,
     require_finite,
     require_flag,
     require_gram,
@@ -71,9 +73,6 @@ NUMBERS: dict[str, Any] = {
     "accept_sparse": "csr",
     "ensure_all_finite": False,
 }
-
-#: Stands for targets where there are none, as in scikit-learn.
-UNLABELLED = "no_validation"
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -243,9 +242,13 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
             return X, y
-        checked = validate_data(self, X, y, **NUMBERS)
-        X, y = (checked, y) if y is UNLABELLED else checked
-        X = checked_rows(X) if sp.issparse(X) else X
+        if is_plain(X, y):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            checked = validate_data(self, X, y, **NUMBERS)
+            X, y = (checked, y) if y is UNLABELLED else checked
+            X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         return X, y
 
@@ -362,6 +365,10 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if self._takes_objects:
             self._require_samples(X)
             return X
+        known = self.__dict__
+        if is_plain(X) and X.shape[1] == known.get("n_features_in_") and "feature_names_in_" not in known:
+            require_finite(X)
+            return X
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
         numbers = check_array(X, **NUMBERS, estimator=self)
@@ -374,7 +381,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """Check `X` and evaluate all decision functions, shape (n, functions), in the sign of the attributes."""
         if self._known_values is not None:
             return self._known_values(X)
-        check_is_fitted(self)
+        if "_kernel_parameters" not in self.__dict__:
+            check_is_fitted(self)
         X = self._check_new_data(X)
         return self._functions().values(X)
 

@@ -20,6 +20,12 @@ from widemargin.runtime import thread_count
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
+#: Types of numbers that the core computes with; others are converted.
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+#: Stands for targets where there are none, as in scikit-learn.
+UNLABELLED = "no_validation"
+
 #: Coefficients whose sum is given leave float64 beyond this, or below the inverse, when they are squared and summed.
 LARGEST_SUM = 1e100
 
@@ -121,6 +127,26 @@ def require_flag(name: str, value: Any) -> None:
     """Refuse anything but a truth value."""
     if not isinstance(value, (bool, np.bool_)) and value not in (0, 1):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def is_plain(X: Any, y: Any = UNLABELLED) -> bool:
+    """Whether scikit-learn's checks would return samples, and targets if there are any, as they are.
+
+    These take longer than a small fit. Whether the samples are finite is for :func:`require_finite` to say.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [2.0]])
+    >>> is_plain(X), is_plain(X, np.array([0, 1])), is_plain(X, [0, 1]), is_plain(X[:0]), is_plain([[1.0], [2.0]])
+    (True, True, False, False, False)
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or X.dtype not in FLOATS or not X.flags.c_contiguous:
+        return False
+    if y is UNLABELLED:
+        return True
+    if type(y) is not np.ndarray or y.shape != X.shape[:1] or not y.flags.c_contiguous:
+        return False
+    return y.dtype.kind in "biu" or (y.dtype in FLOATS and bool(np.isfinite(y).all()))
 
 
 def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
