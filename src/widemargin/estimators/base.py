@@ -18,26 +18,25 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.estimators.prediction import SINGLE, DecisionFunctions, Expansion, Layout, Matrix, needs_double
 from widemargin.estimators.report import FitReport, warn_of_early_ends
-from widemargin.estimators.scale import (
-    UnusedGammaWarning,
-    leaves_gamma_unused,
-    require_moderate_diagonal,
-    resolve_kernel,
-)
 from widemargin.estimators.validation import (
     UNLABELLED,
     Accepts,
+    UnusedGammaWarning,
     check_parameters,
     is_numeric,
     is_plain,
+    leaves_gamma_unused,
     require_finite,
     require_flag,
     require_gram,
     require_jobs,
     require_kernel,
+    require_magnitude,
+    require_moderate_diagonal,
     require_number,
     require_symmetric,
     warn_if_indefinite,
+    warn_if_one_column_dominates,
 )
 from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.base import is_kernel_object
@@ -53,6 +52,7 @@ from widemargin.kernels.rows import (
     take,
 )
 from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.kernels.spread import column_moments, scale_gamma
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, grace_of
 from widemargin.runtime import cache_bytes, thread_count
 from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
@@ -258,18 +258,45 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             name = type(self).__name__
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {name}.")
 
-    def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True) -> KernelParameters:
-        """Resolve the kernel for checked samples and their weights; warn, or not, if the two do not suit each other.
+    def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False) -> KernelParameters:
+        """Resolve the kernel for checked samples and their weights: gamma="scale" and gamma="auto" become numbers.
 
-        Kernel values that depend on the order of the samples are refused.
+        Where the two do not suit each other, that is refused or warned of; kernel values that depend on the order of
+        the samples are refused. Without `tell` nobody is warned, and what was `checked` is not looked at again: for
+        those who ask a second time.
         """
-        if self.kernel == "precomputed":
-            require_gram(X)
-            if tell:
-                warn_if_indefinite(X)
-        names = getattr(self, "feature_names_in_", None)
-        found = resolve_kernel(self.kernel, self.gamma, self.coef0, self.degree, X, weights, names, tell=tell)
-        if callable(found.kernel):
+        kernel, gamma, names = self.kernel, self.gamma, getattr(self, "feature_names_in_", None)
+        if not isinstance(kernel, str) and is_kernel_object(kernel):
+            own = as_kernel(kernel)
+            if not checked and own.requires_vector_input:
+                require_magnitude(X)
+            found = own.fitted(X, weights=weights).resolved()
+            if not checked and found.of_examples:
+                mapped = found.mapped(X)
+                require_magnitude(mapped)
+                # Features that somebody scaled were meant to be what they are.
+                scaled_alike = found.kernel == "rbf" and (found.map is None or own.kind_depends_on_data)
+                if tell and scaled_alike and not sp.issparse(mapped):
+                    warn_if_one_column_dominates(column_moments(mapped, weights)[1], names)
+        else:
+            number = 1.0
+            if kernel in ("rbf", "poly", "sigmoid"):
+                if not checked:
+                    require_magnitude(X)
+                wanted = gamma == "scale" or (tell and kernel == "rbf")
+                moments = column_moments(X, weights) if wanted and not sp.issparse(X) else None
+                if moments is not None and tell:
+                    warn_if_one_column_dominates(moments[1], names)
+                if gamma == "scale":
+                    number = scale_gamma(X, weights, moments)
+                else:
+                    number = 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
+            elif kernel == "precomputed" and not checked:
+                require_gram(X)
+                if tell:
+                    warn_if_indefinite(X)
+            found = KernelParameters(kernel, number, float(self.coef0), int(self.degree))
+        if not checked and callable(found.kernel):
             require_symmetric(found.kernel, X)
         return found
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import combinations_with_replacement
 from types import NoneType
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.kernels.rows import KernelCallable, call_kernel, count, take
+from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource, call_kernel, count, take
 from widemargin.machines.classifier import LARGEST_RIDGE
 from widemargin.runtime import thread_count
 
@@ -31,6 +32,15 @@ LARGEST_SUM = 1e100
 
 #: Entries of a kernel matrix that differ from their mirror images by more than this share of the largest: no rounding.
 ASYMMETRY = 1e-4
+
+#: Share of the variance that makes one column drown all others.
+DOMINANT_SHARE = 0.999
+
+#: Kernel values beyond this leave no room for sums of them.
+LARGEST_KERNEL_VALUE = 1e30
+
+#: Between these, float32 holds kernel values and sums of them.
+FLOAT32_KERNEL_VALUES = 1e-30, 1e30
 
 #: An eigenvalue below minus this share of the largest is no rounding, not even that of float32 entries.
 INDEFINITENESS = 1e-4
@@ -129,6 +139,29 @@ def require_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
+class UnusedGammaWarning(UserWarning):
+    """A number was given for gamma, and the kernel has no such parameter."""
+
+
+@contextmanager
+def without_gamma_warnings() -> Iterator[None]:
+    """Leave out, within, what was said before for all models of a search."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedGammaWarning)
+        yield
+
+
+def leaves_gamma_unused(kernel: Any, gamma: Any) -> bool:
+    """Whether a gamma was given, and the kernel of this name computes without one.
+
+    Examples
+    --------
+    >>> leaves_gamma_unused("linear", 0.1), leaves_gamma_unused("linear", "scale"), leaves_gamma_unused("rbf", 0.1)
+    (True, False, False)
+    """
+    return isinstance(kernel, str) and kernel == "linear" and not (isinstance(gamma, str) and gamma == "scale")
+
+
 def is_plain(X: Any, y: Any = UNLABELLED) -> bool:
     """Whether scikit-learn's checks would return samples, and targets if there are any, as they are.
 
@@ -173,6 +206,61 @@ def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
     raise ValueError(
         f"Input X contains {label} in column {column}{named}, first at row {row}; only finite numbers are accepted."
     )
+
+
+def require_magnitude(X: Any) -> None:
+    """Refuse samples whose squared distances overflow."""
+    values = X.data if sp.issparse(X) else X
+    if not values.size:
+        return
+    largest = max(float(values.max()), -float(values.min()))
+    if largest > 1e150 / np.sqrt(X.shape[1]):
+        raise ValueError(
+            f"X holds values of magnitude {largest:.3g}, too large to compute distances or products with; scale X (for "
+            "example to unit variance)."
+        )
+
+
+def require_moderate_diagonal(rows: RowSource, kernel: KernelParameters) -> None:
+    """Refuse kernels without an upper bound where they leave the range of the arithmetic."""
+    if kernel.kernel in ("rbf", "sigmoid", "precomputed") or (callable(kernel.kernel) and kernel.source is None):
+        return
+    diagonal = np.abs(rows.diagonal())
+    largest = float(diagonal.max())
+    if not largest < LARGEST_KERNEL_VALUE:
+        row = int(diagonal.argmax())
+        raise ValueError(
+            f"kernel={kernel.kernel!r} reaches {largest:.3g} at row {row} of X, too large to compute with; scale X "
+            "(for example to unit variance) or lower gamma, coef0 or degree."
+        )
+
+
+def fits_float32(rows: RowSource) -> bool:
+    """Tell whether float32 has the range for a kernel: for what it is computed from, and for its values.
+
+    Examples
+    --------
+    >>> from widemargin.kernels.rows import row_source
+    >>> [fits_float32(row_source(np.array([[1.0], [x]]), kernel="linear")) for x in (2.0, 1e20)]
+    [True, False]
+    """
+    largest, (least, most) = float(np.abs(rows.diagonal()).max(initial=0.0)), FLOAT32_KERNEL_VALUES
+    return rows.fits_float32 and (largest == 0.0 or least < largest < most)
+
+
+def warn_if_one_column_dominates(variances: NDArray[np.float64], names: Any = None) -> None:
+    """Warn where distances are those along one column, while other columns vary too."""
+    total = float(variances.sum())
+    column = int(variances.argmax())
+    others_vary = np.count_nonzero(variances) > 1
+    if others_vary and np.isfinite(total) and variances[column] > DOMINANT_SHARE * total:
+        named = "" if names is None else f" ({names[column]!r})"
+        warnings.warn(
+            f"Column {column}{named} of X carries {100.0 * variances[column] / total:.4g} % of the variance, so that "
+            "the kernel hardly sees the others; scale the columns (for example with StandardScaler) if they matter.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def require_gram(K: NDArray[Any]) -> None:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.scale import fits_float32, require_moderate_diagonal, resolve_kernel
+from widemargin.estimators.validation import fits_float32, require_moderate_diagonal
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.kernels.scikit_learn import as_kernel
@@ -196,8 +196,7 @@ class SearchSamples:
                 rows, weights = X, models.weights
                 if depends_on_samples(model):
                     rows, weights = take(X, models.samples), weights[models.samples]
-                numbers = model.gamma, model.coef0, model.degree
-                kernel = resolve_kernel(model.kernel, *numbers, rows, weights, tell=False, checked=True)
+                kernel = model._checked_kernel(rows, weights, tell=False, checked=True)
             name = (key, kernel.kernel, kernel.map, fold if self._pipeline else None)
             if name not in self._shared:
                 _make_room(self._shared, self._kept)
