@@ -245,10 +245,10 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if is_plain(X, y):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
-        else:
-            checked = validate_data(self, X, y, **NUMBERS)
-            X, y = (checked, y) if y is UNLABELLED else checked
-            X = checked_rows(X) if sp.issparse(X) else X
+            return X, y
+        checked = validate_data(self, X, y, **NUMBERS)
+        X, y = (checked, y) if y is UNLABELLED else checked
+        X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         return X, y
 
@@ -394,7 +394,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return X
         known = self.__dict__
         if is_plain(X) and X.shape[1] == known.get("n_features_in_") and "feature_names_in_" not in known:
-            require_finite(X)
             return X
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")

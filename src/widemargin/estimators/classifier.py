@@ -15,8 +15,8 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base import KernelModel
-from widemargin.estimators.multi_class import OneVersusOne, Scheme
-from widemargin.estimators.prediction import Layout, Matrix
+from widemargin.estimators.multi_class import OneVersusOne, OneVersusRest, Scheme
+from widemargin.estimators.prediction import LAYOUTS, Layout, Matrix
 from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import (
     Accepts,
@@ -44,6 +44,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     class_weight_: Vector = field(init=False)
     n_iter_: NDArray[np.int64] = field(init=False)
     _fitted_scheme: str = field(init=False)
+
+    #: Whether classes are told apart in pairs or each from all others; a parameter where there is a choice.
+    multi_class = "ovo"
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         **KernelModel._accepts,
@@ -96,8 +99,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         return self._scheme().winners(values, self._rule(), self.break_ties)
 
     def _scheme(self) -> Scheme:
-        """Return which problems the classes make."""
-        return OneVersusOne(len(self.classes_))
+        """Return which problems the classes make; two classes are a pair in either scheme."""
+        n_classes = len(self.classes_)
+        return OneVersusRest(n_classes) if self.multi_class == "ovr" and n_classes > 2 else OneVersusOne(n_classes)
 
     def _rule(self) -> str:
         """Return the rule that decides among more than two classes, now: it may be set after a fit."""
@@ -110,7 +114,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
                 f"multi_class was set to {scheme.name!r} after the fit, which was with {self._fitted_scheme!r}; fit "
                 "again, or set it back."
             )
-        return scheme.layout
+        return LAYOUTS[scheme.name](scheme.n_classes)
 
     @abstractmethod
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:

@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.prediction import Expansion, Layout, Matrix, against_all_layout, pairwise_layout
+from widemargin.estimators.prediction import Expansion, Matrix
 from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairExamples, PairSolution
 from widemargin.machines.coupling import coupled, shared
 from widemargin.machines.dual import Vector
@@ -105,11 +105,6 @@ class OneVersusOne:
     n_classes: int
     name = "ovo"
 
-    @property
-    def layout(self) -> Layout:
-        """Where coefficients lie."""
-        return pairwise_layout(self.n_classes)
-
     def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
         """Return the problems of the pairs that both have samples of positive weight."""
         return ClassPairs(labels, self.n_classes, weights)
@@ -170,7 +165,7 @@ class OneVersusOne:
         votes, before = np.zeros((self.n_classes, lost.shape[1])), 0
         for first in range(self.n_classes - 1):
             own = lost[before : before + self.n_classes - 1 - first]
-            votes[first] += len(own) - np.count_nonzero(own, axis=0)
+            votes[first] += len(own) - own.sum(axis=0)
             votes[first + 1 :] += own
             before += len(own)
         return votes
@@ -186,11 +181,6 @@ class OneVersusRest:
 
     n_classes: int
     name = "ovr"
-
-    @property
-    def layout(self) -> Layout:
-        """Where coefficients lie."""
-        return against_all_layout(self.n_classes)
 
     def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
         """Return the problems of the classes that have samples of positive weight."""

@@ -20,7 +20,7 @@ from widemargin.estimators.calibration import (
     values_of_folds,
 )
 from widemargin.estimators.classifier import KernelClassifier
-from widemargin.estimators.multi_class import DECISIONS, SCHEMES, OneVersusOne, OneVersusRest, Scheme
+from widemargin.estimators.multi_class import DECISIONS, SCHEMES
 from widemargin.estimators.out_of_fold import OutOfFold, function_name
 from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.report import warn_of_missing_margin
@@ -346,11 +346,6 @@ class SVC(KernelClassifier):
         else:
             del missing[MINIMUM_NORM]
         return missing
-
-    def _scheme(self) -> Scheme:
-        """Return which problems the classes make; two classes are a pair in either scheme."""
-        n_classes = len(self.classes_)
-        return OneVersusRest(n_classes) if self.multi_class == "ovr" and n_classes > 2 else OneVersusOne(n_classes)
 
     def _rule(self) -> str:
         pairs = self.multi_class == "ovo"

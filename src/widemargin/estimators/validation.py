@@ -163,9 +163,10 @@ def leaves_gamma_unused(kernel: Any, gamma: Any) -> bool:
 
 
 def is_plain(X: Any, y: Any = UNLABELLED) -> bool:
-    """Whether scikit-learn's checks would return samples, and targets if there are any, as they are.
+    """Whether samples, and targets if there are any, are such that no check refuses, converts or warns of anything.
 
-    These take longer than a small fit. Whether the samples are finite is for :func:`require_finite` to say.
+    Those of scikit-learn take longer than a small fit. A sum is finite only if all terms are; where it overflows all
+    the same, the checks may have their say.
 
     Examples
     --------
@@ -175,11 +176,13 @@ def is_plain(X: Any, y: Any = UNLABELLED) -> bool:
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or X.dtype not in FLOATS or not X.flags.c_contiguous:
         return False
-    if y is UNLABELLED:
-        return True
-    if type(y) is not np.ndarray or y.shape != X.shape[:1] or not y.flags.c_contiguous:
-        return False
-    return y.dtype.kind in "biu" or (y.dtype in FLOATS and bool(np.isfinite(y).all()))
+    if y is not UNLABELLED:
+        if type(y) is not np.ndarray or y.shape != X.shape[:1] or not y.flags.c_contiguous:
+            return False
+        if y.dtype.kind not in "biu" and not (y.dtype in FLOATS and np.isfinite(y).all()):
+            return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(X.sum(dtype=np.float64))
 
 
 def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
@@ -187,7 +190,7 @@ def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
     values = X.data if sp.issparse(X) else X
     # A sum is finite only if all terms are, overflow aside: one fast pass in the usual case.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(values, dtype=np.float64)):
+        if math.isfinite(values.sum(dtype=np.float64)):
             return
     if sp.issparse(X):
         entries = X.tocoo()

@@ -137,10 +137,6 @@ class KernelParameters:
         """Map the samples in `X` as the core's kernel takes them."""
         return X if self.map is None else self.map(X)
 
-    def examples_of(self, X: Any) -> _core.Examples:
-        """Hand the samples in `X` to the core."""
-        return examples(X if self.map is None else self.map(X))
-
     def rows_of(self, X: Any) -> RowSource:
         """Rows of this kernel between the samples in `X`, as :func:`row_source` gives them."""
         return row_source(self.mapped(X), kernel=self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
