@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import warnings
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -423,6 +424,18 @@ def test_an_infinite_penalty_on_inseparable_data_ends_with_a_warning(how: str, k
     assert any("classes 0 and 1" in str(one.message) for one in caught)
     assert all(issubclass(one.category, ConvergenceWarning) for one in caught)
     assert np.isfinite(model.decision_function(points)).all()
+
+
+def test_only_defaults_that_mean_something_are_not_checked_again() -> None:
+    @dataclass(kw_only=True, repr=False, eq=False)
+    class Careless(SVC):
+        C: float = -1.0
+
+    with pytest.raises(ValueError, match=r"C must be a number above 0; got -1\.0"):
+        Careless().fit(X, Y)
+    Careless(C=1.0).fit(X, Y)
+    assert "C" not in validation.accepted_defaults(Careless)
+    assert validation.accepted_defaults(SVC).keys() == SVC._accepts.keys()
 
 
 def _story(cls: Any, training: Any, targets: Any, new: Any) -> tuple[Any, ...]:

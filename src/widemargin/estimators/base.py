@@ -22,6 +22,7 @@ from widemargin.estimators.validation import (
     UNLABELLED,
     Accepts,
     UnusedGammaWarning,
+    accepted_defaults,
     check_parameters,
     is_numeric,
     is_plain,
@@ -198,7 +199,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Refuse values of the parameters that mean nothing, by themselves or together."""
-        check_parameters(self, self._accepts)
+        check_parameters(self, self._accepts, accepted_defaults(cast(Any, type(self))).copy())
         self._check_combination()
 
     def _check_combination(self) -> None:

@@ -6,7 +6,8 @@ import math
 import numbers
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import combinations_with_replacement
 from types import NoneType
 from typing import Any
@@ -61,6 +62,25 @@ def check_parameters(model: Any, accepts: Mapping[str, Accepts], accepted: dict[
         if name not in known or known[name] is not value:
             check(name, value)
             known[name] = value
+
+
+@cache
+def accepted_defaults(cls: Any) -> dict[str, Any]:
+    """Return the defaults of those parameters of a class that its table accepts the default of.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> accepted_defaults(SVC)["C"]
+    1.0
+    """
+    found = {}
+    for name, check in cls._accepts.items():
+        default = getattr(cls, name)
+        with suppress(ValueError):
+            check(name, default)
+            found[name] = default
+    return found
 
 
 def require_number(

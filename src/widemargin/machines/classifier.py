@@ -151,7 +151,7 @@ def in_turns(problems: Sequence[PairExamples], stop: Stop) -> Iterator[Sequence[
     ([780], [256])
     """
     if stop.deadline is None:
-        yield problems
+        yield problems[:]
         return
     for begin in range(0, len(problems), PROBLEMS_AT_ONCE):
         if begin > 0 and stop.late:
@@ -168,12 +168,23 @@ def share_class_rows(
     return shared, replace(options, cache_bytes=share)
 
 
+def _with_ridge_and_spare_variable(rows: RowSource, ridge: Vector | None, fit_intercept: bool) -> RowSource:
+    """Derive the kernel of machines with a square loss or without intercept.
+
+    Both the ridge of the square loss and the spare variable of a machine without intercept are the same for every pair,
+    so that one derived kernel serves them all. The spare variable's sample comes last and resembles nothing.
+    """
+    if fit_intercept:
+        return derived_rows(rows, ridge=ridge)
+    base, scale = np.append(np.arange(rows.size), 0), np.append(np.ones(rows.size), 0.0)
+    return derived_rows(rows, base=base, scale=scale, ridge=None if ridge is None else np.append(ridge, 0.0))
+
+
 @dataclass(frozen=True)
 class _Formulation:
     """How the pairs of one fit become dual problems over one row source.
 
-    Both the ridge of the square loss and the spare variable of a machine without intercept are the same for every pair,
-    so that one derived kernel serves them all.
+    The rows are those of :func:`_with_ridge_and_spare_variable` where there is one or the other.
     """
 
     rows: RowSource
@@ -181,19 +192,6 @@ class _Formulation:
     squared: bool
     fit_intercept: bool
     options: SolverOptions
-
-    @classmethod
-    def of(
-        cls, rows: RowSource, bounds: Vector, squared: bool, fit_intercept: bool, options: SolverOptions
-    ) -> _Formulation:
-        """Derive the kernel of the machine; the spare variable's sample comes last and resembles nothing."""
-        n, ridge = len(bounds), ridge_of(bounds) if squared else None
-        if not fit_intercept:
-            base, scale = np.append(np.arange(n), 0), np.append(np.ones(n), 0.0)
-            rows = derived_rows(rows, base=base, scale=scale, ridge=None if ridge is None else np.append(ridge, 0.0))
-        elif squared:
-            rows = derived_rows(rows, ridge=ridge)
-        return cls(rows, n, squared, fit_intercept, options)
 
     def solve(
         self, pairs: Sequence[PairExamples], bounds: Sequence[Vector], starts: Sequence[Vector | None], stop: StopRule
@@ -255,7 +253,10 @@ def solve_pairs(
     pairs = ClassPairs(labels, n_classes, bounds) if problems is None else problems
     if not hard and isinstance(pairs, ClassPairs) and len(pairs) > 1:
         rows, options = share_class_rows(rows, labels, options)
-    formulation = _Formulation.of(rows, bounds, squared and not hard, fit_intercept, options)
+    squared, kernel = squared and not hard, rows
+    if squared or not fit_intercept:
+        kernel = _with_ridge_and_spare_variable(rows, ridge_of(bounds) if squared else None, fit_intercept)
+    formulation = _Formulation(kernel, len(bounds), squared, fit_intercept, options)
     if hard:
         return _solve_hard(pairs, bounds, formulation, rows.diagonal(), starts or {}, stop)
     machines: list[PairSolution] = []
