@@ -54,8 +54,8 @@ from widemargin.kernels.rows import (
 )
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.spread import column_moments, scale_gamma
-from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, grace_of
-from widemargin.runtime import cache_bytes, thread_count
+from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, cache_bytes, grace_of
+from widemargin.runtime import thread_count
 from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
 
 #: Parameters that kernel objects have by themselves, and their defaults.

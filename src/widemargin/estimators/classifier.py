@@ -180,19 +180,19 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         self,
         X: Any,
         labels: NDArray[np.intp],
+        weights: Vector,
         kernel: KernelParameters,
         scheme: Scheme,
         solutions: list[PairSolution],
-        present: list[int],
         not_begun: Sequence[Pair] = (),
     ) -> None:
-        """Set the fitted attributes from the solved problems of the classes that have samples.
+        """Set the fitted attributes from the solved problems of the classes that have samples of positive weight.
 
         Those that were `not_begun`, since time ran out, have no coefficients.
         """
         self._fitted_scheme = scheme.name
         report = FitReport.of(solutions, self.classes_, not_begun)
-        self._keep_functions(X, kernel, scheme.expansion(solutions, labels, present), report)
+        self._keep_functions(X, kernel, scheme.expansion(solutions, labels, weights), report)
         self.n_iter_ = np.zeros(len(solutions) + len(not_begun), dtype=np.int64)
         for number, one in enumerate(solutions):
             self.n_iter_[number] = one.solution.outcome.iterations

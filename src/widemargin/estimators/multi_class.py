@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.prediction import Expansion, Matrix
-from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairExamples, PairSolution
+from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairExamples, PairSolution, classes_present
 from widemargin.machines.coupling import coupled, shared
 from widemargin.machines.dual import Vector
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
@@ -117,11 +117,11 @@ class OneVersusOne:
         """Return the number of the decision function of each problem."""
         return {pair: number for number, pair in enumerate(combinations(range(self.n_classes), 2))}
 
-    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Expansion:
+    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], weights: Vector) -> Expansion:
         """Collect coefficients and constants in scikit-learn's layout, k - 1 coefficients for each support vector.
 
-        A pair in which one class is not `present` always votes for the other. Numbers of pairs without a solution,
-        since time did not suffice to begin with them, are 0.
+        A pair in which one class has no samples of positive weight always votes for the other. Numbers of pairs without
+        a solution, since time did not suffice to begin with them, are 0.
         """
         n_classes = self.n_classes
         coefficients = np.zeros((n_classes - 1, len(labels)))
@@ -133,7 +133,8 @@ class OneVersusOne:
             ours = labels[one.ids] == first
             coefficients[second - 1, one.ids[ours]] = one.solution.alpha[ours]
             coefficients[first, one.ids[~ours]] = one.solution.alpha[~ours]
-        if len(present) < n_classes:
+        if len(solutions) < len(intercept):
+            present = classes_present(labels, weights)
             for number, (first, second) in enumerate(combinations(range(n_classes), 2)):
                 if (first in present) != (second in present):
                     intercept[number] = 1.0 if first in present else -1.0
@@ -194,14 +195,14 @@ class OneVersusRest:
         """Return the number of the decision function of each problem."""
         return {(c, OTHERS): c for c in range(self.n_classes)}
 
-    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Expansion:
-        """Collect coefficients and constants, a row for each class; one that is not `present` never wins.
+    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], weights: Vector) -> Expansion:
+        """Collect coefficients and constants, a row for each class; one without samples of positive weight never wins.
 
         Numbers of classes without a solution, since time did not suffice to begin with them, are 0.
         """
         coefficients = np.zeros((self.n_classes, len(labels)))
         intercept = np.full(self.n_classes, ABSENT)
-        intercept[present] = 0.0
+        intercept[classes_present(labels, weights)] = 0.0
         for one in solutions:
             coefficients[one.pair[0], one.ids] = one.solution.alpha
             intercept[one.pair[0]] = one.solution.intercept

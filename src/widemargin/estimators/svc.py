@@ -276,9 +276,9 @@ class SVC(KernelClassifier):
         how: Any = {"stop": self._stop_rule(len(labels), began), "options": self._solver_options(len(labels))}
         solutions = self._solve(rows, labels, bounds, problems, loss, **how)
 
-        present = classes_present(labels, bounds)
-        left = scheme.names(present)[len(solutions) :] if len(solutions) < len(problems) else ()
-        self._keep_solutions(X, labels, kernel, scheme, solutions, present, left)
+        in_time = len(solutions) == len(problems)
+        left = () if in_time else scheme.names(classes_present(labels, bounds))[len(solutions) :]
+        self._keep_solutions(X, labels, bounds, kernel, scheme, solutions, left)
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
         if self.calibration is not None:

@@ -22,9 +22,18 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import RowSource, derived_rows
-from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
+from widemargin.machines.dual import (
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    cache_bytes,
+    solve_all,
+)
 from widemargin.machines.hard_margins import HARD_MARGIN_LADDER, solve_hard
-from widemargin.runtime import Stop, cache_bytes
+from widemargin.runtime import Stop
 
 Vector = NDArray[np.float64]
 

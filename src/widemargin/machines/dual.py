@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import RowSource
-from widemargin.runtime import Stop, Work, cache_bytes, single_threaded_blas
+from widemargin.runtime import Stop, Work, free_memory, single_threaded_blas
 from widemargin.runtime.stopping import NO_SECONDS
 
 Vector = NDArray[np.float64]
@@ -70,6 +70,9 @@ class DualProblem:
     group: NDArray[np.uint8] | None = None
     kink: Vector | None = None
 
+
+#: A kernel cache of so many bytes is taken without asking how much memory there is.
+LITTLE_MEMORY = 2**22
 
 #: After the time for a solve is up, the gradient of the point reached is computed if that takes no longer than this:
 #: some seconds, and a share of the time there was.
@@ -135,6 +138,14 @@ class SolverOptions:
                 raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
         if not isinstance(self.accelerated, (bool, np.bool_)) and self.accelerated not in (0, 1):
             raise ValueError(f"accelerated must be True or False; got {self.accelerated!r}.")
+
+
+def cache_bytes(cache_size: float | str, rows: int, dtype: str) -> int:
+    """Bytes of kernel cache: megabytes if a number, else what the problem needs, at most a quarter of what is free."""
+    if cache_size != "auto":
+        return int(float(cache_size) * 2**20)
+    whole = rows * (rows + 16) * np.dtype(dtype).itemsize
+    return whole if whole <= LITTLE_MEMORY else min(whole, free_memory() // 4)
 
 
 @dataclass(frozen=True)

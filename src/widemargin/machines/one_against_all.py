@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.kernels.rows import RowSource
 from widemargin.machines.classifier import OTHERS, PairExamples, PairSolution, share_class_rows
-from widemargin.machines.dual import SolverOptions, StopRule, Vector
-from widemargin.runtime import cache_bytes, single_threaded_blas
+from widemargin.machines.dual import SolverOptions, StopRule, Vector, cache_bytes
+from widemargin.runtime import single_threaded_blas
 
 
 class Solves(Protocol):

@@ -19,11 +19,11 @@ from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.shared import KEPT, SharedKernel
 from widemargin.machines.chain import KEPT_BYTES, ChainKernel
-from widemargin.machines.dual import SolverOptions
+from widemargin.machines.dual import SolverOptions, cache_bytes
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices
 from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, model_of
-from widemargin.runtime import Lock, Stop, cache_bytes
+from widemargin.runtime import Lock, Stop
 
 #: Bytes that matrices kept for a search to come may take; filling more takes as long as computing them again.
 ROOM_FOR_KERNELS = 2**27
