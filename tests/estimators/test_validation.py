@@ -434,8 +434,8 @@ def test_only_defaults_that_mean_something_are_not_checked_again() -> None:
     with pytest.raises(ValueError, match=r"C must be a number above 0; got -1\.0"):
         Careless().fit(X, Y)
     Careless(C=1.0).fit(X, Y)
-    assert "C" not in validation.accepted_defaults(Careless)
-    assert validation.accepted_defaults(SVC).keys() == SVC._accepts.keys()
+    assert "C" not in base.accepted_defaults(Careless)
+    assert base.accepted_defaults(SVC).keys() == SVC._accepts.keys()
 
 
 def _story(cls: Any, training: Any, targets: Any, new: Any) -> tuple[Any, ...]:

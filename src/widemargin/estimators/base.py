@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, ClassVar, Self, cast
 
@@ -22,8 +23,6 @@ from widemargin.estimators.validation import (
     UNLABELLED,
     Accepts,
     UnusedGammaWarning,
-    accepted_defaults,
-    check_parameters,
     is_numeric,
     is_plain,
     leaves_gamma_unused,
@@ -74,6 +73,25 @@ NUMBERS: dict[str, Any] = {
     "accept_sparse": "csr",
     "ensure_all_finite": False,
 }
+
+
+@cache
+def accepted_defaults(cls: Any) -> dict[str, Any]:
+    """Return the defaults of those parameters of a class that its table accepts the default of.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> accepted_defaults(SVC)["C"]
+    1.0
+    """
+    found = {}
+    for name, check in cls._accepts.items():
+        default = getattr(cls, name)
+        with suppress(ValueError):
+            check(name, default)
+            found[name] = default
+    return found
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -199,8 +217,19 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Refuse values of the parameters that mean nothing, by themselves or together."""
-        check_parameters(self, self._accepts, accepted_defaults(cast(Any, type(self))).copy())
+        self._check_values(accepted_defaults(cast(Any, type(self))).copy())
         self._check_combination()
+
+    def _check_values(self, accepted: dict[str, Any]) -> None:
+        """Refuse values of the parameters that mean nothing by themselves.
+
+        `accepted` holds values that were found good before, which are not checked again; those of this model are added.
+        """
+        for name, check in self._accepts.items():
+            value = getattr(self, name)
+            if name not in accepted or accepted[name] is not value:
+                check(name, value)
+                accepted[name] = value
 
     def _check_combination(self) -> None:
         """Refuse a kernel or a solver that does not go with the other parameters."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import combinations_with_replacement
 from types import NoneType
 from typing import Any
@@ -49,38 +48,6 @@ INDEFINITENESS = 1e-4
 
 #: Refuses a value of the parameter of this name, in one sentence, if it means nothing.
 Accepts = Callable[[str, Any], None]
-
-
-def check_parameters(model: Any, accepts: Mapping[str, Accepts], accepted: dict[str, Any] | None = None) -> None:
-    """Refuse parameters of a model that mean nothing, one by one, by a table of what each accepts.
-
-    `accepted` holds values of models before this one, which are not checked again; those of this one are added.
-    """
-    known = {} if accepted is None else accepted
-    for name, check in accepts.items():
-        value = getattr(model, name)
-        if name not in known or known[name] is not value:
-            check(name, value)
-            known[name] = value
-
-
-@cache
-def accepted_defaults(cls: Any) -> dict[str, Any]:
-    """Return the defaults of those parameters of a class that its table accepts the default of.
-
-    Examples
-    --------
-    >>> from widemargin import SVC
-    >>> accepted_defaults(SVC)["C"]
-    1.0
-    """
-    found = {}
-    for name, check in cls._accepts.items():
-        default = getattr(cls, name)
-        with suppress(ValueError):
-            check(name, default)
-            found[name] = default
-    return found
 
 
 def require_number(

@@ -126,7 +126,7 @@ class ClassPairs(Sequence[PairExamples]):
     def __getitem__(self, at: slice) -> list[PairExamples]: ...
     def __getitem__(self, at: int | slice) -> PairExamples | list[PairExamples]:
         if isinstance(at, slice):
-            return [self[number] for number in range(len(self.names))[at]]
+            return list(map(self.__getitem__, range(len(self.names))[at]))
         pair = self.names[at]
         if pair not in self._known:
             first, second = self._members[pair[0]], self._members[pair[1]]
