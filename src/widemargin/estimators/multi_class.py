@@ -130,9 +130,8 @@ class OneVersusOne:
             first, second = one.pair
             before = first * (2 * n_classes - first - 1) // 2  # pairs of classes before the first one
             intercept[before + second - first - 1] = one.solution.intercept
-            ours = labels[one.ids] == first
-            coefficients[second - 1, one.ids[ours]] = one.solution.alpha[ours]
-            coefficients[first, one.ids[~ours]] = one.solution.alpha[~ours]
+            rows = np.where(labels[one.ids] == first, second - 1, first)
+            coefficients[rows, one.ids] = one.solution.alpha
         if len(solutions) < len(intercept):
             present = classes_present(labels, weights)
             for number, (first, second) in enumerate(combinations(range(n_classes), 2)):
