@@ -45,7 +45,7 @@ OTHERS = -1
 #: Problems that are made and solved between two looks at the clock, if there is a deadline.
 PROBLEMS_AT_ONCE = 256
 
-#: What the square loss adds to the diagonal stays below this; an example that would exceed it counts for nothing.
+#: What the square loss adds to the diagonal stays below this; a sample that would exceed it counts for nothing.
 LARGEST_RIDGE = 1e30
 
 
@@ -53,7 +53,7 @@ LARGEST_RIDGE = 1e30
 class PairSolution:
     """The machine that separates class ``pair[0]`` (+1) from class ``pair[1]``, or from all `OTHERS` (-1).
 
-    `solution` holds one variable for each example of the pair. `hard_margin_found` is unset where a hard margin was
+    `solution` holds one variable for each sample of the pair. `hard_margin_found` is unset where a hard margin was
     asked for, but the model kept is a soft one.
     """
 
@@ -70,7 +70,7 @@ class PairSolution:
 
 @dataclass(frozen=True)
 class PairExamples:
-    """The examples of two classes, or of one and all `OTHERS`, with labels +1 and -1."""
+    """The samples of two classes, or of one and all `OTHERS`, with labels +1 and -1."""
 
     pair: Pair
     ids: NDArray[np.int32]
@@ -78,7 +78,7 @@ class PairExamples:
 
 
 def box(signs: Vector, bounds: Vector) -> DualProblem:
-    """Build the dual problem of one pair: labels +1/-1 and a bound C_n for every example."""
+    """Build the dual problem of one pair: labels +1/-1 and a bound C_n for every sample."""
     ends = signs * bounds
     return DualProblem(signs, np.minimum(0.0, ends), np.maximum(0.0, ends))
 
@@ -137,7 +137,7 @@ class ClassPairs(Sequence[PairExamples]):
 
 
 def classes_present(labels: NDArray[np.intp], weights: Vector) -> list[int]:
-    """List the classes that have examples of positive weight.
+    """List the classes that have samples of positive weight.
 
     Examples
     --------
@@ -233,24 +233,24 @@ def solve_pairs(
     fit_intercept: bool = True,
     problems: Sequence[PairExamples] | None = None,
 ) -> list[PairSolution]:
-    """Train every pair of classes that both have examples with a positive bound, or as many as time suffices for.
+    """Train every pair of classes that both have samples with a positive bound, or as many as time suffices for.
 
     Those that it did not suffice to begin with are not among the machines; they are the last ones.
 
     Parameters
     ----------
     rows : RowSource
-        Kernel rows of all examples.
+        Kernel rows of all samples.
     labels : ndarray of int
         Class numbers 0 .. n_classes - 1.
     n_classes : int
         Number of classes.
     bounds : ndarray
-        C of every example; 0 leaves the example out, inf asks for a hard margin (which is the same for both losses).
+        C of every sample; 0 leaves the sample out, inf asks for a hard margin (which is the same for both losses).
     stop, options
         See :mod:`widemargin.machines.dual`.
     starts : mapping from pair to ndarray, optional
-        Signed starting points over all examples.
+        Signed starting points over all samples.
     squared : bool, default=False
         Square the slack.
     fit_intercept : bool, default=True
@@ -307,11 +307,11 @@ def _solve_hard(
     return machines
 
 
-def starting_points(machines: list[PairSolution], n_examples: int) -> dict[Pair, Vector]:
-    """Solutions spread over all examples, to start the next fit from."""
+def starting_points(machines: list[PairSolution], n_samples: int) -> dict[Pair, Vector]:
+    """Solutions spread over all samples, to start the next fit from."""
     starts: dict[Pair, Vector] = {}
     for machine in machines:
-        whole = np.zeros(n_examples)
+        whole = np.zeros(n_samples)
         whole[machine.ids] = machine.solution.alpha
         starts[machine.pair] = whole
     return starts

@@ -193,9 +193,9 @@ class Solution:
 
 
 def taking_part(targets: Vector, bounds: Vector) -> Vector:
-    """Return the targets of the examples that take part, and 0 for those held out, whose bounds are 0.
+    """Return the targets of the samples that take part, and 0 for those held out, whose bounds are 0.
 
-    Targets of held-out examples stay out of the linear term: their values are read off the gradient, and where kernel
+    Targets of held-out samples stay out of the linear term: their values are read off the gradient, and where kernel
     values are large, rounding would leave nothing but the target of them.
 
     Examples
@@ -207,9 +207,9 @@ def taking_part(targets: Vector, bounds: Vector) -> Vector:
 
 
 def values_of(solution: Solution, linear: Vector | float, ridge: Vector | None = None, at: Any = slice(None)) -> Vector:
-    """Read decision values off a solution, of examples held out too: f(x_n) = y_n - G_n + b.
+    """Read decision values off a solution, of samples held out too: f(x_n) = y_n - G_n + b.
 
-    The one place that does. `linear` is the linear term of the problem at the examples asked for, see
+    The one place that does. `linear` is the linear term of the problem at the samples asked for, see
     :func:`taking_part`; `ridge`, likewise, what the square loss added to the diagonal of the kernel: the slack is no
     part of the function.
 
@@ -232,7 +232,7 @@ def values_of_each(solutions: Sequence[Solution], linear: Vector | float, at: An
 
 @dataclass(frozen=True)
 class Subproblem:
-    """A problem over some examples of a row source, with an optional starting point."""
+    """A problem over some samples of a row source, with an optional starting point."""
 
     ids: NDArray[np.int32]
     problem: DualProblem
@@ -383,7 +383,7 @@ def solve(
     problem : DualProblem
         Linear term and box of n variables, and kinks if there are any.
     rows : RowSource
-        Kernel rows of the n examples, from :func:`widemargin.kernels.rows.row_source`.
+        Kernel rows of the n samples, from :func:`widemargin.kernels.rows.row_source`.
     stop : StopRule, optional
     options : SolverOptions, optional
     start : ndarray of shape (n,), optional
