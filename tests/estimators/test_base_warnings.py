@@ -10,7 +10,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from widemargin import SVC, SVDD, SVR, GridSearchCV, ModelSearch, NuSVC, NuSVR, OneClassSVM
-from widemargin.estimators.scale import UnusedGammaWarning
+from widemargin.estimators.validation import UnusedGammaWarning
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
 

@@ -298,7 +298,7 @@ def test_a_class_without_samples_never_wins() -> None:
     bounds, how = np.ones(40), {"stop": StopRule(), "options": SolverOptions()}
     problems = classes_against_all(y, 3, bounds)
     found = solve_pairs(row_source(X, gamma=0.5), y, 3, bounds, problems=problems, **how)
-    expansion = OneVersusRest(3).expansion(found, y, [0, 1])
+    expansion = OneVersusRest(3).expansion(found, y, bounds)
     assert expansion.intercept[2] == ABSENT
     assert not expansion.dual_coef[2].any()
     assert expansion.intercept[0] == found[0].solution.intercept

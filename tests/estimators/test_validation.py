@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import warnings
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from widemargin import SVC, GridSearchCV, NuSVC, OneClassSVM
+from widemargin import SVC, SVR, GridSearchCV, NuSVC, OneClassSVM
+from widemargin.estimators import base, validation
 from widemargin.testing import kernel_matrix, many_class_points
 
 X, Y = many_class_points(2, 20)
@@ -422,3 +424,91 @@ def test_an_infinite_penalty_on_inseparable_data_ends_with_a_warning(how: str, k
     assert any("classes 0 and 1" in str(one.message) for one in caught)
     assert all(issubclass(one.category, ConvergenceWarning) for one in caught)
     assert np.isfinite(model.decision_function(points)).all()
+
+
+def test_only_defaults_that_mean_something_are_not_checked_again() -> None:
+    @dataclass(kw_only=True, repr=False, eq=False)
+    class Careless(SVC):
+        C: float = -1.0
+
+    with pytest.raises(ValueError, match=r"C must be a number above 0; got -1\.0"):
+        Careless().fit(X, Y)
+    Careless(C=1.0).fit(X, Y)
+    assert "C" not in base.accepted_defaults(Careless)
+    assert base.accepted_defaults(SVC).keys() == SVC._accepts.keys()
+
+
+def _story(cls: Any, training: Any, targets: Any, new: Any) -> tuple[Any, ...]:
+    """What a fit and a prediction say, warn of and leave behind."""
+    model, told = cls(), []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for call, given in ((model.fit, (training, targets)), (model.predict, (new,))):
+            try:
+                call(*given)
+                told.append("no error")
+            except (ValueError, TypeError) as error:
+                told.append(f"{type(error).__name__}: {error}")
+                break
+    found = getattr(model, "n_features_in_", None), getattr(model, "dual_coef_", np.zeros(1)).tobytes()
+    return *told, [(one.category, str(one.message)) for one in caught], found
+
+
+_REAL = np.linspace(0.0, 1.0, 40)
+
+
+@pytest.mark.parametrize("cls", [SVC, SVR, OneClassSVM], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    ("training", "targets", "new"),
+    [
+        (X, Y, X[:1]),
+        (X.astype(np.float32), Y, X),
+        (X, Y, X.astype(np.float32)),
+        (X.astype(np.float16), Y, X.astype(int)),
+        (np.asfortranarray(X), Y, X[::2]),
+        (X.astype(">f8"), Y, X.astype(">f8")),
+        (X, Y == 1, X),
+        (X, Y.astype(float), X),
+        (X, _REAL, X),
+        (X, np.where(_REAL == 0, np.nan, _REAL), X),
+        (X, np.where(_REAL == 0, np.inf, _REAL).astype(np.float32), X),
+        (X, _REAL + 1j, X),
+        (X, Y[:-1], X),
+        (X, Y[:, np.newaxis], X),
+        (X, np.arange(40), X),
+        (X, np.zeros(40, dtype=int), X),
+        (X, None, X),
+        (X, Y.astype(object), X),
+        (X, Y.astype(str), X),
+        (_with(np.nan), Y, X),
+        (_with(np.inf), Y[:-1], X),
+        (_with(1e308), Y, X),
+        (X[:0], Y[:0], X),
+        (X[:, :0], Y, X),
+        (X[0], Y, X),
+        (X[np.newaxis], Y, X),
+        (X, Y, _with(np.nan)),
+        (X, Y, _with(-np.inf)[:, :2].copy()),
+        (X, Y, _with(-np.inf)[:, 1:].copy()),
+        (X, Y, X[:, :2].copy()),
+        (X, Y, X[:0]),
+        (X, Y, X[0]),
+        (X, Y, X.astype(str)),
+        (pd.DataFrame(X, columns=["a", "b", "c"]), Y, X),
+    ],
+)
+def test_the_short_way_for_plain_arrays_is_as_strict_as_the_long_one(
+    cls: Any, training: Any, targets: Any, new: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = _story(cls, training, targets, new)
+    monkeypatch.setattr(base, "is_plain", lambda X, y=None: False)
+    assert _story(cls, training, targets, new) == short
+
+
+def test_the_short_way_is_taken_by_plain_arrays_and_forgets_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = SVC().fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
+    monkeypatch.setattr(base, "validate_data", None)
+    monkeypatch.setattr(base, "check_array", None)
+    model.fit(X, Y).predict(X)
+    assert not hasattr(model, "feature_names_in_")
+    assert not any(validation.is_plain(given) for given in (X.astype(int), X.tolist(), np.ma.array(X), X.T, X[None]))

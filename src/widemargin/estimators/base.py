@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, ClassVar, Self, cast
 
@@ -18,24 +19,24 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.estimators.prediction import SINGLE, DecisionFunctions, Expansion, Layout, Matrix, needs_double
 from widemargin.estimators.report import FitReport, warn_of_early_ends
-from widemargin.estimators.scale import (
-    UnusedGammaWarning,
-    leaves_gamma_unused,
-    require_moderate_diagonal,
-    resolve_kernel,
-)
 from widemargin.estimators.validation import (
+    UNLABELLED,
     Accepts,
-    check_parameters,
+    UnusedGammaWarning,
     is_numeric,
+    is_plain,
+    leaves_gamma_unused,
     require_finite,
     require_flag,
     require_gram,
     require_jobs,
     require_kernel,
+    require_magnitude,
+    require_moderate_diagonal,
     require_number,
     require_symmetric,
     warn_if_indefinite,
+    warn_if_one_column_dominates,
 )
 from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.base import is_kernel_object
@@ -51,8 +52,9 @@ from widemargin.kernels.rows import (
     take,
 )
 from widemargin.kernels.scikit_learn import as_kernel
-from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, grace_of
-from widemargin.runtime import cache_bytes, thread_count
+from widemargin.kernels.spread import column_moments, scale_gamma
+from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, cache_bytes, grace_of
+from widemargin.runtime import thread_count
 from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
 
 #: Parameters that kernel objects have by themselves, and their defaults.
@@ -72,8 +74,24 @@ NUMBERS: dict[str, Any] = {
     "ensure_all_finite": False,
 }
 
-#: Stands for targets where there are none, as in scikit-learn.
-UNLABELLED = "no_validation"
+
+@cache
+def accepted_defaults(cls: Any) -> dict[str, Any]:
+    """Return the defaults of those parameters of a class that its table accepts the default of.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> accepted_defaults(SVC)["C"]
+    1.0
+    """
+    found = {}
+    for name, check in cls._accepts.items():
+        default = getattr(cls, name)
+        with suppress(ValueError):
+            check(name, default)
+            found[name] = default
+    return found
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -199,8 +217,19 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Refuse values of the parameters that mean nothing, by themselves or together."""
-        check_parameters(self, self._accepts)
+        self._check_values(accepted_defaults(cast(Any, type(self))).copy())
         self._check_combination()
+
+    def _check_values(self, accepted: dict[str, Any]) -> None:
+        """Refuse values of the parameters that mean nothing by themselves.
+
+        `accepted` holds values that were found good before, which are not checked again; those of this model are added.
+        """
+        for name, check in self._accepts.items():
+            value = getattr(self, name)
+            if name not in accepted or accepted[name] is not value:
+                check(name, value)
+                accepted[name] = value
 
     def _check_combination(self) -> None:
         """Refuse a kernel or a solver that does not go with the other parameters."""
@@ -243,6 +272,10 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
             return X, y
+        if is_plain(X, y):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            return X, y
         checked = validate_data(self, X, y, **NUMBERS)
         X, y = (checked, y) if y is UNLABELLED else checked
         X = checked_rows(X) if sp.issparse(X) else X
@@ -255,18 +288,45 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             name = type(self).__name__
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {name}.")
 
-    def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True) -> KernelParameters:
-        """Resolve the kernel for checked samples and their weights; warn, or not, if the two do not suit each other.
+    def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False) -> KernelParameters:
+        """Resolve the kernel for checked samples and their weights: gamma="scale" and gamma="auto" become numbers.
 
-        Kernel values that depend on the order of the samples are refused.
+        Where the two do not suit each other, that is refused or warned of; kernel values that depend on the order of
+        the samples are refused. Without `tell` nobody is warned, and what was `checked` is not looked at again: for
+        those who ask a second time.
         """
-        if self.kernel == "precomputed":
-            require_gram(X)
-            if tell:
-                warn_if_indefinite(X)
-        names = getattr(self, "feature_names_in_", None)
-        found = resolve_kernel(self.kernel, self.gamma, self.coef0, self.degree, X, weights, names, tell=tell)
-        if callable(found.kernel):
+        kernel, gamma, names = self.kernel, self.gamma, getattr(self, "feature_names_in_", None)
+        if not isinstance(kernel, str) and is_kernel_object(kernel):
+            own = as_kernel(kernel)
+            if not checked and own.requires_vector_input:
+                require_magnitude(X)
+            found = own.fitted(X, weights=weights).resolved()
+            if not checked and found.of_examples:
+                mapped = found.mapped(X)
+                require_magnitude(mapped)
+                # Features that somebody scaled were meant to be what they are.
+                scaled_alike = found.kernel == "rbf" and (found.map is None or own.kind_depends_on_data)
+                if tell and scaled_alike and not sp.issparse(mapped):
+                    warn_if_one_column_dominates(column_moments(mapped, weights)[1], names)
+        else:
+            number = 1.0
+            if kernel in ("rbf", "poly", "sigmoid"):
+                if not checked:
+                    require_magnitude(X)
+                wanted = gamma == "scale" or (tell and kernel == "rbf")
+                moments = column_moments(X, weights) if wanted and not sp.issparse(X) else None
+                if moments is not None and tell:
+                    warn_if_one_column_dominates(moments[1], names)
+                if gamma == "scale":
+                    number = scale_gamma(X, weights, moments)
+                else:
+                    number = 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
+            elif kernel == "precomputed" and not checked:
+                require_gram(X)
+                if tell:
+                    warn_if_indefinite(X)
+            found = KernelParameters(kernel, number, float(self.coef0), int(self.degree))
+        if not checked and callable(found.kernel):
             require_symmetric(found.kernel, X)
         return found
 
@@ -362,6 +422,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if self._takes_objects:
             self._require_samples(X)
             return X
+        known = self.__dict__
+        if is_plain(X) and X.shape[1] == known.get("n_features_in_") and "feature_names_in_" not in known:
+            return X
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
         numbers = check_array(X, **NUMBERS, estimator=self)
@@ -374,7 +437,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """Check `X` and evaluate all decision functions, shape (n, functions), in the sign of the attributes."""
         if self._known_values is not None:
             return self._known_values(X)
-        check_is_fitted(self)
+        if "_kernel_parameters" not in self.__dict__:
+            check_is_fitted(self)
         X = self._check_new_data(X)
         return self._functions().values(X)
 

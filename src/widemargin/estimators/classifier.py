@@ -15,8 +15,8 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base import KernelModel
-from widemargin.estimators.multi_class import OneVersusOne, Scheme
-from widemargin.estimators.prediction import Layout, Matrix
+from widemargin.estimators.multi_class import OneVersusOne, OneVersusRest, Scheme
+from widemargin.estimators.prediction import LAYOUTS, Layout, Matrix
 from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import (
     Accepts,
@@ -44,6 +44,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     class_weight_: Vector = field(init=False)
     n_iter_: NDArray[np.int64] = field(init=False)
     _fitted_scheme: str = field(init=False)
+
+    #: Whether classes are told apart in pairs or each from all others; a parameter where there is a choice.
+    multi_class = "ovo"
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         **KernelModel._accepts,
@@ -96,8 +99,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         return self._scheme().winners(values, self._rule(), self.break_ties)
 
     def _scheme(self) -> Scheme:
-        """Return which problems the classes make."""
-        return OneVersusOne(len(self.classes_))
+        """Return which problems the classes make; two classes are a pair in either scheme."""
+        n_classes = len(self.classes_)
+        return OneVersusRest(n_classes) if self.multi_class == "ovr" and n_classes > 2 else OneVersusOne(n_classes)
 
     def _rule(self) -> str:
         """Return the rule that decides among more than two classes, now: it may be set after a fit."""
@@ -110,7 +114,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
                 f"multi_class was set to {scheme.name!r} after the fit, which was with {self._fitted_scheme!r}; fit "
                 "again, or set it back."
             )
-        return scheme.layout
+        return LAYOUTS[scheme.name](scheme.n_classes)
 
     @abstractmethod
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
@@ -123,8 +127,12 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.intp], Vector]:
         """Check samples, class labels and weights, set ``classes_``; return samples, class numbers and weights."""
         X, y = self._check_samples(X, y)
-        check_classification_targets(y)
+        whole = y.dtype.kind in "biu"
+        if not whole:
+            check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
+        if whole and 2 * len(self.classes_) >= len(y):
+            check_classification_targets(y)  # of whole numbers it says something only where they are mostly different
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} samples."
@@ -172,19 +180,19 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         self,
         X: Any,
         labels: NDArray[np.intp],
+        weights: Vector,
         kernel: KernelParameters,
         scheme: Scheme,
         solutions: list[PairSolution],
-        present: list[int],
         not_begun: Sequence[Pair] = (),
     ) -> None:
-        """Set the fitted attributes from the solved problems of the classes that have samples.
+        """Set the fitted attributes from the solved problems of the classes that have samples of positive weight.
 
         Those that were `not_begun`, since time ran out, have no coefficients.
         """
         self._fitted_scheme = scheme.name
         report = FitReport.of(solutions, self.classes_, not_begun)
-        self._keep_functions(X, kernel, scheme.expansion(solutions, labels, present), report)
+        self._keep_functions(X, kernel, scheme.expansion(solutions, labels, weights), report)
         self.n_iter_ = np.zeros(len(solutions) + len(not_begun), dtype=np.int64)
         for number, one in enumerate(solutions):
             self.n_iter_[number] = one.solution.outcome.iterations

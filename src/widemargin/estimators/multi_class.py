@@ -18,8 +18,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.prediction import Expansion, Layout, Matrix, against_all_layout, pairwise_layout
-from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairExamples, PairSolution
+from widemargin.estimators.prediction import Expansion, Matrix
+from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairExamples, PairSolution, classes_present
 from widemargin.machines.coupling import coupled, shared
 from widemargin.machines.dual import Vector
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
@@ -105,11 +105,6 @@ class OneVersusOne:
     n_classes: int
     name = "ovo"
 
-    @property
-    def layout(self) -> Layout:
-        """Where coefficients lie."""
-        return pairwise_layout(self.n_classes)
-
     def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
         """Return the problems of the pairs that both have samples of positive weight."""
         return ClassPairs(labels, self.n_classes, weights)
@@ -122,11 +117,11 @@ class OneVersusOne:
         """Return the number of the decision function of each problem."""
         return {pair: number for number, pair in enumerate(combinations(range(self.n_classes), 2))}
 
-    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Expansion:
+    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], weights: Vector) -> Expansion:
         """Collect coefficients and constants in scikit-learn's layout, k - 1 coefficients for each support vector.
 
-        A pair in which one class is not `present` always votes for the other. Numbers of pairs without a solution,
-        since time did not suffice to begin with them, are 0.
+        A pair in which one class has no samples of positive weight always votes for the other. Numbers of pairs without
+        a solution, since time did not suffice to begin with them, are 0.
         """
         n_classes = self.n_classes
         coefficients = np.zeros((n_classes - 1, len(labels)))
@@ -135,10 +130,10 @@ class OneVersusOne:
             first, second = one.pair
             before = first * (2 * n_classes - first - 1) // 2  # pairs of classes before the first one
             intercept[before + second - first - 1] = one.solution.intercept
-            ours = labels[one.ids] == first
-            coefficients[second - 1, one.ids[ours]] = one.solution.alpha[ours]
-            coefficients[first, one.ids[~ours]] = one.solution.alpha[~ours]
-        if len(present) < n_classes:
+            rows = np.where(labels[one.ids] == first, second - 1, first)
+            coefficients[rows, one.ids] = one.solution.alpha
+        if len(solutions) < len(intercept):
+            present = classes_present(labels, weights)
             for number, (first, second) in enumerate(combinations(range(n_classes), 2)):
                 if (first in present) != (second in present):
                     intercept[number] = 1.0 if first in present else -1.0
@@ -170,7 +165,7 @@ class OneVersusOne:
         votes, before = np.zeros((self.n_classes, lost.shape[1])), 0
         for first in range(self.n_classes - 1):
             own = lost[before : before + self.n_classes - 1 - first]
-            votes[first] += len(own) - np.count_nonzero(own, axis=0)
+            votes[first] += len(own) - own.sum(axis=0)
             votes[first + 1 :] += own
             before += len(own)
         return votes
@@ -187,11 +182,6 @@ class OneVersusRest:
     n_classes: int
     name = "ovr"
 
-    @property
-    def layout(self) -> Layout:
-        """Where coefficients lie."""
-        return against_all_layout(self.n_classes)
-
     def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
         """Return the problems of the classes that have samples of positive weight."""
         return classes_against_all(labels, self.n_classes, weights)
@@ -204,14 +194,14 @@ class OneVersusRest:
         """Return the number of the decision function of each problem."""
         return {(c, OTHERS): c for c in range(self.n_classes)}
 
-    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], present: list[int]) -> Expansion:
-        """Collect coefficients and constants, a row for each class; one that is not `present` never wins.
+    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], weights: Vector) -> Expansion:
+        """Collect coefficients and constants, a row for each class; one without samples of positive weight never wins.
 
         Numbers of classes without a solution, since time did not suffice to begin with them, are 0.
         """
         coefficients = np.zeros((self.n_classes, len(labels)))
         intercept = np.full(self.n_classes, ABSENT)
-        intercept[present] = 0.0
+        intercept[classes_present(labels, weights)] = 0.0
         for one in solutions:
             coefficients[one.pair[0], one.ids] = one.solution.alpha
             intercept[one.pair[0]] = one.solution.intercept

@@ -139,8 +139,9 @@ class NuSVC(KernelClassifier):
             starts=self._starts(weights_of_all) if self.warm_start else None,
         )
 
-        present, scheme = classes_present(labels, weights_of_all), self._scheme()
-        self._keep_solutions(X, labels, kernel, scheme, solutions, present, scheme.names(present)[len(solutions) :])
+        scheme = self._scheme()
+        left = scheme.names(classes_present(labels, weights_of_all))[len(solutions) :]
+        self._keep_solutions(X, labels, weights_of_all, kernel, scheme, solutions, left)
         if self.warm_start:
             starts = starting_points_in_weights(solutions, weights_of_all, float(self.nu))
             self._last = (self.classes_.tolist(), weights_of_all, starts)

@@ -15,7 +15,7 @@ from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.report import ProblemReport
 from widemargin.estimators.validation import LARGEST_SUM, Accepts, priced, require_choice, require_number
 from widemargin.kernels.rows import KernelParameters, RowSource, count, derived_rows, take
-from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector
+from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector, cache_bytes
 from widemargin.machines.max_min_over import CountingState, count_to_gap
 from widemargin.machines.nu_property import with_borders
 from widemargin.machines.one_class import (
@@ -29,7 +29,7 @@ from widemargin.machines.one_class import (
     train,
     train_squared_slack,
 )
-from widemargin.runtime import cache_bytes, thread_count
+from widemargin.runtime import thread_count
 from widemargin.solvers import ONE_CLASS_MARGIN, MaxMinOver, as_solver
 
 LOSSES = ("hinge", "squared_hinge")

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelParameters, call_kernel, count, take
+from widemargin.kernels.rows import KernelParameters, call_kernel, count, examples, take
 from widemargin.runtime import single_threaded_blas
 
 Matrix = NDArray[np.float64]
@@ -99,6 +99,10 @@ def against_all_layout(n_classes: int) -> Layout:
     return Layout(n_classes, n_classes, tuple(tuple((row, group) for group in rows) for row in rows))
 
 
+#: By the names of the schemes for several classes: pairs, and each class against all others.
+LAYOUTS = {"ovo": pairwise_layout, "ovr": against_all_layout}
+
+
 @dataclass(frozen=True)
 class Expansion:
     """Support vectors by their places in the training data, sorted by group, and the coefficients of the functions.
@@ -145,7 +149,7 @@ class DecisionFunctions:
     n_threads: int
 
     def __post_init__(self) -> None:
-        n_vectors = np.shape(self.support)[0]
+        n_vectors, n_support = np.shape(self.support)[0], np.asarray(self.n_support)
         shapes = [
             ("n_support", (self.layout.groups,)),
             ("dual_coef", (self.layout.rows, n_vectors)),
@@ -158,7 +162,7 @@ class DecisionFunctions:
             found = value.shape if sp.issparse(value) else np.shape(value)
             if found != shape:
                 raise ValueError(f"{name}_ was altered since the fit: its shape is {found} where {shape} belongs.")
-        if np.min(self.n_support) < 0 or int(np.sum(self.n_support)) != n_vectors:
+        if n_support.min() < 0 or int(n_support.sum()) != n_vectors:
             raise ValueError(f"n_support_ was altered since the fit: it must sum to the {n_vectors} support vectors.")
         if callable(self.kernel.kernel) and count(self.support_vectors) != n_vectors:
             raise ValueError(f"support_vectors_ was altered since the fit: it must hold {n_vectors} samples.")
@@ -185,7 +189,7 @@ class DecisionFunctions:
         if kernel.kernel == "precomputed":
             return self._combined(X[:, self.support].astype(np.float64), dual_coef) + intercept
         if not callable(kernel.kernel):
-            support, new = kernel.rows_of(self.support_vectors), kernel.examples_of(X)
+            support, new = kernel.rows_of(self.support_vectors), examples(kernel.mapped(X))
             # Where every function has a row of coefficients for all support vectors, these are one group.
             whole = len(self.layout.functions) == self.layout.rows
             sizes = [n_vectors] if whole else np.asarray(self.n_support).tolist()

@@ -14,9 +14,10 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.estimators.base import UNLABELLED, KernelModel
+from widemargin.estimators.base import KernelModel
 from widemargin.estimators.validation import (
     LARGEST_SUM,
+    UNLABELLED,
     Accepts,
     check_weights,
     priced,

@@ -20,7 +20,7 @@ from widemargin.estimators.calibration import (
     values_of_folds,
 )
 from widemargin.estimators.classifier import KernelClassifier
-from widemargin.estimators.multi_class import DECISIONS, SCHEMES, OneVersusOne, OneVersusRest, Scheme
+from widemargin.estimators.multi_class import DECISIONS, SCHEMES
 from widemargin.estimators.out_of_fold import OutOfFold, function_name
 from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.report import warn_of_missing_margin
@@ -276,9 +276,9 @@ class SVC(KernelClassifier):
         how: Any = {"stop": self._stop_rule(len(labels), began), "options": self._solver_options(len(labels))}
         solutions = self._solve(rows, labels, bounds, problems, loss, **how)
 
-        present = classes_present(labels, bounds)
-        left = scheme.names(present)[len(solutions) :] if len(solutions) < len(problems) else ()
-        self._keep_solutions(X, labels, kernel, scheme, solutions, present, left)
+        in_time = len(solutions) == len(problems)
+        left = () if in_time else scheme.names(classes_present(labels, bounds))[len(solutions) :]
+        self._keep_solutions(X, labels, bounds, kernel, scheme, solutions, left)
         if self.warm_start:
             self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
         if self.calibration is not None:
@@ -346,11 +346,6 @@ class SVC(KernelClassifier):
         else:
             del missing[MINIMUM_NORM]
         return missing
-
-    def _scheme(self) -> Scheme:
-        """Return which problems the classes make; two classes are a pair in either scheme."""
-        n_classes = len(self.classes_)
-        return OneVersusRest(n_classes) if self.multi_class == "ovr" and n_classes > 2 else OneVersusOne(n_classes)
 
     def _rule(self) -> str:
         pairs = self.multi_class == "ovo"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import combinations_with_replacement
 from types import NoneType
 from typing import Any
@@ -14,11 +15,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.kernels.rows import KernelCallable, call_kernel, count, take
+from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource, call_kernel, count, take
 from widemargin.machines.classifier import LARGEST_RIDGE
 from widemargin.runtime import thread_count
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+#: Types of numbers that the core computes with; others are converted.
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+#: Stands for targets where there are none, as in scikit-learn.
+UNLABELLED = "no_validation"
 
 #: Coefficients whose sum is given leave float64 beyond this, or below the inverse, when they are squared and summed.
 LARGEST_SUM = 1e100
@@ -26,25 +33,21 @@ LARGEST_SUM = 1e100
 #: Entries of a kernel matrix that differ from their mirror images by more than this share of the largest: no rounding.
 ASYMMETRY = 1e-4
 
+#: Share of the variance that makes one column drown all others.
+DOMINANT_SHARE = 0.999
+
+#: Kernel values beyond this leave no room for sums of them.
+LARGEST_KERNEL_VALUE = 1e30
+
+#: Between these, float32 holds kernel values and sums of them.
+FLOAT32_KERNEL_VALUES = 1e-30, 1e30
+
 #: An eigenvalue below minus this share of the largest is no rounding, not even that of float32 entries.
 INDEFINITENESS = 1e-4
 
 
 #: Refuses a value of the parameter of this name, in one sentence, if it means nothing.
 Accepts = Callable[[str, Any], None]
-
-
-def check_parameters(model: Any, accepts: Mapping[str, Accepts], accepted: dict[str, Any] | None = None) -> None:
-    """Refuse parameters of a model that mean nothing, one by one, by a table of what each accepts.
-
-    `accepted` holds values of models before this one, which are not checked again; those of this one are added.
-    """
-    known = {} if accepted is None else accepted
-    for name, check in accepts.items():
-        value = getattr(model, name)
-        if name not in known or known[name] is not value:
-            check(name, value)
-            known[name] = value
 
 
 def require_number(
@@ -123,12 +126,58 @@ def require_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
+class UnusedGammaWarning(UserWarning):
+    """A number was given for gamma, and the kernel has no such parameter."""
+
+
+@contextmanager
+def without_gamma_warnings() -> Iterator[None]:
+    """Leave out, within, what was said before for all models of a search."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedGammaWarning)
+        yield
+
+
+def leaves_gamma_unused(kernel: Any, gamma: Any) -> bool:
+    """Whether a gamma was given, and the kernel of this name computes without one.
+
+    Examples
+    --------
+    >>> leaves_gamma_unused("linear", 0.1), leaves_gamma_unused("linear", "scale"), leaves_gamma_unused("rbf", 0.1)
+    (True, False, False)
+    """
+    return isinstance(kernel, str) and kernel == "linear" and not (isinstance(gamma, str) and gamma == "scale")
+
+
+def is_plain(X: Any, y: Any = UNLABELLED) -> bool:
+    """Whether samples, and targets if there are any, are such that no check refuses, converts or warns of anything.
+
+    Those of scikit-learn take longer than a small fit. A sum is finite only if all terms are; where it overflows all
+    the same, the checks may have their say.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [2.0]])
+    >>> is_plain(X), is_plain(X, np.array([0, 1])), is_plain(X, [0, 1]), is_plain(X[:0]), is_plain([[1.0], [2.0]])
+    (True, True, False, False, False)
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or X.dtype not in FLOATS or not X.flags.c_contiguous:
+        return False
+    if y is not UNLABELLED:
+        if type(y) is not np.ndarray or y.shape != X.shape[:1] or not y.flags.c_contiguous:
+            return False
+        if y.dtype.kind not in "biu" and not (y.dtype in FLOATS and np.isfinite(y).all()):
+            return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(X.sum(dtype=np.float64))
+
+
 def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
     """Refuse NaN and infinity in the samples, naming the first column and row."""
     values = X.data if sp.issparse(X) else X
     # A sum is finite only if all terms are, overflow aside: one fast pass in the usual case.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(values, dtype=np.float64)):
+        if math.isfinite(values.sum(dtype=np.float64)):
             return
     if sp.issparse(X):
         entries = X.tocoo()
@@ -147,6 +196,61 @@ def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
     raise ValueError(
         f"Input X contains {label} in column {column}{named}, first at row {row}; only finite numbers are accepted."
     )
+
+
+def require_magnitude(X: Any) -> None:
+    """Refuse samples whose squared distances overflow."""
+    values = X.data if sp.issparse(X) else X
+    if not values.size:
+        return
+    largest = max(float(values.max()), -float(values.min()))
+    if largest > 1e150 / np.sqrt(X.shape[1]):
+        raise ValueError(
+            f"X holds values of magnitude {largest:.3g}, too large to compute distances or products with; scale X (for "
+            "example to unit variance)."
+        )
+
+
+def require_moderate_diagonal(rows: RowSource, kernel: KernelParameters) -> None:
+    """Refuse kernels without an upper bound where they leave the range of the arithmetic."""
+    if kernel.kernel in ("rbf", "sigmoid", "precomputed") or (callable(kernel.kernel) and kernel.source is None):
+        return
+    diagonal = np.abs(rows.diagonal())
+    largest = float(diagonal.max())
+    if not largest < LARGEST_KERNEL_VALUE:
+        row = int(diagonal.argmax())
+        raise ValueError(
+            f"kernel={kernel.kernel!r} reaches {largest:.3g} at row {row} of X, too large to compute with; scale X "
+            "(for example to unit variance) or lower gamma, coef0 or degree."
+        )
+
+
+def fits_float32(rows: RowSource) -> bool:
+    """Tell whether float32 has the range for a kernel: for what it is computed from, and for its values.
+
+    Examples
+    --------
+    >>> from widemargin.kernels.rows import row_source
+    >>> [fits_float32(row_source(np.array([[1.0], [x]]), kernel="linear")) for x in (2.0, 1e20)]
+    [True, False]
+    """
+    largest, (least, most) = float(np.abs(rows.diagonal()).max(initial=0.0)), FLOAT32_KERNEL_VALUES
+    return rows.fits_float32 and (largest == 0.0 or least < largest < most)
+
+
+def warn_if_one_column_dominates(variances: NDArray[np.float64], names: Any = None) -> None:
+    """Warn where distances are those along one column, while other columns vary too."""
+    total = float(variances.sum())
+    column = int(variances.argmax())
+    others_vary = np.count_nonzero(variances) > 1
+    if others_vary and np.isfinite(total) and variances[column] > DOMINANT_SHARE * total:
+        named = "" if names is None else f" ({names[column]!r})"
+        warnings.warn(
+            f"Column {column}{named} of X carries {100.0 * variances[column] / total:.4g} % of the variance, so that "
+            "the kernel hardly sees the others; scale the columns (for example with StandardScaler) if they matter.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def require_gram(K: NDArray[Any]) -> None:

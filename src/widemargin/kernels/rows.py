@@ -1,4 +1,4 @@
-"""Row sources: kernel values between examples, computed in blocks when they are needed."""
+"""Row sources: kernel values between samples, computed in blocks when they are needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KernelCallable = Callable[[Any, Any], Any]
 
 
 class LinearMap:
-    """What examples go through before the core's kernel sees them: a factor for each feature, or a matrix.
+    """What samples go through before the core's kernel sees them: a factor for each feature, or a matrix.
 
     Two of them are equal where their numbers are.
 
@@ -73,7 +73,7 @@ def multiplied(X: Any, factors: NDArray[np.float64]) -> Any:
 
 
 class FixedKernel:
-    """A kernel object as a function of two blocks of examples; equal to others that are written the same.
+    """A kernel object as a function of two blocks of samples; equal to others that are written the same.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class KernelParameters:
 
     ``linear``: <x, z>; ``poly``: (gamma <x, z> + coef0)^degree; ``rbf``: exp(-gamma ||x - z||^2);
     ``sigmoid``: tanh(gamma <x, z> + coef0); ``precomputed``: the matrix itself; or a callable k(A, B) giving a block.
-    A `map` is applied to examples before. `source` is the kernel object, if it was one that led to these numbers.
+    A `map` is applied to samples before. `source` is the kernel object, if it was one that led to these numbers.
     """
 
     kernel: KernelName | KernelCallable = "rbf"
@@ -125,21 +125,17 @@ class KernelParameters:
 
     @property
     def of_examples(self) -> bool:
-        """Whether the core computes this kernel from examples by itself."""
+        """Whether the core computes this kernel from samples by itself."""
         return isinstance(self.kernel, str) and self.kernel != "precomputed"
 
     @property
     def is_linear(self) -> bool:
-        """Whether this is the linear kernel of the examples themselves, so that machines have weights of features."""
+        """Whether this is the linear kernel of the samples themselves, so that machines have weights of features."""
         return self.kernel == "linear" and self.map is None
 
     def mapped(self, X: Any) -> Any:
         """Map the samples in `X` as the core's kernel takes them."""
         return X if self.map is None else self.map(X)
-
-    def examples_of(self, X: Any) -> _core.Examples:
-        """Hand the samples in `X` to the core."""
-        return examples(X if self.map is None else self.map(X))
 
     def rows_of(self, X: Any) -> RowSource:
         """Rows of this kernel between the samples in `X`, as :func:`row_source` gives them."""
@@ -147,7 +143,7 @@ class KernelParameters:
 
 
 def canonical(X: Any) -> Any:
-    """Return sparse examples as CSR whose rows hold every feature once, in order: entries given twice are summed.
+    """Return sparse samples as CSR whose rows hold every feature once, in order: entries given twice are summed.
 
     Only what is not so already is copied.
 
@@ -164,7 +160,7 @@ def canonical(X: Any) -> Any:
 
 
 def checked_rows(X: Any) -> Any:
-    """Return sparse examples as :func:`canonical` does, but refuse more columns than memory has room for."""
+    """Return sparse samples as :func:`canonical` does, but refuse more columns than memory has room for."""
     require_room_for_columns(X.shape[1])
     return canonical(X)
 
@@ -183,14 +179,14 @@ def examples(X: Any) -> _core.Examples:
 
 
 def take(X: Any, ids: NDArray[Any]) -> Any:
-    """Take some examples, in the container they came in: array, sparse matrix, data frame; else as a list."""
+    """Take some samples, in the container they came in: array, sparse matrix, data frame; else as a list."""
     if sp.issparse(X) or isinstance(X, np.ndarray):
         return X[ids]
     return _safe_indexing(X, ids)
 
 
 def count(X: Any) -> int:
-    """Count the examples in any container."""
+    """Count the samples in any container."""
     return int(_num_samples(X))
 
 
@@ -231,7 +227,7 @@ def callable_matrix(
     Parameters
     ----------
     kernel : callable
-    X : sequence of n examples
+    X : sequence of n samples
     dtype : type
         Of the result.
     poll : callable, optional
@@ -282,12 +278,12 @@ def source_at_once(kernel: KernelCallable, X: Any) -> RowSource:
 def row_source(
     X: Any, *, kernel: KernelName | KernelCallable = "rbf", gamma: float = 1.0, coef0: float = 0.0, degree: int = 3
 ) -> RowSource:
-    """Kernel rows of the examples in `X`, for :func:`widemargin.machines.dual.solve`.
+    """Kernel rows of the samples in `X`, for :func:`widemargin.machines.dual.solve`.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-        The examples; for ``kernel="precomputed"`` the symmetric (n, n) kernel matrix. It is read in place, not copied.
+        The samples; for ``kernel="precomputed"`` the symmetric (n, n) kernel matrix. It is read in place, not copied.
         For a callable, any sequence; it gets blocks of it.
     kernel, gamma, coef0, degree
         As in :class:`KernelParameters`.
@@ -330,10 +326,10 @@ def derived_rows(rows: RowSource, *, base: Any = None, scale: Any = None, ridge:
     rows : RowSource
         The kernel to start from.
     base : array-like of int, optional
-        The example of `rows` behind each example of the new kernel; each one once, in order, if not given. Regression
-        with a `nu` has every example twice, once for either side of its tube.
+        The sample of `rows` behind each sample of the new kernel; each one once, in order, if not given. Regression
+        with a `nu` has every sample twice, once for either side of its tube.
     scale : array-like, optional
-        A label for each example; 0 makes an example that has nothing in common with any other, which is how a machine
+        A label for each sample; 0 makes a sample that has nothing in common with any other, which is how a machine
         without intercept gets rid of the sum constraint.
     ridge : array-like, optional
         What the square loss adds to the diagonal.

@@ -22,9 +22,18 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import RowSource, derived_rows
-from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
+from widemargin.machines.dual import (
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    cache_bytes,
+    solve_all,
+)
 from widemargin.machines.hard_margins import HARD_MARGIN_LADDER, solve_hard
-from widemargin.runtime import Stop, cache_bytes
+from widemargin.runtime import Stop
 
 Vector = NDArray[np.float64]
 
@@ -36,7 +45,7 @@ OTHERS = -1
 #: Problems that are made and solved between two looks at the clock, if there is a deadline.
 PROBLEMS_AT_ONCE = 256
 
-#: What the square loss adds to the diagonal stays below this; an example that would exceed it counts for nothing.
+#: What the square loss adds to the diagonal stays below this; a sample that would exceed it counts for nothing.
 LARGEST_RIDGE = 1e30
 
 
@@ -44,7 +53,7 @@ LARGEST_RIDGE = 1e30
 class PairSolution:
     """The machine that separates class ``pair[0]`` (+1) from class ``pair[1]``, or from all `OTHERS` (-1).
 
-    `solution` holds one variable for each example of the pair. `hard_margin_found` is unset where a hard margin was
+    `solution` holds one variable for each sample of the pair. `hard_margin_found` is unset where a hard margin was
     asked for, but the model kept is a soft one.
     """
 
@@ -61,7 +70,7 @@ class PairSolution:
 
 @dataclass(frozen=True)
 class PairExamples:
-    """The examples of two classes, or of one and all `OTHERS`, with labels +1 and -1."""
+    """The samples of two classes, or of one and all `OTHERS`, with labels +1 and -1."""
 
     pair: Pair
     ids: NDArray[np.int32]
@@ -69,7 +78,7 @@ class PairExamples:
 
 
 def box(signs: Vector, bounds: Vector) -> DualProblem:
-    """Build the dual problem of one pair: labels +1/-1 and a bound C_n for every example."""
+    """Build the dual problem of one pair: labels +1/-1 and a bound C_n for every sample."""
     ends = signs * bounds
     return DualProblem(signs, np.minimum(0.0, ends), np.maximum(0.0, ends))
 
@@ -117,7 +126,7 @@ class ClassPairs(Sequence[PairExamples]):
     def __getitem__(self, at: slice) -> list[PairExamples]: ...
     def __getitem__(self, at: int | slice) -> PairExamples | list[PairExamples]:
         if isinstance(at, slice):
-            return [self[number] for number in range(len(self.names))[at]]
+            return list(map(self.__getitem__, range(len(self.names))[at]))
         pair = self.names[at]
         if pair not in self._known:
             first, second = self._members[pair[0]], self._members[pair[1]]
@@ -128,7 +137,7 @@ class ClassPairs(Sequence[PairExamples]):
 
 
 def classes_present(labels: NDArray[np.intp], weights: Vector) -> list[int]:
-    """List the classes that have examples of positive weight.
+    """List the classes that have samples of positive weight.
 
     Examples
     --------
@@ -151,7 +160,7 @@ def in_turns(problems: Sequence[PairExamples], stop: Stop) -> Iterator[Sequence[
     ([780], [256])
     """
     if stop.deadline is None:
-        yield problems
+        yield problems[:]
         return
     for begin in range(0, len(problems), PROBLEMS_AT_ONCE):
         if begin > 0 and stop.late:
@@ -168,12 +177,23 @@ def share_class_rows(
     return shared, replace(options, cache_bytes=share)
 
 
+def _with_ridge_and_spare_variable(rows: RowSource, ridge: Vector | None, fit_intercept: bool) -> RowSource:
+    """Derive the kernel of machines with a square loss or without intercept.
+
+    Both the ridge of the square loss and the spare variable of a machine without intercept are the same for every pair,
+    so that one derived kernel serves them all. The spare variable's sample comes last and resembles nothing.
+    """
+    if fit_intercept:
+        return derived_rows(rows, ridge=ridge)
+    base, scale = np.append(np.arange(rows.size), 0), np.append(np.ones(rows.size), 0.0)
+    return derived_rows(rows, base=base, scale=scale, ridge=None if ridge is None else np.append(ridge, 0.0))
+
+
 @dataclass(frozen=True)
 class _Formulation:
     """How the pairs of one fit become dual problems over one row source.
 
-    Both the ridge of the square loss and the spare variable of a machine without intercept are the same for every pair,
-    so that one derived kernel serves them all.
+    The rows are those of :func:`_with_ridge_and_spare_variable` where there is one or the other.
     """
 
     rows: RowSource
@@ -181,19 +201,6 @@ class _Formulation:
     squared: bool
     fit_intercept: bool
     options: SolverOptions
-
-    @classmethod
-    def of(
-        cls, rows: RowSource, bounds: Vector, squared: bool, fit_intercept: bool, options: SolverOptions
-    ) -> _Formulation:
-        """Derive the kernel of the machine; the spare variable's sample comes last and resembles nothing."""
-        n, ridge = len(bounds), ridge_of(bounds) if squared else None
-        if not fit_intercept:
-            base, scale = np.append(np.arange(n), 0), np.append(np.ones(n), 0.0)
-            rows = derived_rows(rows, base=base, scale=scale, ridge=None if ridge is None else np.append(ridge, 0.0))
-        elif squared:
-            rows = derived_rows(rows, ridge=ridge)
-        return cls(rows, n, squared, fit_intercept, options)
 
     def solve(
         self, pairs: Sequence[PairExamples], bounds: Sequence[Vector], starts: Sequence[Vector | None], stop: StopRule
@@ -226,24 +233,24 @@ def solve_pairs(
     fit_intercept: bool = True,
     problems: Sequence[PairExamples] | None = None,
 ) -> list[PairSolution]:
-    """Train every pair of classes that both have examples with a positive bound, or as many as time suffices for.
+    """Train every pair of classes that both have samples with a positive bound, or as many as time suffices for.
 
     Those that it did not suffice to begin with are not among the machines; they are the last ones.
 
     Parameters
     ----------
     rows : RowSource
-        Kernel rows of all examples.
+        Kernel rows of all samples.
     labels : ndarray of int
         Class numbers 0 .. n_classes - 1.
     n_classes : int
         Number of classes.
     bounds : ndarray
-        C of every example; 0 leaves the example out, inf asks for a hard margin (which is the same for both losses).
+        C of every sample; 0 leaves the sample out, inf asks for a hard margin (which is the same for both losses).
     stop, options
         See :mod:`widemargin.machines.dual`.
     starts : mapping from pair to ndarray, optional
-        Signed starting points over all examples.
+        Signed starting points over all samples.
     squared : bool, default=False
         Square the slack.
     fit_intercept : bool, default=True
@@ -255,7 +262,10 @@ def solve_pairs(
     pairs = ClassPairs(labels, n_classes, bounds) if problems is None else problems
     if not hard and isinstance(pairs, ClassPairs) and len(pairs) > 1:
         rows, options = share_class_rows(rows, labels, options)
-    formulation = _Formulation.of(rows, bounds, squared and not hard, fit_intercept, options)
+    squared, kernel = squared and not hard, rows
+    if squared or not fit_intercept:
+        kernel = _with_ridge_and_spare_variable(rows, ridge_of(bounds) if squared else None, fit_intercept)
+    formulation = _Formulation(kernel, len(bounds), squared, fit_intercept, options)
     if hard:
         return _solve_hard(pairs, bounds, formulation, rows.diagonal(), starts or {}, stop)
     machines: list[PairSolution] = []
@@ -297,11 +307,11 @@ def _solve_hard(
     return machines
 
 
-def starting_points(machines: list[PairSolution], n_examples: int) -> dict[Pair, Vector]:
-    """Solutions spread over all examples, to start the next fit from."""
+def starting_points(machines: list[PairSolution], n_samples: int) -> dict[Pair, Vector]:
+    """Solutions spread over all samples, to start the next fit from."""
     starts: dict[Pair, Vector] = {}
     for machine in machines:
-        whole = np.zeros(n_examples)
+        whole = np.zeros(n_samples)
         whole[machine.ids] = machine.solution.alpha
         starts[machine.pair] = whole
     return starts

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import RowSource
-from widemargin.runtime import Stop, Work, cache_bytes, single_threaded_blas
+from widemargin.runtime import Stop, Work, free_memory, single_threaded_blas
 from widemargin.runtime.stopping import NO_SECONDS
 
 Vector = NDArray[np.float64]
@@ -70,6 +70,9 @@ class DualProblem:
     group: NDArray[np.uint8] | None = None
     kink: Vector | None = None
 
+
+#: A kernel cache of so many bytes is taken without asking how much memory there is.
+LITTLE_MEMORY = 2**22
 
 #: After the time for a solve is up, the gradient of the point reached is computed if that takes no longer than this:
 #: some seconds, and a share of the time there was.
@@ -137,6 +140,14 @@ class SolverOptions:
             raise ValueError(f"accelerated must be True or False; got {self.accelerated!r}.")
 
 
+def cache_bytes(cache_size: float | str, rows: int, dtype: str) -> int:
+    """Bytes of kernel cache: megabytes if a number, else what the problem needs, at most a quarter of what is free."""
+    if cache_size != "auto":
+        return int(float(cache_size) * 2**20)
+    whole = rows * (rows + 16) * np.dtype(dtype).itemsize
+    return whole if whole <= LITTLE_MEMORY else min(whole, free_memory() // 4)
+
+
 @dataclass(frozen=True)
 class Outcome(Work):
     """How a solve ended, and the work that it took.
@@ -182,9 +193,9 @@ class Solution:
 
 
 def taking_part(targets: Vector, bounds: Vector) -> Vector:
-    """Return the targets of the examples that take part, and 0 for those held out, whose bounds are 0.
+    """Return the targets of the samples that take part, and 0 for those held out, whose bounds are 0.
 
-    Targets of held-out examples stay out of the linear term: their values are read off the gradient, and where kernel
+    Targets of held-out samples stay out of the linear term: their values are read off the gradient, and where kernel
     values are large, rounding would leave nothing but the target of them.
 
     Examples
@@ -196,9 +207,9 @@ def taking_part(targets: Vector, bounds: Vector) -> Vector:
 
 
 def values_of(solution: Solution, linear: Vector | float, ridge: Vector | None = None, at: Any = slice(None)) -> Vector:
-    """Read decision values off a solution, of examples held out too: f(x_n) = y_n - G_n + b.
+    """Read decision values off a solution, of samples held out too: f(x_n) = y_n - G_n + b.
 
-    The one place that does. `linear` is the linear term of the problem at the examples asked for, see
+    The one place that does. `linear` is the linear term of the problem at the samples asked for, see
     :func:`taking_part`; `ridge`, likewise, what the square loss added to the diagonal of the kernel: the slack is no
     part of the function.
 
@@ -221,7 +232,7 @@ def values_of_each(solutions: Sequence[Solution], linear: Vector | float, at: An
 
 @dataclass(frozen=True)
 class Subproblem:
-    """A problem over some examples of a row source, with an optional starting point."""
+    """A problem over some samples of a row source, with an optional starting point."""
 
     ids: NDArray[np.int32]
     problem: DualProblem
@@ -372,7 +383,7 @@ def solve(
     problem : DualProblem
         Linear term and box of n variables, and kinks if there are any.
     rows : RowSource
-        Kernel rows of the n examples, from :func:`widemargin.kernels.rows.row_source`.
+        Kernel rows of the n samples, from :func:`widemargin.kernels.rows.row_source`.
     stop : StopRule, optional
     options : SolverOptions, optional
     start : ndarray of shape (n,), optional

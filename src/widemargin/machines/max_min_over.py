@@ -19,8 +19,16 @@ import numpy as np
 from widemargin import _core
 from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, ended_early, walk_chain_on_rows
-from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Vector, limits_of
-from widemargin.runtime import cache_bytes
+from widemargin.machines.dual import (
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Vector,
+    cache_bytes,
+    limits_of,
+)
 
 #: Steps between two exact recomputations of the scores, and looks at the gap: t_re of [Timm2009].
 RECOMPUTE_EVERY = 1000

@@ -4,7 +4,7 @@ For a pair of classes with labels y_n = +1 and -1 and the kernel k'(i, j) = k(i,
 
 minimise ||W||^2,  W = sum_n a_n y_n phi'(x_n),  over  a >= 0, sum(a) = 1   [Barbero2008, section 1]
 
-W is the point nearest to the origin in the convex hull of the examples, mirrored by their labels. At the optimum every
+W is the point nearest to the origin in the convex hull of the samples, mirrored by their labels. At the optimum every
 support vector has the margin y_n <W, phi'(x_n)> = ||W||^2, and w = W / ||W||^2, whose margin is 1, is the machine that
 :mod:`widemargin.machines.classifier` finds without intercept: its signed dual variables are y_n a_n / ||W||^2.
 """
@@ -46,7 +46,7 @@ def convex_hull(n: int) -> DualProblem:
 
 
 def starting_weights(signs: Vector, alpha: Vector | None, diagonal: Vector) -> Vector:
-    """Return the weights behind a machine's signed variables, or all weight on the shortest example."""
+    """Return the weights behind a machine's signed variables, or all weight on the shortest sample."""
     weights: Vector = np.zeros(len(signs)) if alpha is None else np.maximum(0.0, signs * alpha)
     total = float(weights.sum())
     if total > 0.0:
@@ -65,7 +65,7 @@ def machine_of(nearest: Solution, signs: Vector, ridge: Vector) -> Solution:
 
     The violation is (d_U - d_L) / ||W||^2: the largest difference of margins that the optimality conditions forbid, in
     units of the margin. Objective and gap are those of the classifier. Without a ridge that is the hard margin, whose
-    primal value is that of w stretched until no example is short of margin 1 (infinite if that is impossible).
+    primal value is that of w stretched until no sample is short of margin 1 (infinite if that is impossible).
     """
     norm = squared_norm(nearest)
     if not norm > 0.0:  # rounding has the last word at the origin: there is no estimator to scale to
@@ -107,7 +107,7 @@ def solve_minimum_norm_pairs(
     rows, labels, n_classes
         As in :func:`widemargin.machines.classifier.solve_pairs`.
     bounds : ndarray
-        C of every example in C xi^2; 0 leaves the example out, inf asks for a hard margin.
+        C of every sample in C xi^2; 0 leaves the sample out, inf asks for a hard margin.
     stop : StopRule
         Its tolerance is relative to ||W||^2 [Barbero2008, section 4], which is the same as absolute in margins.
     options : SolverOptions
@@ -151,7 +151,7 @@ def _nearest_points(
     options: SolverOptions,
     gradient: Vector | None = None,
 ) -> list[Solution]:
-    """Solve the minimum norm problems of some pairs over one kernel, in which each has mirrored examples of its own."""
+    """Solve the minimum norm problems of some pairs over one kernel, in which each has mirrored samples of its own."""
     mirrored = derived_rows(
         rows,
         base=np.concatenate([p.ids for p in pairs]),
@@ -167,7 +167,7 @@ def _nearest_points(
 
 
 def _solve_hard(
-    examples: PairExamples,
+    samples: PairExamples,
     rows: RowSource,
     ridge: Vector,
     scale: float,
@@ -188,12 +188,12 @@ def _solve_hard(
         left = half.after(sum(one.iterations for one in outcomes))
         budget = steps if left.max_iterations is None else min(steps, left.max_iterations)
         attempt = replace(left, max_iterations=budget)
-        (nearest,) = _nearest_points([examples], rows, [ridge], [start], attempt, options, gradient)
+        (nearest,) = _nearest_points([samples], rows, [ridge], [start], attempt, options, gradient)
         outcomes.append(nearest.outcome)
         if nearest.outcome.reason == "converged" and squared_norm(nearest) > SMALLEST_SQUARED_NORM * scale:
-            machine = machine_of(nearest, examples.signs, ridge)
+            machine = machine_of(nearest, samples.signs, ridge)
             machine = replace(machine, outcome=machine.outcome.with_work(outcomes))
-            return PairSolution(examples.pair, examples.ids, machine)
+            return PairSolution(samples.pair, samples.ids, machine)
         spent = left.max_iterations is not None and budget == left.max_iterations
         gone = squared_norm(nearest) <= SMALLEST_SQUARED_NORM * scale
         if gone or spent or nearest.outcome.reason != "iteration budget":
@@ -202,8 +202,8 @@ def _solve_hard(
     reason = "converged" if gone else nearest.outcome.reason
     soft = np.full(len(ridge), 0.5 * scale / HARD_MARGIN_LADDER[0])
     left = stop.after(sum(one.iterations for one in outcomes))
-    (kept,) = _nearest_points([examples], rows, [soft], [nearest.alpha], left, options)
-    machine = machine_of(kept, examples.signs, soft)
+    (kept,) = _nearest_points([samples], rows, [soft], [nearest.alpha], left, options)
+    machine = machine_of(kept, samples.signs, soft)
     ended = reason if kept.outcome.reason == "converged" else kept.outcome.reason
     outcome = replace(machine.outcome, reason=ended).with_work([*outcomes, kept.outcome])
-    return PairSolution(examples.pair, examples.ids, replace(machine, outcome=outcome), hard_margin_found=False)
+    return PairSolution(samples.pair, samples.ids, replace(machine, outcome=outcome), hard_margin_found=False)

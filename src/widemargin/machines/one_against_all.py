@@ -1,8 +1,8 @@
 """A machine for each class that separates it from all others.
 
 The problems are those of :mod:`widemargin.machines.classifier`, with label +1 for a class and -1 for every other
-example. k problems of n examples stand against the k (k - 1) / 2 pairs, of 2 n / k examples each; all of them are over
-the same examples, and share their kernel values.
+sample. k problems of n samples stand against the k (k - 1) / 2 pairs, of 2 n / k samples each; all of them are over
+the same samples, and share their kernel values.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.kernels.rows import RowSource
 from widemargin.machines.classifier import OTHERS, PairExamples, PairSolution, share_class_rows
-from widemargin.machines.dual import SolverOptions, StopRule, Vector
-from widemargin.runtime import cache_bytes, single_threaded_blas
+from widemargin.machines.dual import SolverOptions, StopRule, Vector, cache_bytes
+from widemargin.runtime import single_threaded_blas
 
 
 class Solves(Protocol):
@@ -35,7 +35,7 @@ ABSENT = -1.0
 
 
 def classes_against_all(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> list[PairExamples]:
-    """List the classes that have examples of positive weight, each with its labels of all such examples.
+    """List the classes that have samples of positive weight, each with its labels of all such samples.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def solve_against_all(
     ----------
     solve : callable (rows, problems=, stop=, options=) -> list of PairSolution
     rows : RowSource
-        Kernel rows of all examples.
+        Kernel rows of all samples.
     problems : sequence of PairExamples
         Of :func:`classes_against_all`.
     stop : StopRule

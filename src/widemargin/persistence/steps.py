@@ -15,7 +15,7 @@ from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
-from widemargin.estimators.prediction import SINGLE, as_dense
+from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.report import FitReport, ProblemReport
 from widemargin.estimators.svc import SVC
@@ -117,8 +117,9 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     d, m = step.whole("n_features", least=1), step.whole("n_vectors")
     if isinstance(estimator, KernelClassifier):
         estimator.classes_ = _restore_labels(step.fields("classes"))
+        estimator._fitted_scheme = estimator._scheme().name
         estimator.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(estimator.classes_),))
-    layout = estimator._scheme().layout if isinstance(estimator, KernelClassifier) else SINGLE
+    layout = estimator._layout()
     groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
     estimator.n_features_in_ = d
     estimator.shape_fit_ = _restore_shape(step, d)
@@ -135,8 +136,6 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
         estimator.dual_coef_ = sp.csr_matrix(estimator.dual_coef_)
     estimator._predict_in_double = step.flag("predict_in_double")
     estimator._takes_objects = False
-    if isinstance(estimator, KernelClassifier):
-        estimator._fitted_scheme = estimator._scheme().name
     if isinstance(estimator, SVC) and step.flag("calibrated"):
         estimator.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", _DOUBLE, (functions, 2)), step)
     _restore_report(estimator, step, functions)

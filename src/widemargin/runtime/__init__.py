@@ -3,7 +3,7 @@
 Imports nothing but the compiled core; everything else may import from here.
 """
 
-from widemargin.runtime.memory import cache_bytes, free_memory, release_memory
+from widemargin.runtime.memory import free_memory, release_memory
 from widemargin.runtime.stopping import (
     FAILED,
     FINISHED,
@@ -28,7 +28,6 @@ __all__ = [
     "StopRequest",
     "StoppedError",
     "Work",
-    "cache_bytes",
     "free_memory",
     "release_memory",
     "single_threaded_blas",

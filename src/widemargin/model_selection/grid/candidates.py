@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from widemargin.estimators.validation import check_parameters
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.model_selection.grid.folds import FoldModels
@@ -103,7 +102,7 @@ class Candidates:
         checked = self._in_grid.difference(self.family.free)
         for number, model in enumerate(self.models):
             try:
-                check_parameters(model, model._accepts, accepted)
+                model._check_values(accepted)
                 combination = self._values(number, checked)
                 if combination not in combinations:
                     model._check_combination()

@@ -17,8 +17,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.novelty import NoveltyModel
-from widemargin.estimators.scale import UnusedGammaWarning, without_gamma_warnings
-from widemargin.estimators.validation import require_number
+from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
 from widemargin.model_selection.grid.paths.costs import measure_search

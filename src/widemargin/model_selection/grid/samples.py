@@ -13,17 +13,17 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.scale import fits_float32, require_moderate_diagonal, resolve_kernel
+from widemargin.estimators.validation import fits_float32, require_moderate_diagonal
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.shared import KEPT, SharedKernel
 from widemargin.machines.chain import KEPT_BYTES, ChainKernel
-from widemargin.machines.dual import SolverOptions
+from widemargin.machines.dual import SolverOptions, cache_bytes
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices
 from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, model_of
-from widemargin.runtime import Lock, Stop, cache_bytes
+from widemargin.runtime import Lock, Stop
 
 #: Bytes that matrices kept for a search to come may take; filling more takes as long as computing them again.
 ROOM_FOR_KERNELS = 2**27
@@ -196,8 +196,7 @@ class SearchSamples:
                 rows, weights = X, models.weights
                 if depends_on_samples(model):
                     rows, weights = take(X, models.samples), weights[models.samples]
-                numbers = model.gamma, model.coef0, model.degree
-                kernel = resolve_kernel(model.kernel, *numbers, rows, weights, tell=False, checked=True)
+                kernel = model._checked_kernel(rows, weights, tell=False, checked=True)
             name = (key, kernel.kernel, kernel.map, fold if self._pipeline else None)
             if name not in self._shared:
                 _make_room(self._shared, self._kept)

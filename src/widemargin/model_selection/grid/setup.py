@@ -18,8 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from widemargin.estimators.scale import leaves_gamma_unused
-from widemargin.estimators.validation import check_weights
+from widemargin.estimators.validation import check_weights, leaves_gamma_unused
 from widemargin.machines.dual import Vector
 from widemargin.model_selection.grid.folds import Indices, family_of
 from widemargin.model_selection.one_class_scores import OneClassScore

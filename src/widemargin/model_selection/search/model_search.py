@@ -16,8 +16,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import _check_method_params
 
-from widemargin.estimators.scale import without_gamma_warnings
-from widemargin.estimators.validation import require_flag, require_number
+from widemargin.estimators.validation import require_flag, require_number, without_gamma_warnings
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import FROM_SEARCH
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 
 from widemargin.estimators.out_of_fold import OutOfFold
-from widemargin.estimators.scale import without_gamma_warnings
+from widemargin.estimators.validation import without_gamma_warnings
 from widemargin.model_selection.grid.calibration import out_of_fold
 from widemargin.model_selection.grid.folds import Indices
 from widemargin.model_selection.grid.grid_search import GridSearchCV

@@ -10,9 +10,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from widemargin.estimators.regression import SVR
-from widemargin.estimators.scale import require_magnitude
 from widemargin.estimators.svc import SVC
-from widemargin.estimators.validation import is_numeric
+from widemargin.estimators.validation import is_numeric, require_magnitude
 from widemargin.kernels import Kernel
 from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.rows import count, take

@@ -25,7 +25,6 @@ from widemargin.machines.classifier import (
     PairExamples,
     PairSolution,
     box,
-    classes_present,
     typical,
 )
 from widemargin.machines.dual import Solution, StopRule, Vector, values_of, values_of_each
@@ -240,8 +239,7 @@ class PairwiseFold(FoldModels):
             PairSolution(pair.own.pair, np.searchsorted(samples, pair.own.ids).astype(np.int32), own)
             for pair, own in zip(self.scheme(model).pairs, self._own(model, solutions), strict=True)
         ]
-        present = classes_present(labels, weights)
-        found._keep_solutions(X, labels, kernel, found._scheme(), solved, present)
+        found._keep_solutions(X, labels, weights, kernel, found._scheme(), solved)
         return found
 
     def start_of(self, model: Any, solutions: Sequence[Solution]) -> Start:

@@ -13,14 +13,13 @@ from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC
-from widemargin.estimators.scale import resolve_kernel
 from widemargin.testing import many_class_points
 from widemargin.testing.oracles import resolve_gamma
 
 
 def _gamma(X: Any, weights: Any = None) -> float:
     weights = np.ones(X.shape[0]) if weights is None else weights
-    return resolve_kernel("poly", "scale", 0.0, 3, X, weights).gamma
+    return SVC(kernel="poly")._checked_kernel(X, weights, tell=False).gamma
 
 
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
