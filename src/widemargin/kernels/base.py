@@ -344,12 +344,13 @@ class CoreKernel(Kernel):
 
     def values(self, X: Any, Y: Any) -> Matrix:
         """Kernel values between the samples `X` and `Y`, in float64."""
-        core = self.core_kernel
-        same_rows = X is Y
-        left = self.mapped(X)
+        core, factors = self.core_kernel, self.linear_map
+        left, right = X, None if X is Y else Y
+        if factors is not None:
+            left, right = multiplied(X, factors), None if right is None else multiplied(right, factors)
         return kernel_matrix(
             left,
-            None if same_rows else self.mapped(Y),
+            right,
             kernel=cast(str, core.kernel),
             gamma=core.gamma,
             coef0=core.coef0,

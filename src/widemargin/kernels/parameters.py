@@ -20,16 +20,12 @@ WIDE: tuple[float, float] = (1e-8, 1e8)
 
 def require_positive(kernel: str, name: str, value: Any) -> None:
     """Refuse a parameter of a kernel that is not a positive finite number, or several of these."""
-    if not _all_positive(value) or isinstance(value, bool | str):
-        raise ValueError(f"{name} of {kernel} is {value!r}; it must be positive and finite.")
-
-
-def _all_positive(values: Any) -> bool:
     try:
-        numbers = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        return False
-    return bool(numbers.size and (numbers > 0.0).all() and np.isfinite(numbers).all())
+        numbers = np.empty(0)
+    if isinstance(value, bool | str) or not numbers.size or not ((numbers > 0.0) & np.isfinite(numbers)).all():
+        raise ValueError(f"{name} of {kernel} is {value!r}; it must be positive and finite.")
 
 
 def broadcast_bounds(name: str, bounds: Any, length: int) -> NDArray[np.float64]:

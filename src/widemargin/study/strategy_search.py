@@ -177,7 +177,8 @@ class StrategySearch:
         if not missing:
             self._skipped.append((numbers[-1], last))
             return
-        self._regain()
+        if self._skipped:
+            self._regain()
         after = None
         if len(missing) == 1 or self._n_threads == 1:
             for number, ask in missing:

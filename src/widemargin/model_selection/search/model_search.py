@@ -27,7 +27,6 @@ from widemargin.model_selection.search.task import (
     objective_of,
     require_fit,
     require_machine,
-    require_suitable,
     strategy_of,
     subject_of,
 )
@@ -224,7 +223,6 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if given.others:
             raise ValueError(f"ModelSearch takes no fit parameters except weights; got {', '.join(given.others)}.")
         subject = subject_of(self.estimator, X, y, given, objective)
-        require_suitable(objective, subject)
         C = float(subject.machine.C)
         low, high = C_RANGE
         own_range = (low * subject.c_unit, high * subject.c_unit)
@@ -257,7 +255,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             folds=folds,
             calibration_folds=(folds or folds_of(objective, subject.task)) if calibrated else None,
             scoring=self.scoring,
-            seed=_seed(self.random_state),
+            seed=None if self.random_state is None else _seed(self.random_state),
             n_jobs=self.n_jobs,
             max_time=None if self.max_time is None else float(self.max_time),
             began=began,
@@ -308,23 +306,17 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
                 if study.calibration_folds is not None:
                     model_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
-                with tasks.refit(self.best_estimator_):
-                    self._refit(study, fit_params)
+                with tasks.refit(self.best_estimator_), without_gamma_warnings():
+                    began = time.perf_counter()
+                    self.best_estimator_.fit(study.X, study.y, **fit_params)
+                    self.refit_time_ = time.perf_counter() - began
+                if hasattr(self.best_estimator_, "feature_names_in_"):
+                    self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return chosen.remarks
 
-    def _refit(self, study: ModelStudy, fit_params: Mapping[str, Any]) -> None:
-        began = time.perf_counter()
-        with without_gamma_warnings():
-            self.best_estimator_.fit(study.X, study.y, **fit_params)
-        self.refit_time_ = time.perf_counter() - began
-        if hasattr(self.best_estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
-
-def _seed(random_state: Any) -> int | None:
-    """Return the seed that is meant; None leaves it open."""
-    if random_state is None:
-        return None
+def _seed(random_state: Any) -> int:
+    """Return the seed that is meant."""
     if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

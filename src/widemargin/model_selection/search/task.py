@@ -85,6 +85,8 @@ def require_machine(estimator: Any) -> None:
 def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective) -> Subject:
     """Check samples, targets and weights as a fit does; put the model's kernel where the search begins.
 
+    An objective that does not suit the model and its samples is refused in its own words.
+
     Parameters
     ----------
     estimator : SVC, SVR or Pipeline
@@ -102,15 +104,18 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
     is_classifier = isinstance(machine, SVC)
     n_classes = len(machine.classes_) if is_classifier else 0
     kernel = kernel_of(machine)
-    examples = kernel.examples(X)
+    samples = kernel.examples(X)
     gamma = None
     if is_numeric(X):
         require_magnitude(X)
-        gamma = jaakkola_gamma(examples, targets if is_classifier else None, weights)
-    kernel = kernel.fitted(examples, gamma=gamma, weights=weights)
+        gamma = jaakkola_gamma(samples, targets if is_classifier else None, weights)
+    kernel = kernel.fitted(samples, gamma=gamma, weights=weights)
     unit = 1.0 if is_classifier else float(np.std(targets)) or 1.0
+    limit: dict[str, Any] = {}
+    if machine.max_iter != "auto":
+        limit["max_iterations"] = 2**62 if machine.max_iter == -1 else int(machine.max_iter)
     task = Task(
-        examples,
+        samples,
         targets,
         n_classes,
         weights * machine._class_factors(targets, weights)[targets] if is_classifier else weights,
@@ -118,17 +123,13 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         fit_intercept=bool(machine.fit_intercept) if is_classifier else True,
         epsilon=0.0 if is_classifier else float(machine.epsilon),
         tolerance=min(float(machine.tol), TOLERANCE * unit),
-        **_steps(machine.max_iter),
+        **limit,
     )
+    reason = objective.why_not(task, float(machine.C))
+    if reason is not None:
+        raise ValueError(reason)
     # Numbers s times as large have the same model, times s, for a C s times as large, unless slack is squared.
     return Subject(machine, task, kernel, 1.0 if task.squared else unit)
-
-
-def _steps(max_iter: int | str) -> dict[str, Any]:
-    """Say how many steps a model may take, where that is not left to the objective; -1 sets no limit."""
-    if max_iter == "auto":
-        return {}
-    return {"max_iterations": 2**62 if max_iter == -1 else int(max_iter)}
 
 
 def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
@@ -143,13 +144,6 @@ def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objectiv
             f"Steps before the model learn from y, and would have seen the labels of samples that objective="
             f"{objective.name!r} may hold out; transform X before the search, or choose another objective."
         ) from error
-
-
-def require_suitable(objective: Objective, subject: Subject) -> None:
-    """Refuse an objective that does not suit the model and its samples, in the objective's own words."""
-    reason = objective.why_not(subject.task, float(subject.machine.C))
-    if reason is not None:
-        raise ValueError(reason)
 
 
 def objective_of(given: Any) -> Objective:
