@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from widemargin.datasets.tables import TableError
-from widemargin.kernels.memory import NotEnoughMemoryError
 from widemargin.persistence.model_file import ModelFileError
+from widemargin.runtime.memory import NotEnoughMemoryError
 
 #: Exit statuses, beside 0 for done: bad data or files, bad usage, Ctrl-C, an output that nobody reads any more.
 FAILED, MISUSED, INTERRUPTED, UNREAD = 1, 2, 130, 141

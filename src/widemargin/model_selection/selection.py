@@ -19,11 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
-from widemargin.kernels.memory import require_room_for_columns
 from widemargin.model_selection.grid.results import ROUNDING
 from widemargin.model_selection.growth import best_of, grown, standard_error
 from widemargin.plans.ranges import c_values, gamma_values
 from widemargin.runtime import Stop
+from widemargin.runtime.memory import require_room_for_columns
 from widemargin.study.report import SearchReport
 
 #: The model in its pipeline.

@@ -18,7 +18,6 @@ from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.estimators.validation import require_flag, require_number
-from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import FROM_SEARCH
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
@@ -32,6 +31,7 @@ from widemargin.model_selection.search.task import (
 )
 from widemargin.objectives import Objective
 from widemargin.runtime import Stop
+from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import Strategy
 from widemargin.study import SearchTasks, progress_for, with_callbacks
 from widemargin.study.trace import Trace, report_of
