@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as theirs
 
 from widemargin.kernels.algebra import Power, Product, Sum, bare
-from widemargin.kernels.base import Kernel, Matrix, Vector
+from widemargin.kernels.base import Kernel, Matrix, Vector, written
 from widemargin.kernels.gaussian import Gaussian
-from widemargin.kernels.parameters import written
 from widemargin.kernels.polynomial import Linear, Polynomial
 from widemargin.kernels.rows import KernelParameters, count, take
 
