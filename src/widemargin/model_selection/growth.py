@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.model_selection.grid.grid_search import GridSearchCV
-from widemargin.model_selection.grid.results import ROUNDING, edges, smoothness
+from widemargin.model_selection.grid.results import ROUNDING, edges, scored, smoothness
 from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.plans.ranges import beyond
@@ -176,11 +176,4 @@ def _edges(searches: list[GrowthStep], perfect: float) -> dict[str, str]:
     best = best_of(searches)
     if best.best_score_ >= perfect - ROUNDING:
         return {}
-    results = [one.cv_results_ for one in searches]
-    scored = [
-        params
-        for one in results
-        for params, score in zip(one["params"], one["mean_test_score"], strict=True)
-        if np.isfinite(score)
-    ]
-    return edges(scored, best.best_params_)
+    return edges([params for one in searches for params in scored(one.cv_results_)], best.best_params_)

@@ -38,7 +38,7 @@ class TargetAlignment(OfTargets):
 
     It is the cosine of the angle between the kernel matrix and the one that labels would make, at most 1, whatever the
     scale of the kernel [Glasmachers2008, sections 9.1.6 and 9.3.3]. For more than two classes T is the Gram matrix of
-    the corners of a simplex; for regression that of the targets minus their mean. Examples count as often as their
+    the corners of a simplex; for regression that of the targets minus their mean. Samples count as often as their
     weights say. No model is trained, so that C is not chosen.
 
     A value costs one kernel matrix, n^2 d operations, a gradient two (one up to 362 samples) and
