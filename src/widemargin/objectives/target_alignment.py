@@ -63,6 +63,7 @@ class _Bound(BoundObjective):
         super().__init__(task)
         self._centred = centred
         self._weights = np.asarray(task.weights, dtype=np.float64)
+        self._shares = self._weights / self._weights.sum()
         self._targets = targets * self._weights[:, np.newaxis]
         #: |T|, through the small Gram matrix: |S S'| = |S' S|.
         self._size = float(np.linalg.norm(targets.T @ self._targets))
@@ -83,8 +84,7 @@ class _Bound(BoundObjective):
 
     def _sums(self, blocks: KernelBlocks) -> tuple[float, float, Vector]:
         """<T, K>, |K|^2, and means of the rows of K if they are to be taken off."""
-        T, w = self._targets, self._weights
-        share = w / w.sum()
+        T, w, share = self._targets, self._weights, self._shares
         agreement = squares = constant = 0.0
         means = np.zeros(len(w))
         for rows, columns, _, _, K, times in blocks:
