@@ -25,7 +25,7 @@ from widemargin.model_selection.search.study import FixedFolds, ModelStudy, fold
 from widemargin.model_selection.search.task import (
     objective_of,
     require_fit,
-    require_machine,
+    require_model,
     strategy_of,
     subject_of,
 )
@@ -43,7 +43,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     Where a grid ends, at two parameters, this begins: with the gradient of an objective [Glasmachers2008, chapters 9 to
     12] tens of kernel parameters can be searched. Parameters are searched on a scale without bounds, :math:`\theta`
     (mostly their logarithms) and log C. The search begins at the numbers that the kernel was given, and where it was
-    given none at Jaakkola's heuristic; at the machine's own C.
+    given none at Jaakkola's heuristic; at the model's own C.
 
     If the objective depends on C in a way that makes for a choice, C is searched with the rest. If not (objectives
     without a model), the kernel is chosen first, and then C by cross-validation, the smallest of the best ones, along
@@ -215,7 +215,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self._check_options()
         objective = objective_of(self.objective)
         strategy = strategy_of(self.strategy, objective)
-        require_machine(self.estimator)
+        require_model(self.estimator)
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
@@ -223,7 +223,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if given.others:
             raise ValueError(f"ModelSearch takes no fit parameters except weights; got {', '.join(given.others)}.")
         subject = subject_of(self.estimator, X, y, given, objective)
-        C = float(subject.machine.C)
+        C = float(subject.model.C)
         low, high = C_RANGE
         own_range = (low * subject.c_unit, high * subject.c_unit)
         axes, prices = searched_axes(subject.kernel, C, self.space, own_range, prefix_of(self.estimator))
@@ -240,7 +240,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if prices is not None:
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
             folds = FixedFolds(splitter, list(splitter.split(X, y, **routed.splitter.split)))
-        calibrated = getattr(subject.machine, "calibration", None) == FROM_SEARCH
+        calibrated = getattr(subject.model, "calibration", None) == FROM_SEARCH
         study = ModelStudy(
             estimator=self.estimator,
             X=X,

@@ -384,7 +384,7 @@ class ModelStudy:
         """Return a kernel and a C as parameters of the estimator."""
         prefix = prefix_of(self.estimator)
         found: dict[str, Any] = {} if C is None else {f"{prefix}{PRICE}": C}
-        if isinstance(self.subject.machine.kernel, str):
+        if isinstance(self.subject.model.kernel, str):
             return found | {f"{prefix}{one.name}": float(getattr(kernel, one.name)) for one in kernel.hyperparameters}
         return found | {f"{prefix}kernel": kernel}
 
@@ -497,10 +497,10 @@ def _sharing(estimator: Any) -> Any:
     own = clone(estimator)
     if isinstance(own, Pipeline):
         own.set_params(memory=None)
-    machine = model_of(own).set_params(solver="auto", max_time=None)
-    if hasattr(machine, "calibration"):
+    model = model_of(own).set_params(solver="auto", max_time=None)
+    if hasattr(model, "calibration"):
         # Probabilities are for the model that is chosen.
-        machine.set_params(calibration=None, calibration_method="slope")
+        model.set_params(calibration=None, calibration_method="slope")
     return own
 
 
