@@ -102,7 +102,9 @@ def draw_picture(path: Path, found: dict[str, tuple[Sequence[int], dict[str, lis
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(1, len(found), figsize=(5.2 * len(found), 3.8), layout="constrained", squeeze=False)
+    figure, panels = pyplot.subplots(
+        1, len(found), figsize=(5.2 * len(found), 3.8), layout="constrained", squeeze=False
+    )
     for panel, (label, (sizes, seconds)) in zip(panels[0], found.items(), strict=True):
         for name, line in seconds.items():
             kind, library = name.split(", ")

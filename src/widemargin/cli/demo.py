@@ -13,8 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 
-from widemargin.cli.facts import Facts, print_facts, print_heading
-from widemargin.cli.messages import progress_bar
+from widemargin.cli.messages import Facts, print_facts, print_heading, progress_bar
 from widemargin.cli.options import n_jobs, seed
 from widemargin.cli.select import described
 from widemargin.datasets import bayes_error, chess_board

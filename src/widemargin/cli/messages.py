@@ -1,19 +1,27 @@
-"""Notes and errors of the command: one line on standard error, and an exit status."""
+"""What the command says: results as a column of names, notes and errors in one line each, and an exit status."""
 
 import argparse
 import os
+import shutil
 import sys
+import textwrap
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from widemargin.datasets.tables import TableError
-from widemargin.kernels.memory import NotEnoughMemoryError
 from widemargin.persistence.model_file import ModelFileError
+from widemargin.runtime.memory import NotEnoughMemoryError
 
 #: Exit statuses, beside 0 for done: bad data or files, bad usage, Ctrl-C, an output that nobody reads any more.
 FAILED, MISUSED, INTERRUPTED, UNREAD = 1, 2, 130, 141
+
+Facts = Sequence[tuple[str, str]]
+
+#: Columns that names of facts take.
+INDENT = 10
 
 
 class CommandError(Exception):
@@ -30,6 +38,39 @@ class OneLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error and where to read more, then exit."""
         self.exit(MISUSED, f"{self.prog}: {_one_line(message)} (see {self.prog} --help)\n")
+
+
+def print_facts(facts: Facts) -> None:
+    """Print facts: wrapped in a terminal, one line each elsewhere, so that programs find them."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print("\n".join(lines(facts, width)))
+
+
+def lines(facts: Facts, width: int | None = None) -> list[str]:
+    """Return facts as lines, wrapped to some width.
+
+    Examples
+    --------
+    >>> for line in lines([("score", "accuracy 0.98"), ("ties", "none among 72 candidates")], width=24):
+    ...     print(line)
+    score     accuracy 0.98
+    ties      none among 72
+              candidates
+    """
+    if width is None:
+        return [f"{name:<{INDENT}}{text}" for name, text in facts]
+    room = max(INDENT, width - INDENT)
+    return [
+        f"{name if number == 0 else '':<{INDENT}}{line}"
+        for name, text in facts
+        for number, line in enumerate(textwrap.wrap(text, room, break_long_words=False))
+    ]
+
+
+def print_heading(text: str) -> None:
+    """Print a heading, in bold where a terminal shows it."""
+    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    print(f"\033[1m{text}\033[0m" if bold else text, flush=True)
 
 
 def note(sentence: str) -> None:

@@ -1,7 +1,11 @@
-"""Option values shared by several subcommands: how they are read and refused."""
+"""Options of the subcommands: those of tables, and how values are read and refused."""
 
 import argparse
 from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from widemargin.datasets.tables import FORMATS
 
 #: scikit-learn takes seeds of 32 bits.
 LARGEST_SEED = 2**32 - 1
@@ -51,3 +55,30 @@ def seed(text: str) -> int:
     if not (text.isdecimal() and int(text) <= LARGEST_SEED):
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {LARGEST_SEED}, got {text!r}")
     return int(text)
+
+
+def add_table_options(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Declare the table and how to read it."""
+    parser.add_argument(
+        "table", type=Path, metavar="TABLE", help=f"{purpose}: a CSV, TSV or LIBSVM file, or one in .gz"
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, help="format of the table (default: by its name, else by its first lines)"
+    )
+    parser.add_argument(
+        "--delimiter",
+        type=character,
+        metavar="CHARACTER",
+        help="field delimiter (default: comma, semicolon or tab, whichever splits the first lines)",
+    )
+    parser.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line holds column names (default: guessed from the first two lines)",
+    )
+    parser.add_argument("--zero-based", action="store_true", help="LIBSVM features are numbered from 0 instead of 1")
+
+
+def layout_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how to read the table, as readers of tables take it."""
+    return {name: getattr(arguments, name) for name in ("format", "delimiter", "header", "zero_based")}

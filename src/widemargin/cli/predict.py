@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from widemargin.cli.data import add_table_options, new_samples
 from widemargin.cli.messages import MISUSED, CommandError, note
-from widemargin.cli.options import n_jobs
+from widemargin.cli.options import add_table_options, layout_of, n_jobs
+from widemargin.datasets import read_features
 from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.model_file import SavedModel, open_model
 
@@ -50,6 +51,24 @@ def run(arguments: argparse.Namespace) -> int:
         file.write(content)
     note(f"Predictions of {X.shape[0]:,} samples written to {arguments.output}.")
     return 0
+
+
+def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> Any:
+    """Read the samples of a table that a model is to predict, with the columns in the model's order."""
+    features = read_features(
+        arguments.table,
+        n_features=saved.n_features,
+        names=saved.feature_names,
+        encoded=saved.encoded,
+        target=saved.target,
+        **layout_of(arguments),
+    )
+    for sentence in features.notes:
+        note(sentence)
+    X: Any = features.X
+    sparse_model = sp.issparse(_estimator(saved).support_vectors_)
+    # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
+    return X.toarray() if sp.issparse(X) and not sparse_model else X
 
 
 def predictions(saved: SavedModel, X: Any, *, scores: bool) -> str:

@@ -1,23 +1,27 @@
 """``widemargin select``: choose a model for a table and save it."""
 
 import argparse
+import os
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from widemargin.cli.checks import REGRESSION, TASKS, require_folds, require_place, require_target
-from widemargin.cli.data import add_table_options, add_training_options, training_table
-from widemargin.cli.facts import Facts, print_facts
-from widemargin.cli.messages import CommandError, progress_bar
-from widemargin.cli.options import fold_count, n_jobs, seconds
+from widemargin.cli.messages import MISUSED, CommandError, Facts, note, print_facts, progress_bar
+from widemargin.cli.options import add_table_options, fold_count, layout_of, n_jobs, seconds
+from widemargin.datasets import Table, read_table
+from widemargin.datasets.delimited import is_number
+from widemargin.datasets.tables import TARGET_NAMES
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.model_selection.selection import Selection, select
 from widemargin.persistence.model_file import save_model
 from widemargin.study import JournalError
 from widemargin.study.progress import duration
 from widemargin.study.report import SearchReport
+
+#: Values of --task.
+TASKS = CLASSIFICATION, REGRESSION = "classification", "regression"
 
 #: Whole numbers of up to so many different values are classes.
 MOST_CLASSES = 20
@@ -26,7 +30,16 @@ MOST_CLASSES = 20
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_table_options(parser, "the samples to train on")
-    add_training_options(parser)
+    names = ", ".join(TARGET_NAMES[:-1])
+    parser.add_argument(
+        "--target",
+        metavar="NAME",
+        help=f"the column to predict (default: one named {names} or {TARGET_NAMES[-1]}, else the last)",
+    )
+    parser.add_argument("--encode", action="store_true", help="one-hot encode text columns")
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="NAME", help="leave this column out; may be given repeatedly"
+    )
     parser.add_argument("--model", type=Path, metavar="FILE", help="write the chosen model to this file")
     parser.add_argument("--journal", type=Path, metavar="FILE", help="save progress here and resume from it")
     parser.add_argument(
@@ -86,6 +99,90 @@ def run(arguments: argparse.Namespace) -> int:
         )
         print_facts([("saved", str(arguments.model))])
     return 0
+
+
+def training_table(arguments: argparse.Namespace) -> Table:
+    """Read the table, and say what was assumed about it."""
+    table = read_table(
+        arguments.table,
+        target=arguments.target,
+        encode=arguments.encode,
+        ignore=arguments.ignore,
+        **layout_of(arguments),
+    )
+    for sentence in table.notes:
+        note(sentence)
+    return table
+
+
+def require_place(option: str, path: Path | None, *others: Path | None) -> None:
+    """Refuse a file that cannot be written, or that is already used for something else.
+
+    Parameters
+    ----------
+    option : str
+        The option that names the file, for the message.
+    path : Path or None
+    *others : Path or None
+        Files that it must not be.
+    """
+    if path is None:
+        return
+    target = _real(path)
+    if target.is_dir():
+        raise CommandError(f"{option} must name a file, got the folder {path}")
+    if not target.parent.is_dir():
+        raise CommandError(f"{option} must name a file in a folder that exists, got {path}")
+    if any(other is not None and _real(other) == target for other in others):
+        raise CommandError(f"{option} must name a file of its own, got {path}, which is named twice", MISUSED)
+    if target.exists() and not _may_write(target):
+        raise CommandError(f"{option} must name a file that may be written to, got {path}")
+    # Devices are written to as they are; other files by way of a new one beside them.
+    if (target.is_file() or not target.exists()) and not _may_write(target.parent):
+        raise CommandError(f"{option} must name a file in a folder that may be written to, got {path}")
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _may_write(path: Path) -> bool:
+    mode = os.W_OK | os.X_OK if path.is_dir() else os.W_OK
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
+
+
+def require_target(table: Table, task: str | None) -> None:
+    """Refuse text as the target of a regression, and fractions as class labels."""
+    y: Any = table.y
+    if task == REGRESSION and y.dtype.kind not in "iuf":
+        wrong, wanted = [not is_number(value) for value in y.tolist()], "numbers"
+    elif task == CLASSIFICATION and y.dtype.kind == "f":
+        wrong, wanted = y != np.round(y), "text or whole numbers"
+    else:
+        return
+    if not np.any(wrong):
+        return
+    row = int(np.argmax(wrong))
+    named = "the target" if table.target is None else f"the target, column {table.target!r},"
+    raise CommandError(
+        f"--task {task} takes {wanted}, but {named} is {y[row].item()!r} in row {row + 1}; "
+        f"{np.count_nonzero(wrong):,} of {len(y):,} rows are like this"
+    )
+
+
+def require_folds(y: Any, folds: int, regression: bool) -> None:
+    """Refuse more folds than the smallest class has samples."""
+    if regression:
+        least, whole = len(y), "the table"
+    else:
+        classes, counts = np.unique(y, return_counts=True)
+        if len(classes) < 2:
+            raise CommandError("the target has only one class; two are needed")
+        least, whole = int(counts.min()), f"class {classes[counts.argmin()].item()!r}"
+    if least < 2:
+        raise CommandError(f"{whole} has only one sample; cross-validation needs at least two")
+    if folds > least:
+        raise CommandError(f"--cv must be from 2 to {least}, the number of samples of {whole}; got {folds}")
 
 
 def described(chosen: Selection, shape: tuple[int, int], y: Any, *, regression: bool, folds: int) -> Facts:

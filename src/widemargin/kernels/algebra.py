@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from widemargin.kernels.base import Kernel, Matrix, Vector
-from widemargin.kernels.parameters import WIDE, Bounds, require_positive, same, value_written
+from widemargin.kernels.base import WIDE, Bounds, Kernel, Matrix, Vector, require_positive, same, value_written
 from widemargin.kernels.rows import count
 
 Array = NDArray[np.float64]

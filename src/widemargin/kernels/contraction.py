@@ -35,7 +35,7 @@ class KernelBlocks:
     ----------
     kernel : Kernel
     X, Y : n and m samples
-        Without `Y` it is `X`, and blocks below the diagonal are left out.
+        As :meth:`Kernel.examples` gives them. Without `Y` it is `X`, and blocks below the diagonal are left out.
     poll : callable, optional
         Called before each block; may raise to end the computation.
 
@@ -58,8 +58,7 @@ class KernelBlocks:
 
     def __init__(self, kernel: Kernel, X: Any, Y: Any = None, *, poll: Callable[[], None] | None = None) -> None:
         self._kernel, self._poll = kernel, poll
-        self._X = kernel.examples(X)
-        self._Y = None if Y is None else kernel.examples(Y)
+        self._X, self._Y = X, Y
         self._whole: Block | None = None
         self.computed = 0
 
@@ -74,13 +73,13 @@ class KernelBlocks:
             raise ValueError("X has no samples; at least one is needed.")
         for top in range(0, n, edge):
             rows = slice(top, min(top + edge, n))
-            left = _part(X, rows)
+            left = X if n <= edge else _part(X, rows)
             for begin in range(top if self._Y is None else 0, m, edge):
                 if self._poll is not None:
                     self._poll()
                 columns = slice(begin, min(begin + edge, m))
                 mirrored = self._Y is None and rows != columns
-                right = left if self._Y is None and not mirrored else _part(Y, columns)
+                right = left if self._Y is None and not mirrored else Y if m <= edge else _part(Y, columns)
                 block = Block(rows, columns, left, right, self._kernel.values(left, right), 2.0 if mirrored else 1.0)
                 self.computed += block.K.size
                 if block.K.shape == (n, m):

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.kernels.base import CoreKernel, Matrix, Vector
-from widemargin.kernels.parameters import WIDE, Bounds
+from widemargin.kernels.base import WIDE, Bounds, CoreKernel, Matrix, Vector
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import scale_gamma
 

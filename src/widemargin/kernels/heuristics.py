@@ -67,7 +67,7 @@ def jaakkola_gamma(X: Any, y: Any = None, weights: Vector | None = None) -> floa
     for name, array in (("y", labels), ("weights", counts)):
         if array.shape != (n,):
             raise ValueError(f"{name} has shape {array.shape}, but X has {n} samples; one number per sample is needed.")
-    classes = [ids for ids in (np.flatnonzero((labels == c) & (counts > 0)) for c in np.unique(labels)) if len(ids)]
+    classes = [np.flatnonzero((labels == c) & (counts > 0)) for c in np.unique(labels[counts > 0])]
     if not classes:
         raise ValueError("no sample has a weight above 0; at least one is needed.")
     distances, shares = _to_nearest(X, classes, counts) if len(classes) > 1 else _between(X, classes[0], counts)
@@ -94,10 +94,10 @@ def distances_of_pairs(X: Any) -> Vector:
 def _to_nearest(X: Any, classes: list[NDArray[np.intp]], counts: Vector) -> tuple[Vector, Vector]:
     """Distances to the nearest other sample of another class, of samples that have one, and how often each counts."""
     everything = np.concatenate(classes)
-    number = np.repeat(np.arange(len(classes)), [len(ids) for ids in classes])
+    number = np.repeat(np.arange(len(classes)), list(map(len, classes)))
     rows = max(LEAST_ROWS, EXACT_ROWS**2 // len(everything))
     looked_at, shares = _drawn(classes, counts, len(everything) if len(everything) <= EXACT_ROWS else rows)
-    own = np.repeat(np.arange(len(classes)), [len(ids) for ids in looked_at])
+    own = np.repeat(np.arange(len(classes)), list(map(len, looked_at)))
     nearest = np.empty(len(own))
     for block, found in _blocks(X, np.concatenate(looked_at), everything):
         found[(found == 0.0) | (own[block, np.newaxis] == number)] = np.inf
@@ -126,8 +126,9 @@ def _pairs(X: Any, ids: NDArray[np.intp]) -> Iterator[tuple[slice, NDArray[np.bo
 
 def _drawn(classes: list[NDArray[np.intp]], counts: Vector, rows: int) -> tuple[list[NDArray[np.intp]], list[Vector]]:
     """Draw so many samples, each class at most its even share unless all are wanted, and say how often each counts."""
-    total = sum(len(ids) for ids in classes)
-    share = total if rows >= total else max(1, rows // len(classes))
+    if rows >= sum(map(len, classes)):
+        return classes, [counts[ids] for ids in classes]
+    share = max(1, rows // len(classes))
     generator = np.random.default_rng(0)
     kept = [ids if len(ids) <= share else np.sort(generator.choice(ids, share, replace=False)) for ids in classes]
     return kept, [

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.kernels.base import Matrix, Vector
+from widemargin.kernels.base import WIDE, Bounds, Matrix, Vector
 from widemargin.kernels.gaussian import DistanceKernel
-from widemargin.kernels.parameters import WIDE, Bounds
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import column_variances, covariance
 

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.kernels.base import CoreKernel, Matrix, Vector
-from widemargin.kernels.parameters import WIDE, Bounds, require_positive
+from widemargin.kernels.base import WIDE, Bounds, CoreKernel, Matrix, Vector, require_positive
 from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters, kernel_matrix
 from widemargin.kernels.spread import scale_gamma
 

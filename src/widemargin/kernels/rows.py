@@ -13,8 +13,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from widemargin import _core
-from widemargin.kernels.memory import require_room_for_columns
 from widemargin.runtime import single_threaded_blas, thread_count
+from widemargin.runtime.memory import require_room_for_columns
 
 RowSource = _core.RowSource
 

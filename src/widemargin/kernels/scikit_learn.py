@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as theirs
 
 from widemargin.kernels.algebra import Power, Product, Sum, bare
-from widemargin.kernels.base import Kernel, Matrix, Vector
+from widemargin.kernels.base import Kernel, Matrix, Vector, written
 from widemargin.kernels.gaussian import Gaussian
-from widemargin.kernels.parameters import written
 from widemargin.kernels.polynomial import Linear, Polynomial
 from widemargin.kernels.rows import KernelParameters, count, take
 
@@ -52,7 +51,13 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
-        return _by_name(kernel, gamma, coef0, degree)
+        if kernel == "rbf":
+            return Gaussian(gamma)
+        if kernel == "linear":
+            return Linear()
+        if kernel == "poly":
+            return Polynomial(degree, gamma, coef0)
+        raise ValueError(f"kernel={kernel!r} has no kernel object, unlike 'linear', 'poly' and 'rbf'.")
     if not isinstance(kernel, theirs.Kernel):
         raise TypeError(
             f"{kernel!r} is not a kernel; pass one of widemargin.kernels or sklearn.gaussian_process.kernels, or "
@@ -67,16 +72,6 @@ def as_kernel(kernel: Any, *, gamma: float | None = None, coef0: float = 0.0, de
     if isinstance(kernel, theirs.WhiteKernel | theirs.CompoundKernel):
         raise ValueError(f"{kernel!r} is not a function of two samples, as a model needs.")
     return ScikitLearnKernel(kernel)
-
-
-def _by_name(name: str, gamma: float | None, coef0: float, degree: int) -> Kernel:
-    if name == "rbf":
-        return Gaussian(gamma)
-    if name == "linear":
-        return Linear()
-    if name == "poly":
-        return Polynomial(degree, gamma, coef0)
-    raise ValueError(f"kernel={name!r} has no kernel object, unlike 'linear', 'poly' and 'rbf'.")
 
 
 class ScikitLearnKernel(Kernel):

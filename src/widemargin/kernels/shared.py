@@ -107,7 +107,9 @@ class SharedKernel:
             if parameters in self._kept:
                 self._kept.move_to_end(parameters)
                 return self._kept[parameters]
-            made = self._room()
+            while len(self._kept) >= self._most:  # the core hands the memory of a matrix on if nobody holds it
+                self._kept.popitem(last=False)
+            made: Matrix = np.asarray(_core.empty_matrix_float32(*self.base.shape))
             _core.apply_kernel(
                 self.base,
                 str(self.kernel),
@@ -137,9 +139,3 @@ class SharedKernel:
         """
         with self._lock:
             return self._unclaimed.pop(parameters if self._has_parameters else None, 0)
-
-    def _room(self) -> Matrix:
-        """Return memory for another matrix: that of the oldest one, which the core hands on if nobody holds it."""
-        while len(self._kept) >= self._most:
-            self._kept.popitem(last=False)
-        return np.asarray(_core.empty_matrix_float32(*self.base.shape))

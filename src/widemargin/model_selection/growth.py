@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.model_selection.grid.grid_search import GridSearchCV
-from widemargin.model_selection.grid.results import ROUNDING, edges, smoothness
+from widemargin.model_selection.grid.results import ROUNDING, edges, scored, smoothness
 from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.plans.ranges import beyond
@@ -62,44 +62,73 @@ class GrowthStep(GridSearchCV):
 
 
 def grown(
-    search: Callable[[Mapping[str, Any], int], GrowthStep],
-    saturated: Callable[[GrowthStep], bool],
+    estimator: Any,
     axes: dict[str, NDArray[np.float64]],
+    X: Any,
+    y: Any,
+    params: Mapping[str, Any] | None = None,
     *,
+    stop: Stop,
+    journal: Callable[[int], Any] | None = None,
+    looks_ahead: bool = True,
     perfect: float = PERFECT,
+    grows: bool = True,
+    **how: Any,
 ) -> tuple[list[GrowthStep], dict[str, str]]:
     """Search a grid, then a step beyond its edges for as long as the best candidate is on one and that pays.
 
     A step does not pay if the score gains no more than its standard error, or if the step is harder than all before it
-    together. None is taken where nothing better can lie: beyond a perfect score, and beyond a C that is `saturated`. A
+    together. None is taken where nothing better can lie: beyond a perfect score, and beyond a C that is saturated. A
     search that leaves something undone, because of the clock or of Ctrl-C, is the last one.
 
     Parameters
     ----------
-    search : callable (grid, number) -> GrowthStep
-    saturated : callable (GrowthStep) -> bool
-        Tells whether every larger C than that of its best candidate gives the same models.
+    estimator : estimator whose models share work
     axes : dict
         Values of each parameter. They grow along.
+    X, y, params
+        What it is fitted with.
+    stop : Stop
+        When to end.
+    journal : callable (int) -> path or JournalPart, optional
+        Where the evaluations of the grid, and of each step beyond, are kept.
+    looks_ahead : bool, default=True
+        Whether models of the best C are trained once more, to see whether every larger one gives the same models.
     perfect : float
         The best score that there is.
+    grows : bool, default=True
+        Whether steps are taken at all.
+    **how
+        `cv`, `scoring`, `n_jobs` and `progress` of the searches.
 
     Returns
     -------
     searches : list of GrowthStep
     edges : dict
         Those of the best candidate beyond which something better may lie.
+
+    Raises
+    ------
+    TimeoutError
+        If time was up before a single candidate was finished.
     """
     searches: list[GrowthStep] = []
     grid, reached, axis = dict(axes), dict[str, str](), None
-    for number in range(MOST_ROUNDS + 1):
+    for number in range(MOST_ROUNDS + 1 if grows else 1):
         try:
-            searches.append(search(grid, number))
+            left = stop.seconds_left()
+            if left is not None and left <= 0:
+                raise TimeoutError
+            kept = None if journal is None else journal(number)
+            step = GrowthStep(estimator, grid, refit=False, max_time=left, journal=kept, **how)
+            step.before = searches[-1] if searches else None
+            searches.append(step.fit(X, y, **(params or {})))
             reached = _edges(searches, perfect)
-            if searches[-1].work_report_.unfinished:
+            if step.work_report_.unfinished:
                 break
             for name, edge in list(reached.items()):
-                if edge == "largest" and _is_price(name) and saturated(best_of(searches)):
+                is_price = name.rpartition("__")[2] == "C"
+                if looks_ahead and is_price and edge == "largest" and best_of(searches).is_saturated(stop):
                     del reached[name]
         except (TimeoutError, KeyboardInterrupt):
             if not searches:
@@ -115,10 +144,6 @@ def grown(
         grid = {**axes, axis: more}
         axes[axis] = np.unique(np.concatenate([axes[axis], more]))
     return searches, reached
-
-
-def _is_price(name: str) -> bool:
-    return name.rpartition("__")[2] == "C"
 
 
 def _gained(searches: list[GrowthStep]) -> bool:
@@ -151,11 +176,4 @@ def _edges(searches: list[GrowthStep], perfect: float) -> dict[str, str]:
     best = best_of(searches)
     if best.best_score_ >= perfect - ROUNDING:
         return {}
-    results = [one.cv_results_ for one in searches]
-    scored = [
-        params
-        for one in results
-        for params, score in zip(one["params"], one["mean_test_score"], strict=True)
-        if np.isfinite(score)
-    ]
-    return edges(scored, best.best_params_)
+    return edges([params for one in searches for params in scored(one.cv_results_)], best.best_params_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
-from widemargin.kernels.memory import require_room_for_columns
 from widemargin.model_selection.grid.results import ROUNDING
-from widemargin.model_selection.growth import GrowthStep, best_of, grown, standard_error
+from widemargin.model_selection.growth import best_of, grown, standard_error
 from widemargin.plans.ranges import c_values, gamma_values
 from widemargin.runtime import Stop
+from widemargin.runtime.memory import require_room_for_columns
 from widemargin.study.report import SearchReport
 
 #: The model in its pipeline.
@@ -137,7 +138,7 @@ def select(
     folds = list(check_cv(cv, y, classifier=not regression).split(X, y))
     try:
         found = _found(
-            pipeline, axes, X, y, stop, journal, cv=folds, n_jobs=n_jobs, refit=False, progress=progress
+            pipeline, axes, X, y, stop, journal, cv=folds, n_jobs=n_jobs, progress=progress
         )  # by now all kernels are let go of, and there is room for the fit
     except TimeoutError:
         raise TimeoutError(f"max_time={max_time!r} is too short: no candidate was finished; allow more.") from None
@@ -153,18 +154,8 @@ def _found(
     pipeline: Pipeline, axes: dict[str, Any], X: Any, y: Any, stop: Stop, journal: Any, **how: Any
 ) -> dict[str, Any]:
     """Search a grid that grows; return what a selection says of it."""
-    steps: list[GrowthStep] = []
-
-    def searched(grid: Mapping[str, Any], number: int) -> GrowthStep:
-        left = stop.seconds_left()
-        if left is not None and left <= 0:
-            raise TimeoutError
-        name = None if journal is None else _numbered(Path(journal), number)
-        steps.append(GrowthStep(pipeline, grid, max_time=left, journal=name, **how))
-        steps[-1].before = steps[-2] if number else None
-        return steps[-1].fit(X, y)
-
-    searches, edges_left = grown(searched, lambda step: step.is_saturated(stop), axes)
+    files = None if journal is None else partial(_numbered, Path(journal))
+    searches, edges_left = grown(pipeline, axes, X, y, stop=stop, journal=files, **how)
     search = best_of(searches)
     score = float(search.best_score_)
     return {

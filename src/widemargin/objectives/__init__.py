@@ -9,9 +9,8 @@ from widemargin.objectives.class_distance import ClassDistance
 from widemargin.objectives.cross_validation import CrossValidation
 from widemargin.objectives.hold_out import HoldOut
 from widemargin.objectives.leave_one_out import LeaveOneOut
-from widemargin.objectives.likelihood import Likelihood
+from widemargin.objectives.likelihood import JaakkolaPrior, Likelihood, Posterior
 from widemargin.objectives.polarization import Polarization
-from widemargin.objectives.posterior import JaakkolaPrior, Posterior
 from widemargin.objectives.radius_margin import RadiusMargin
 from widemargin.objectives.span import SpanBound
 from widemargin.objectives.support_vectors import SupportVectors

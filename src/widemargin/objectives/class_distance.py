@@ -7,7 +7,7 @@ For two sides with samples of weights w, and W_1, W_2 the weights of the sides,
 More than two classes make several such problems, one class against all others or each pair of classes
 [Abe2007, section 3.2.3]. Each of them is u'Su with a number u_a for each class; their average is <M, S>, M being the
 average of all uu'. So one matrix S of sums, class by class, answers for all problems at once. For any kernel this is
-also sum_ij t_i't_j K_ij with one vector t_i for each example, M = R R' and t_i = w_i R_{y_i}: polarization with other
+also sum_ij t_i't_j K_ij with one vector t_i for each sample, M = R R' and t_i = w_i R_{y_i}: polarization with other
 targets, and with the same derivative.
 
 A kernel with K = exp(-p D) and D without parameters has dK/dp = -D K, and so has S:
@@ -37,7 +37,7 @@ class ClassDistance(Objective):
     r"""The squared distance between class centres in feature space, :math:`d^2 = \|c_1 - c_2\|^2` [Abe2007, eq. 7].
 
     Where classes lie far apart, so will they from the boundary between them. No model is trained, so that C is not
-    chosen. Examples count as often as their weights say. For kernels with k(x, x) = 1 only: it grows with the size of
+    chosen. Samples count as often as their weights say. For kernels with k(x, x) = 1 only: it grows with the size of
     kernel values as well.
 
     Kernels of one scale, :math:`k = \exp(-p D)` with D free of parameters (`Gaussian`, `Mahalanobis`), have the first

@@ -107,7 +107,7 @@ class DistanceTiles:
     Parameters
     ----------
     task : Task
-        Examples of weight 0 are left out.
+        Samples of weight 0 are left out.
     """
 
     def __init__(self, task: Task) -> None:

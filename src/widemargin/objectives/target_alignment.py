@@ -38,7 +38,7 @@ class TargetAlignment(OfTargets):
 
     It is the cosine of the angle between the kernel matrix and the one that labels would make, at most 1, whatever the
     scale of the kernel [Glasmachers2008, sections 9.1.6 and 9.3.3]. For more than two classes T is the Gram matrix of
-    the corners of a simplex; for regression that of the targets minus their mean. Examples count as often as their
+    the corners of a simplex; for regression that of the targets minus their mean. Samples count as often as their
     weights say. No model is trained, so that C is not chosen.
 
     A value costs one kernel matrix, n^2 d operations, a gradient two (one up to 362 samples) and
@@ -63,6 +63,7 @@ class _Bound(BoundObjective):
         super().__init__(task)
         self._centred = centred
         self._weights = np.asarray(task.weights, dtype=np.float64)
+        self._shares = self._weights / self._weights.sum()
         self._targets = targets * self._weights[:, np.newaxis]
         #: |T|, through the small Gram matrix: |S S'| = |S' S|.
         self._size = float(np.linalg.norm(targets.T @ self._targets))
@@ -83,8 +84,7 @@ class _Bound(BoundObjective):
 
     def _sums(self, blocks: KernelBlocks) -> tuple[float, float, Vector]:
         """<T, K>, |K|^2, and means of the rows of K if they are to be taken off."""
-        T, w = self._targets, self._weights
-        share = w / w.sum()
+        T, w, share = self._targets, self._weights, self._shares
         agreement = squares = constant = 0.0
         means = np.zeros(len(w))
         for rows, columns, _, _, K, times in blocks:

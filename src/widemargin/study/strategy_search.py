@@ -81,6 +81,9 @@ class StrategySearch:
         What evaluations had to say, and how many said it.
     """
 
+    #: Nothing is ever missing: a strategy is done when it asks for nothing.
+    unfinished: str | None = None
+
     def __init__(
         self,
         strategy: StrategyRun,
@@ -116,11 +119,6 @@ class StrategySearch:
         """How many evaluations there will be, if anybody knows."""
         own, most = self.strategy.expected_evaluations, self._stop.max_evaluations
         return own if most is None else most if own is None else min(own, most)
-
-    @property
-    def unfinished(self) -> str | None:
-        """None: a strategy is done when it asks for nothing."""
-        return None
 
     @property
     def reason(self) -> str:
@@ -177,7 +175,8 @@ class StrategySearch:
         if not missing:
             self._skipped.append((numbers[-1], last))
             return
-        self._regain()
+        if self._skipped:
+            self._regain()
         after = None
         if len(missing) == 1 or self._n_threads == 1:
             for number, ask in missing:

@@ -107,11 +107,8 @@ class Trace(Sequence[dict[str, Any]]):
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
         """All columns by name."""
-        if self._columns is None:
-            self._columns = self._table()
-        return dict(self._columns)
-
-    def _table(self) -> dict[str, NDArray[Any]]:
+        if self._columns is not None:
+            return dict(self._columns)
         n, m = len(self._rows), len(self._path)
         points = self.points
         if m:
@@ -138,7 +135,8 @@ class Trace(Sequence[dict[str, Any]]):
         for name in ("trained", "iterations", "kernel_evaluations", "factorizations"):
             table[name] = np.array([getattr(one, name) for one in works], dtype=np.int64)
         table["seconds"] = np.array([one.seconds for one in works], dtype=np.float64)
-        return table
+        self._columns = table
+        return dict(table)
 
     def __len__(self) -> int:
         return len(self._rows) + len(self._path)

@@ -18,7 +18,6 @@ from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
-from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
 from widemargin.model_selection.grid.paths.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import require_plan, require_suitable_plan
@@ -48,6 +47,7 @@ from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.one_class_scores import RejectionScore
 from widemargin.plans import CostMatrix, Plan
 from widemargin.runtime import INTERRUPTED, STOPPED, Stop, Work
+from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.study import EvaluationTasks, Journal, JournalPart, Records, SearchTasks, progress_for, with_callbacks
 from widemargin.study.findings import Found
 

@@ -15,7 +15,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
-from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.kernels.rows import KernelParameters, take
 from widemargin.machines.chain import EARLY_ENDS, LinkSolution
 from widemargin.machines.dual import StopRule
@@ -25,6 +24,7 @@ from widemargin.model_selection.grid.paths.walks import Beginning, Stretch, walk
 from widemargin.model_selection.grid.samples import PreparedSamples, SearchSamples, depends_on_samples
 from widemargin.model_selection.grid.setup import SearchData, Unit, model_of
 from widemargin.runtime import Stop, Work
+from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.study.findings import ENDED_EARLY, Finding
 
 #: The solutions of a candidate, one for each of its decision functions.

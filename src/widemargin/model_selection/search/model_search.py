@@ -17,22 +17,20 @@ from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.validation import require_flag, require_number, without_gamma_warnings
-from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import FROM_SEARCH
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
-from widemargin.model_selection.search.path import FixedFolds, folds_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
-from widemargin.model_selection.search.study import ModelStudy
+from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of
 from widemargin.model_selection.search.task import (
     objective_of,
     require_fit,
-    require_machine,
-    require_suitable,
+    require_model,
     strategy_of,
     subject_of,
 )
 from widemargin.objectives import Objective
 from widemargin.runtime import Stop
+from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import Strategy
 from widemargin.study import SearchTasks, progress_for, with_callbacks
 from widemargin.study.trace import Trace, report_of
@@ -44,7 +42,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     Where a grid ends, at two parameters, this begins: with the gradient of an objective [Glasmachers2008, chapters 9 to
     12] tens of kernel parameters can be searched. Parameters are searched on a scale without bounds, :math:`\theta`
     (mostly their logarithms) and log C. The search begins at the numbers that the kernel was given, and where it was
-    given none at Jaakkola's heuristic; at the machine's own C.
+    given none at Jaakkola's heuristic; at the model's own C.
 
     If the objective depends on C in a way that makes for a choice, C is searched with the rest. If not (objectives
     without a model), the kernel is chosen first, and then C by cross-validation, the smallest of the best ones, along
@@ -216,7 +214,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self._check_options()
         objective = objective_of(self.objective)
         strategy = strategy_of(self.strategy, objective)
-        require_machine(self.estimator)
+        require_model(self.estimator)
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
@@ -224,8 +222,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if given.others:
             raise ValueError(f"ModelSearch takes no fit parameters except weights; got {', '.join(given.others)}.")
         subject = subject_of(self.estimator, X, y, given, objective)
-        require_suitable(objective, subject)
-        C = float(subject.machine.C)
+        C = float(subject.model.C)
         low, high = C_RANGE
         own_range = (low * subject.c_unit, high * subject.c_unit)
         axes, prices = searched_axes(subject.kernel, C, self.space, own_range, prefix_of(self.estimator))
@@ -242,7 +239,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if prices is not None:
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
             folds = FixedFolds(splitter, list(splitter.split(X, y, **routed.splitter.split)))
-        calibrated = getattr(subject.machine, "calibration", None) == FROM_SEARCH
+        calibrated = getattr(subject.model, "calibration", None) == FROM_SEARCH
         study = ModelStudy(
             estimator=self.estimator,
             X=X,
@@ -257,7 +254,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             folds=folds,
             calibration_folds=(folds or folds_of(objective, subject.task)) if calibrated else None,
             scoring=self.scoring,
-            seed=_seed(self.random_state),
+            seed=None if self.random_state is None else _seed(self.random_state),
             n_jobs=self.n_jobs,
             max_time=None if self.max_time is None else float(self.max_time),
             began=began,
@@ -308,23 +305,17 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
                 if study.calibration_folds is not None:
                     model_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
-                with tasks.refit(self.best_estimator_):
-                    self._refit(study, fit_params)
+                with tasks.refit(self.best_estimator_), without_gamma_warnings():
+                    began = time.perf_counter()
+                    self.best_estimator_.fit(study.X, study.y, **fit_params)
+                    self.refit_time_ = time.perf_counter() - began
+                if hasattr(self.best_estimator_, "feature_names_in_"):
+                    self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return chosen.remarks
 
-    def _refit(self, study: ModelStudy, fit_params: Mapping[str, Any]) -> None:
-        began = time.perf_counter()
-        with without_gamma_warnings():
-            self.best_estimator_.fit(study.X, study.y, **fit_params)
-        self.refit_time_ = time.perf_counter() - began
-        if hasattr(self.best_estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
-
-def _seed(random_state: Any) -> int | None:
-    """Return the seed that is meant; None leaves it open."""
-    if random_state is None:
-        return None
+def _seed(random_state: Any) -> int:
+    """Return the seed that is meant."""
     if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+from sklearn.pipeline import Pipeline
 
 from widemargin.estimators.out_of_fold import OutOfFold
+from widemargin.estimators.validation import without_gamma_warnings
 from widemargin.kernels import Kernel
+from widemargin.model_selection.grid.calibration import out_of_fold
+from widemargin.model_selection.grid.folds import Indices
+from widemargin.model_selection.grid.grid_search import GridSearchCV
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
-from widemargin.model_selection.grid.setup import prefix_of
-from widemargin.model_selection.search.path import FixedFolds, PricePath, held_out_values, price_path
+from widemargin.model_selection.grid.setup import model_of, prefix_of
+from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.model_selection.growth import PERFECT, GrowthStep, best_of, grown
 from widemargin.model_selection.search.space import PRICE, ParameterSpace, Range
 from widemargin.model_selection.search.task import Subject
-from widemargin.objectives import Objective
-from widemargin.runtime import INTERRUPTED, STOPPED, TIME_IS_UP, Stop, StoppedError, single_threaded_blas, thread_count
+from widemargin.objectives import CrossValidation, Objective, Task
+from widemargin.plans.ranges import c_values
+from widemargin.runtime import (
+    INTERRUPTED,
+    STOPPED,
+    TIME_IS_UP,
+    Stop,
+    StoppedError,
+    Work,
+    single_threaded_blas,
+    thread_count,
+)
 from widemargin.strategies import Ask, Strategy, StrategyRun, Told
 from widemargin.study import Journal, JournalPart, Progress, fingerprint
 from widemargin.study.findings import RECORD_SCHEMA, Findings, Standing
 from widemargin.study.records import COUNT, what_is_wrong
+from widemargin.study.report import SearchReport
 from widemargin.study.runner import Ended, run
 from widemargin.study.strategy_search import StrategySearch, Wanted
 from widemargin.study.trace import PATH, SEARCH, Trace
@@ -38,9 +56,80 @@ SHARE_OF_TIME = 0.75
 #: Records that hold the seed of a search that was given none.
 BEGINNING = "beginning"
 
+#: Factor between neighbouring values of C along the path, at most.
+STEP = 4.0
 
 #: Seconds between two writes to the journal, and between two calls of a display: evaluations may take less.
 WRITE_EVERY, SHOW_EVERY = 0.2, 0.05
+
+
+class FixedFolds:
+    """Folds that were drawn, in the place of the splitter that drew them; it may be an objective's own (None)."""
+
+    def __init__(self, splitter: Any, folds: Sequence[tuple[Indices, Indices]]) -> None:
+        self.splitter, self.folds = splitter, folds
+
+    def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Indices, Indices]]:
+        """Give the folds; what a splitter may be told was told when they were drawn."""
+        return iter(self.folds)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, **params: Any) -> int:
+        """How many there are."""
+        return len(self.folds)
+
+    def get_metadata_routing(self) -> Any:
+        """Ask for what the splitter asks for."""
+        return (KFold() if self.splitter is None else self.splitter).get_metadata_routing()
+
+
+def folds_of(objective: Objective, task: Task) -> FixedFolds:
+    """Return the folds of an objective, for probabilities from the samples that they hold out.
+
+    Examples
+    --------
+    >>> from widemargin.objectives import SpanBound
+    >>> folds_of(SpanBound(), Task(np.zeros((4, 1)), np.array([0, 1, 0, 1]), 2, np.ones(4)))
+    Traceback (most recent call last):
+    ...
+    ValueError: calibration='from-search' needs decision values of held-out samples, and objective='span' has no \
+folds; pass calibration='folds'.
+    """
+    if isinstance(objective, CrossValidation):
+        return FixedFolds(None, objective.splits(task))
+    raise ValueError(
+        "calibration='from-search' needs decision values of held-out samples, and "
+        f"objective={objective.name!r} has no folds; pass calibration='folds'."
+    )
+
+
+class PathPoint(NamedTuple):
+    """The mean score of a C, and what its models took."""
+
+    C: float
+    score: float
+    work: Work
+
+
+@dataclass(frozen=True)
+class PricePath:
+    """How C was chosen: by cross-validation along one path of warm starts, kernel values computed once.
+
+    Attributes
+    ----------
+    C, score : float
+        The one that was chosen, the smallest of equals, and its mean score.
+    points : list of PathPoint
+        All that have a score.
+    edge : str or None
+        "smallest" or "largest" if a better one may lie beyond those that were tried.
+    report : SearchReport
+    """
+
+    C: float
+    score: float
+    points: list[PathPoint]
+    edge: str | None
+    report: SearchReport
 
 
 @dataclass(frozen=True)
@@ -141,9 +230,11 @@ class ModelStudy:
         stop = self.stop
         if self.max_time is not None and self.prices is not None:
             stop = replace(stop, deadline=self.began + SHARE_OF_TIME * self.max_time)
-        with self._opened(journal) as kept, single_threaded_blas():
+        with nullcontext() if journal is None else self._opened(journal) as kept, single_threaded_blas():
             search, ended, findings = self._searched(kept, progress, told, stop)
-            point = self._point(search, ended)
+            point = search.chosen()
+            if point is None:
+                raise self._without_choice(search, ended)
             value = search.value_at(point, findings)
             if math.isnan(value) and not ended.cut_short and stop.reason is not None:
                 ended = Ended(stop.reason, True)
@@ -182,9 +273,11 @@ class ModelStudy:
         except StoppedError:
             raise self._no_time() from None
         most = self.stop.max_evaluations
-        begun: StrategyRun = OnePoint()
-        if space.axes:
-            begun = strategy.begin(space.box(), seed=seed, n_parts=bound.n_parts, max_evaluations=most)
+        begun = (
+            strategy.begin(space.box(), seed=seed, n_parts=bound.n_parts, max_evaluations=most)
+            if space.axes
+            else OnePoint()
+        )
         search = StrategySearch(
             begun,
             objective,
@@ -216,26 +309,23 @@ class ModelStudy:
             "slopes ends there; begin elsewhere, with other parameters of the estimator, or pass strategy='cma-es'."
         )
 
-    def _point(self, search: StrategySearch, ended: Ended) -> Vector:
-        """Return what the search chooses; raise an error if it has nothing to choose from."""
-        point = search.chosen()
-        if point is not None:
-            return point
+    def _without_choice(self, search: StrategySearch, ended: Ended) -> BaseException:
+        """Return the error that says why a search has nothing to choose from."""
         if search.n_told:
-            raise RuntimeError(
+            return RuntimeError(
                 f"objective={self.objective.name!r} has no finite value at any of the {search.trace.n_evaluations} "
                 "points that were evaluated; scale X, or start elsewhere."
             )
         if not ended.cut_short:
-            raise ValueError(
+            return ValueError(
                 f"max_evaluations={self.stop.max_evaluations!r} does not suffice for the points that strategy="
                 f"{self.strategy.name!r} asks for first; allow more."
             )
         if ended.why == INTERRUPTED:
-            raise KeyboardInterrupt
+            return KeyboardInterrupt()
         if ended.why == STOPPED:
-            raise RuntimeError("A callback ended the search before any evaluation was finished.")
-        raise self._no_time()
+            return RuntimeError("A callback ended the search before any evaluation was finished.")
+        return self._no_time()
 
     def _no_time(self) -> TimeoutError:
         return TimeoutError(f"max_time={self.max_time!r} ended before any evaluation was finished; allow more.")
@@ -243,22 +333,8 @@ class ModelStudy:
     def _path(self, kernel: Kernel, kept: Journal | None, progress: Any, remarks: list[Warning]) -> PricePath | None:
         """Choose C for a kernel, unless somebody asked to stop, or time is up."""
         if self.stop.reason not in (INTERRUPTED, STOPPED):
-            label = {} if kept is None else {"stage": PATH, "kernel": fingerprint(kernel)[:16]}
             try:
-                return price_path(
-                    clone(self.estimator).set_params(**self.best_params(kernel, None)),
-                    self.X,
-                    self.y,
-                    self.params,
-                    bounds=self.prices if self.prices_given else None,
-                    unit=self.subject.c_unit,
-                    stop=self.stop,
-                    part=lambda number: None if kept is None else JournalPart(kept, {**label, "round": number}),
-                    cv=self.folds,
-                    scoring=self.scoring,
-                    n_jobs=self.n_jobs,
-                    progress=progress,
-                )
+                return self._price_path(kernel, kept, progress)
             except (TimeoutError, KeyboardInterrupt) as error:
                 self.stop.request(INTERRUPTED if isinstance(error, KeyboardInterrupt) else TIME_IS_UP)
         remarks.append(
@@ -269,23 +345,62 @@ class ModelStudy:
         )
         return None
 
+    def _price_path(self, kernel: Kernel, kept: Journal | None, progress: Any) -> PricePath:
+        """Cross-validate values of C within the user's range; else those of `select`, and on beyond an edge."""
+        estimator = _sharing(clone(self.estimator).set_params(**self.best_params(kernel, None)))
+        label = {} if kept is None else {"stage": PATH, "kernel": fingerprint(kernel)[:16]}
+        bounds = self.prices if self.prices_given else None
+        name = f"{prefix_of(estimator)}{PRICE}"
+        # Whether something better lies beyond a range is told of a perfect score too, as grid searches do.
+        ends = bounds is None and self.scoring in (None, "accuracy", "r2")
+        with without_gamma_warnings():
+            searches, edges = grown(
+                estimator,
+                {name: c_values() * self.subject.c_unit if bounds is None else spread(*bounds)},
+                self.X,
+                self.y,
+                self.params,
+                stop=self.stop,
+                journal=None if kept is None else lambda number: JournalPart(kept, {**label, "round": number}),
+                # Whether a larger C would change anything takes as many models to find out as to try it.
+                looks_ahead=False,
+                perfect=PERFECT if ends else math.inf,
+                grows=bounds is None,
+                cv=self.folds,
+                scoring=self.scoring,
+                n_jobs=self.n_jobs,
+                progress=progress,
+            )
+        best = best_of(searches)
+        return PricePath(
+            C=float(best.best_params_[name]),
+            score=float(best.best_score_),
+            points=[point for search in searches for point in _points(search, name)],
+            edge=edges.get(name),
+            report=SearchReport.of_all([one.work_report_ for one in searches]),
+        )
+
     def best_params(self, kernel: Kernel, C: float | None) -> dict[str, Any]:
         """Return a kernel and a C as parameters of the estimator."""
         prefix = prefix_of(self.estimator)
         found: dict[str, Any] = {} if C is None else {f"{prefix}{PRICE}": C}
-        if isinstance(self.subject.machine.kernel, str):
+        if isinstance(self.subject.model.kernel, str):
             return found | {f"{prefix}{one.name}": float(getattr(kernel, one.name)) for one in kernel.hyperparameters}
         return found | {f"{prefix}kernel": kernel}
 
     def held_out_values(self, estimator: Any) -> OutOfFold:
-        """Return decision values of held-out samples, for the model that was chosen; nothing depends on a journal."""
-        assert self.calibration_folds is not None
-        return held_out_values(estimator, self.X, self.y, self.params, self.calibration_folds)
+        """Train the model that was chosen without the samples that each of the folds holds out; return its values.
 
-    def _opened(self, journal: Any) -> AbstractContextManager[Journal | None]:
+        Nothing depends on a journal.
+        """
+        grid = {f"{prefix_of(estimator)}{PRICE}": [model_of(estimator).C]}
+        search = GridSearchCV(_sharing(estimator), grid, cv=self.calibration_folds)
+        data, _, _ = search._search_data(self.X, self.y, self.params)
+        with single_threaded_blas():
+            return out_of_fold(SharedSearch(data), 0)
+
+    def _opened(self, journal: Any) -> Journal:
         """Open the journal; refuse one that holds anything else."""
-        if journal is None:
-            return nullcontext()
         opened = Journal(journal, self._identity())
         for number, record in enumerate(opened.records):
             if record.get("stage") not in (BEGINNING, SEARCH, PATH):
@@ -363,3 +478,39 @@ def _early(search: StrategySearch, why: str) -> UnfinishedSearchWarning:
         f"The search has ended early ({why}) after {count} evaluation{'s' * (count != 1)} of its objective; "
         "the best point until then was chosen."
     )
+
+
+def spread(low: float, high: float) -> NDArray[np.float64]:
+    """Return values from the lower to the upper bound, evenly spaced in logarithms, at a factor of 4 at most.
+
+    Examples
+    --------
+    >>> spread(0.5, 100.0).round(3).tolist()
+    [0.5, 1.88, 7.071, 26.591, 100.0]
+    """
+    count = math.ceil(round(math.log(high / low, STEP), 9)) + 1
+    return np.geomspace(low, high, count)
+
+
+def _sharing(estimator: Any) -> Any:
+    """Return an estimator whose models share work: solvers and precisions differ by less than the tolerance."""
+    own = clone(estimator)
+    if isinstance(own, Pipeline):
+        own.set_params(memory=None)
+    model = model_of(own).set_params(solver="auto", max_time=None)
+    if hasattr(model, "calibration"):
+        # Probabilities are for the model that is chosen.
+        model.set_params(calibration=None, calibration_method="slope")
+    return own
+
+
+def _points(search: GrowthStep, name: str) -> list[PathPoint]:
+    points, results, n_folds = [], search.cv_results_, search.n_splits_
+    for candidate, params in enumerate(results["params"]):
+        score = float(results["mean_test_score"][candidate])
+        if math.isfinite(score):
+            own = [search.found[number] for number in range(candidate * n_folds, (candidate + 1) * n_folds)]
+            work = Work.total([one.work for one in own])
+            seconds = work.seconds + sum([one.score_seconds for one in own])
+            points.append(PathPoint(float(params[name]), score, replace(work, seconds=seconds)))
+    return points

@@ -31,7 +31,7 @@ class Subject:
 
     Attributes
     ----------
-    machine : SVC or SVR
+    model : SVC or SVR
         Not fitted.
     task : Task
         Its samples and what is trained on them.
@@ -41,13 +41,13 @@ class Subject:
         What ranges of C are multiplied by.
     """
 
-    machine: Any
+    model: Any
     task: Task
     kernel: Kernel
     c_unit: float
 
 
-def kernel_of(machine: Any) -> Kernel:
+def kernel_of(model: Any) -> Kernel:
     """Return the kernel of a model as an object; parameters that are left to the data are None.
 
     Examples
@@ -55,34 +55,36 @@ def kernel_of(machine: Any) -> Kernel:
     >>> kernel_of(SVC(gamma=0.5)), kernel_of(SVC())
     (Gaussian(gamma=0.5), Gaussian())
     """
-    gamma = None if isinstance(machine.gamma, str) else float(machine.gamma)
-    return as_kernel(machine.kernel, gamma=gamma, coef0=float(machine.coef0), degree=int(machine.degree))
+    gamma = None if isinstance(model.gamma, str) else float(model.gamma)
+    return as_kernel(model.kernel, gamma=gamma, coef0=float(model.coef0), degree=int(model.degree))
 
 
-def require_machine(estimator: Any) -> None:
+def require_model(estimator: Any) -> None:
     """Refuse what has no parameters that a model search could choose.
 
     Examples
     --------
     >>> from widemargin import NuSVC
-    >>> require_machine(NuSVC())
+    >>> require_model(NuSVC())
     Traceback (most recent call last):
     ...
     TypeError: ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got NuSVC.
     """
-    machine = model_of(estimator)
-    if not isinstance(machine, (SVC, SVR)) or family_of(machine) is None:
-        own = ", which is trained in a way of its own" if isinstance(machine, (SVC, SVR)) else ""
+    model = model_of(estimator)
+    if not isinstance(model, (SVC, SVR)) or family_of(model) is None:
+        own = ", which is trained in a way of its own" if isinstance(model, (SVC, SVR)) else ""
         raise TypeError(
             "ModelSearch chooses kernels and C of SVC and SVR, alone or at the end of a pipeline; got "
-            f"{type(machine).__name__}{own}."
+            f"{type(model).__name__}{own}."
         )
-    machine._check_parameters()
-    kernel_of(machine)
+    model._check_parameters()
+    kernel_of(model)
 
 
 def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective) -> Subject:
     """Check samples, targets and weights as a fit does; put the model's kernel where the search begins.
+
+    An objective that does not suit the model and its samples is refused in its own words.
 
     Parameters
     ----------
@@ -94,40 +96,39 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
     """
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
         X = _behind_steps(clone(estimator)[:-1], X, y, given.of_steps, objective)
-    machine = clone(model_of(estimator))
-    X, targets, weights = machine._check_training_data(X, y, given.weights)
+    model = clone(model_of(estimator))
+    X, targets, weights = model._check_training_data(X, y, given.weights)
     if count(X) < 2:
         raise ValueError("X has n_samples=1; at least two samples are needed.")
-    is_classifier = isinstance(machine, SVC)
-    n_classes = len(machine.classes_) if is_classifier else 0
-    kernel = kernel_of(machine)
-    examples = kernel.examples(X)
+    is_classifier = isinstance(model, SVC)
+    n_classes = len(model.classes_) if is_classifier else 0
+    kernel = kernel_of(model)
+    samples = kernel.examples(X)
     gamma = None
     if is_numeric(X):
         require_magnitude(X)
-        gamma = jaakkola_gamma(examples, targets if is_classifier else None, weights)
-    kernel = kernel.fitted(examples, gamma=gamma, weights=weights)
+        gamma = jaakkola_gamma(samples, targets if is_classifier else None, weights)
+    kernel = kernel.fitted(samples, gamma=gamma, weights=weights)
     unit = 1.0 if is_classifier else float(np.std(targets)) or 1.0
+    limit: dict[str, Any] = {}
+    if model.max_iter != "auto":
+        limit["max_iterations"] = 2**62 if model.max_iter == -1 else int(model.max_iter)
     task = Task(
-        examples,
+        samples,
         targets,
         n_classes,
-        weights * machine._class_factors(targets, weights)[targets] if is_classifier else weights,
-        loss=machine.loss,
-        fit_intercept=bool(machine.fit_intercept) if is_classifier else True,
-        epsilon=0.0 if is_classifier else float(machine.epsilon),
-        tolerance=min(float(machine.tol), TOLERANCE * unit),
-        **_steps(machine.max_iter),
+        weights * model._class_factors(targets, weights)[targets] if is_classifier else weights,
+        loss=model.loss,
+        fit_intercept=bool(model.fit_intercept) if is_classifier else True,
+        epsilon=0.0 if is_classifier else float(model.epsilon),
+        tolerance=min(float(model.tol), TOLERANCE * unit),
+        **limit,
     )
+    reason = objective.why_not(task, float(model.C))
+    if reason is not None:
+        raise ValueError(reason)
     # Numbers s times as large have the same model, times s, for a C s times as large, unless slack is squared.
-    return Subject(machine, task, kernel, 1.0 if task.squared else unit)
-
-
-def _steps(max_iter: int | str) -> dict[str, Any]:
-    """Say how many steps a model may take, where that is not left to the objective; -1 sets no limit."""
-    if max_iter == "auto":
-        return {}
-    return {"max_iterations": 2**62 if max_iter == -1 else int(max_iter)}
+    return Subject(model, task, kernel, 1.0 if task.squared else unit)
 
 
 def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
@@ -142,13 +143,6 @@ def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objectiv
             f"Steps before the model learn from y, and would have seen the labels of samples that objective="
             f"{objective.name!r} may hold out; transform X before the search, or choose another objective."
         ) from error
-
-
-def require_suitable(objective: Objective, subject: Subject) -> None:
-    """Refuse an objective that does not suit the model and its samples, in the objective's own words."""
-    reason = objective.why_not(subject.task, float(subject.machine.C))
-    if reason is not None:
-        raise ValueError(reason)
 
 
 def objective_of(given: Any) -> Objective:
@@ -198,4 +192,4 @@ def tells_higher(objective: Objective, subject: Subject) -> bool:
     some = [np.flatnonzero((labels == label) & (task.weights > 0))[:2] for label in np.unique(labels)]
     rows = np.sort(np.concatenate(some))
     few = replace(task, X=take(task.X, rows), y=task.y[rows], weights=task.weights[rows])
-    return len(objective.bind(few).evaluate(subject.kernel, float(subject.machine.C)).higher) == 3
+    return len(objective.bind(few).evaluate(subject.kernel, float(subject.model.C)).higher) == 3

@@ -14,11 +14,11 @@ from widemargin import SVC, SVDD, GridSearchCV, ModelSearch
 from widemargin.cli.command import main
 from widemargin.datasets import read_libsvm
 from widemargin.kernels import DiagonalGaussian, GeneralGaussian, Mahalanobis
-from widemargin.kernels import memory as room
-from widemargin.kernels.memory import NotEnoughMemoryError
 from widemargin.kernels.rows import kernel_matrix
 from widemargin.kernels.shared import SharedKernel
 from widemargin.objectives import Polarization
+from widemargin.runtime import memory as room
+from widemargin.runtime.memory import NotEnoughMemoryError
 
 RANDOM = np.random.default_rng(0)
 Y = np.repeat([1, -1], 20)

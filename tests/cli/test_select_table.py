@@ -1,19 +1,18 @@
-"""The options by which subcommands read tables to train on."""
+"""The options by which ``widemargin select`` reads the table to train on."""
 
 from pathlib import Path
 
 import pytest
 
-from widemargin.cli.data import add_table_options, add_training_options, training_table
 from widemargin.cli.messages import OneLineParser
+from widemargin.cli.select import configure, training_table
 from widemargin.datasets.tables import Table
 
 
-def read(*arguments: str, labelled: bool = True) -> Table:
+def read(*arguments: str) -> Table:
     parser = OneLineParser(prog="widemargin select")
-    add_table_options(parser, "the samples to train on")
-    add_training_options(parser)
-    return training_table(parser.parse_args(arguments), labelled=labelled)
+    configure(parser)
+    return training_table(parser.parse_args(arguments))
 
 
 @pytest.fixture
@@ -37,11 +36,11 @@ def test_what_is_told_is_not(path: str, capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr() == ("", "")
 
 
-def test_header_format_and_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_header_and_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table"
-    path.write_text("1,2\n3,4\n")
-    assert read(str(path), "--header", labelled=False).names == ["1", "2"]
-    assert read(str(path), "--no-header", labelled=False).names == ["column 1", "column 2"]
+    path.write_text("1,2,0\n3,4,1\n")
+    assert read(str(path), "--header").names == ["1", "2"]
+    assert read(str(path), "--no-header").names == ["column 1", "column 2"]
     path.write_text("1|2\n3|4\n")
     assert read(str(path), "--delimiter", "|", "--no-header").X.tolist() == [[1.0], [3.0]]
     capsys.readouterr()

@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from widemargin.cli.facts import print_facts, print_heading
-from widemargin.cli.messages import progress_bar
+from widemargin.cli.messages import print_facts, print_heading, progress_bar
 
 FACTS = [("score", "accuracy 0.98"), ("ties", "2 of 72 candidates score the same; the smoothest is kept")]
 

@@ -87,7 +87,7 @@ def test_the_smallest_of_the_best_is_chosen() -> None:
 
 
 def test_it_goes_on_beyond_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("widemargin.model_selection.search.path.c_values", lambda: np.array([0.01, 0.04]))
+    monkeypatch.setattr("widemargin.model_selection.search.study.c_values", lambda: np.array([0.01, 0.04]))
     X, y = chess_board(200, size=2, random_state=0)
     found = search(SVC()).fit(X, y)
     prices, scores = path_of(found)
@@ -96,6 +96,7 @@ def test_it_goes_on_beyond_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
     report = found.work_report_.path
     assert report is not None
     assert report.fits == 5 * len(prices)
+    assert report.kernel_evaluations == len(y) ** 2  # the steps beyond have the kernels of the first one
 
 
 def test_a_range_is_kept_to() -> None:

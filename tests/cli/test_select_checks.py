@@ -12,8 +12,8 @@ import pytest
 
 from widemargin.cli import main
 from widemargin.cli import select as subcommand
-from widemargin.cli.checks import require_place
 from widemargin.cli.messages import CommandError
+from widemargin.cli.select import require_place
 
 Refused = Callable[..., str]
 
