@@ -20,7 +20,7 @@ from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.scale import UnusedGammaWarning, without_gamma_warnings
 from widemargin.estimators.validation import require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
-from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
+from widemargin.model_selection.grid.calibration import out_of_fold
 from widemargin.model_selection.grid.paths.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import require_plan, require_suitable_plan
 from widemargin.model_selection.grid.results import (
@@ -39,9 +39,11 @@ from widemargin.model_selection.grid.results import (
 from widemargin.model_selection.grid.run import identity, listener, run_grid
 from widemargin.model_selection.grid.samples import SearchSamples
 from widemargin.model_selection.grid.setup import (
+    FROM_SEARCH,
     SearchData,
     model_of,
     repeats_for_gamma,
+    require_shared,
     search_data,
     why_plain,
 )
@@ -282,8 +284,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         require_plan(self.plan)
 
     def _why_plain(self, params: Mapping[str, Any]) -> str | None:
-        reason = why_plain(self.estimator, self.param_grid, self._get_routed_params_for_fit(params).estimator.fit)
-        return reason or why_alone(self.estimator, self.param_grid, self._get_scorers()[0])
+        fit_params = self._get_routed_params_for_fit(params).estimator.fit
+        return why_plain(self.estimator, self.param_grid, fit_params, self._get_scorers()[0])
 
     def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> None:
         """Search as scikit-learn does, for a reason."""
@@ -333,7 +335,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             self._choose(out, refit_metric)
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-                provide_values(self.best_estimator_, search, self.best_index_)
+                model = model_of(self.best_estimator_)
+                if getattr(model, "calibration", None) == FROM_SEARCH:
+                    model._take_out_of_fold(out_of_fold(search, self.best_index_))
                 with tasks.refit(self.best_estimator_):
                     self._refit(X, y, fit_params)
             scorers = search.data.scoring.scorers
@@ -360,9 +364,10 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
     ) -> tuple[Found, Mask, str]:
-        shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
+        wanted = self.verbose > 0 if self.progress is None else self.progress
+        shown = None if wanted is False else progress_for(wanted)
+        told = listener(tasks, search.data, weights) if tasks.anybody_listens else None
         with self._opened_journal(search) as journal:
-            told = listener(tasks, search.data, weights)
             found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told)
         missing = missing_from(found, len(search.data.candidates), len(search.data.folds))
         if missing.any(axis=1).all():

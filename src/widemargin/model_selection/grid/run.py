@@ -119,7 +119,7 @@ def run_grid(
     n_jobs: int | None,
     pre_dispatch: int | str,
     journal: Records | None,
-    progress: Progress,
+    progress: Progress | None,
     told: Callable[[Finding], bool] | None = None,
 ) -> tuple[Found, str]:
     """Run what a journal does not hold; return all findings there are in the end, and why it ended."""
@@ -133,10 +133,8 @@ def run_grid(
     return findings.found, ended
 
 
-def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable[[Finding], bool] | None:
-    """Return what tells scikit-learn's callbacks of a finding, or None if there are none."""
-    if not tasks.anybody_listens:
-        return None
+def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable[[Finding], bool]:
+    """Return what tells scikit-learn's callbacks of a finding."""
 
     def told(one: Finding) -> bool:
         train, _ = data.folds[one.number % len(data.folds)]

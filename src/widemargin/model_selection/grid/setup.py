@@ -233,14 +233,19 @@ def behind_steps(
     return steps.fit_transform(X_train, None if y is None else y[train], **own), steps.transform(X_test)
 
 
-def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) -> str | None:
+def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], scorers: Any) -> str | None:
     """Say why the candidates of a search cannot share work, if they cannot.
+
+    Raises
+    ------
+    ValueError
+        If scores need probabilities that there are only when the search is over.
 
     Examples
     --------
     >>> from widemargin import SVC
-    >>> why_plain(SVC(), {"C": [1, 10]}, {})
-    >>> why_plain(SVC(), {"solver": ["auto", "smo"]}, {})
+    >>> why_plain(SVC(), {"C": [1, 10]}, {}, None)
+    >>> why_plain(SVC(), {"solver": ["auto", "smo"]}, {}, None)
     "solver='smo' is asked for, and chains of models have a solver of their own"
     """
     model = model_of(estimator)
@@ -261,7 +266,76 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) ->
     if reason is not None:
         return reason
     others = fit_parameters(estimator, fit_params).others
-    return f"Fit parameters other than the model's weights were given ({', '.join(others)})" if others else None
+    if others:
+        return f"Fit parameters other than the model's weights were given ({', '.join(others)})"
+    for setting in settings:
+        if setting.get("calibration") is not None:
+            return _why_calibrated_alone(estimator, param_grid, scorers)
+    return None
+
+
+#: The way to probabilities that takes decision values of the search.
+FROM_SEARCH = "from-search"
+
+
+def calibrations(estimator: Any, param_grid: Any = None) -> set[Any]:
+    """Return the ways to probabilities that an estimator, and a grid of its parameters, ask for.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> calibrations(SVC(), {"C": [1, 2]}), calibrations(SVC(calibration="folds"))
+    ({None}, {'folds'})
+    """
+    name, own = f"{prefix_of(estimator)}calibration", getattr(model_of(estimator), "calibration", None)
+    grids = [param_grid] if isinstance(param_grid, Mapping) else list(param_grid or [{}])
+    return {value for grid in grids for value in grid.get(name, [own]) if isinstance(value, str | None)}
+
+
+def _why_calibrated_alone(estimator: Any, param_grid: Any, scorers: Any) -> str | None:
+    """Say why probabilities keep the candidates of a search from sharing work, if they do.
+
+    Raises
+    ------
+    ValueError
+        If scores need probabilities that there are only when the search is over.
+    """
+    kinds = calibrations(estimator, param_grid)
+    asked = _asked_for(scorers)
+    if asked is True and FROM_SEARCH in kinds:
+        raise ValueError(
+            f"calibration={FROM_SEARCH!r} makes probabilities when the search is over, and its scoring needs them "
+            "before; pass calibration='folds', or a scoring without probabilities."
+        )
+    if asked is False or "folds" not in kinds:
+        return None
+    if asked is None:
+        return "The scorer may ask for probabilities, which calibration='folds' finds for one model at a time"
+    return "Scores need probabilities, which calibration='folds' finds for one model at a time"
+
+
+def _asked_for(scorers: Any) -> bool | None:
+    """Tell whether scorers ask for probabilities; None if nobody knows."""
+    answers: set[bool | None] = set()
+    for one in getattr(scorers, "_scorers", {"score": scorers}).values():
+        if isinstance(one, _PassthroughScorer):
+            answers.add(False)
+        elif isinstance(one, _BaseScorer):
+            method = one._response_method
+            first = method if isinstance(method, str) else next(iter(method))
+            answers.add(first in ("predict_proba", "predict_log_proba"))
+        else:
+            answers.add(None)
+    return True if True in answers else None if None in answers else False
+
+
+def require_shared(reason: str, estimator: Any, param_grid: Any) -> None:
+    """Refuse to train models alone if decision values of the search are needed."""
+    if FROM_SEARCH in calibrations(estimator, param_grid):
+        raise ValueError(
+            f"{reason}, so this search would train every model alone, where calibration={FROM_SEARCH!r} has no "
+            "decision values to take; pass calibration='folds'."
+        )
 
 
 def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:

@@ -19,8 +19,7 @@ from sklearn.utils.validation import _check_method_params
 from widemargin.estimators.scale import without_gamma_warnings
 from widemargin.estimators.validation import require_flag, require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
-from widemargin.model_selection.grid.calibration import FROM_SEARCH
-from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
+from widemargin.model_selection.grid.setup import FROM_SEARCH, fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.path import FixedFolds, folds_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import ModelStudy
