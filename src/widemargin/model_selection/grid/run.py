@@ -127,9 +127,13 @@ def run_grid(
     standing = Standing(data.n_evaluations, len(data.folds))
     limit = data.n_evaluations
     findings = Findings(standing, journal, search.stop, limit=limit, progress=progress, told=told)
-    search.know(findings.known.values())
+    known = list(findings.known.values())
+    if known:
+        search.know(known)
+    if search.failures:
+        known = [*search.failed(), *known]
     units = GridUnits(search, n_jobs, pre_dispatch, findings)
-    ended, _ = run(units, findings, search.stop, progress, [*search.failed(), *findings.known.values()])
+    ended, _ = run(units, findings, search.stop, progress, known)
     return findings.found, ended
 
 

@@ -18,10 +18,24 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from widemargin.estimators.nu_svc import NuSVC
+from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.scale import leaves_gamma_unused
+from widemargin.estimators.svc import SVC
+from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.validation import check_weights
 from widemargin.machines.dual import Vector
-from widemargin.model_selection.grid.folds import Indices, family_of
+from widemargin.model_selection.grid.folds import (
+    BallFold,
+    ClassifierFold,
+    FoldModels,
+    Indices,
+    NuClassifierFold,
+    NuRegressorFold,
+    OneClassFold,
+    RegressorFold,
+)
 from widemargin.model_selection.one_class_scores import OneClassScore
 from widemargin.plans import Plan
 from widemargin.runtime import free_memory, thread_count
@@ -131,6 +145,25 @@ def model_of(estimator: Any) -> Any:
 def prefix_of(estimator: Any) -> str:
     """Return what the names of the model's parameters begin with: nothing, if it is not in a pipeline."""
     return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+
+
+#: What trains the candidates of each kind of model together.
+FAMILIES: dict[type[Any], type[FoldModels]] = {
+    SVC: ClassifierFold,
+    NuSVC: NuClassifierFold,
+    SVR: RegressorFold,
+    NuSVR: NuRegressorFold,
+    OneClassSVM: OneClassFold,
+    SVDD: BallFold,
+}
+
+
+def family_of(model: Any) -> type[FoldModels] | None:
+    """Return what trains a model's candidates together, if anything does; a subclass may have a ``fit`` of its own."""
+    for kind, family in FAMILIES.items():
+        if isinstance(model, kind):
+            return family if type(model).fit is kind.fit else None
+    return None
 
 
 #: The one fit parameter that models know.

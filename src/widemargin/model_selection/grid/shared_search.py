@@ -20,10 +20,10 @@ from widemargin.kernels.rows import KernelParameters, take
 from widemargin.machines.chain import EARLY_ENDS, LinkSolution
 from widemargin.machines.dual import StopRule
 from widemargin.model_selection.grid.candidates import Candidates
-from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValues, Start, family_of
+from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValues, Start
 from widemargin.model_selection.grid.paths.walks import Beginning, Stretch, walk_of
 from widemargin.model_selection.grid.samples import PreparedSamples, SearchSamples, depends_on_samples
-from widemargin.model_selection.grid.setup import SearchData, Unit, model_of
+from widemargin.model_selection.grid.setup import SearchData, Unit, family_of, model_of
 from widemargin.runtime import Stop, Work
 from widemargin.study.findings import ENDED_EARLY, Finding
 
@@ -61,8 +61,8 @@ class SharedSearch:
 
     def __init__(self, data: SearchData, stop: Stop | None = None, samples: SearchSamples | None = None) -> None:
         self.data, self.stop = data, stop or Stop()
-        self._only_predicts = data.scoring.only_predicts()
         self._only_counts = data.scoring.is_accuracy and not data.scoring.params and not data.return_train_score
+        self._only_predicts = self._only_counts or data.scoring.only_predicts()
         family = family_of(model_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
@@ -111,10 +111,11 @@ class SharedSearch:
         it, all of them before the first is scored, which is faster where models take less than a millisecond.
         """
         findings: list[Finding] = []
+        add: Callable[[Finding], None] = findings.append
+        if finished is not None:
 
-        def add(one: Finding) -> None:
-            findings.append(one)
-            if finished is not None:
+            def add(one: Finding) -> None:
+                findings.append(one)
                 finished(one)
 
         try:
@@ -128,16 +129,17 @@ class SharedSearch:
         return findings
 
     def _evaluate(self, unit: Unit, stop: Stop, add: Callable[[Finding], None], one_by_one: bool) -> None:
-        began, left = time.perf_counter(), list(unit.candidates)
-        try:
-            able, refused = self._trainable(unit)
-        except MemoryError:
-            raise
-        except Exception:
-            self._fail(unit, left, add)
-            return
-        for one in refused:
-            add(one)
+        began, able = time.perf_counter(), unit
+        if not self._suit_any_fold:
+            try:
+                able, refused = self._trainable(unit)
+            except MemoryError:
+                raise
+            except Exception:
+                self._fail(unit, unit.candidates, add)
+                return
+            for one in refused:
+                add(one)
         left = list(able.candidates)
         with closing(self._trained(able, unit.candidates, began, stop, one_by_one)) as batches:
             while left and stop.signal.reason is None:
@@ -179,8 +181,6 @@ class SharedSearch:
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Finding]]:
         """Tell the candidates that a fold suits from those that it does not."""
-        if self._suit_any_fold:
-            return unit, []
         fold, able, refused = self.fold(unit.fold), [], []
         for candidate in unit.candidates:
             try:
@@ -199,8 +199,10 @@ class SharedSearch:
 
         def train(fold: int, candidates: tuple[int, ...], start: Start | None, joint: int | None) -> Stretch | None:
             try:
-                own, refused = self._trainable(Unit(fold, candidates))
-                return None if refused else self.stretch(own, start, joint, stop)
+                own = Unit(fold, candidates)
+                if not self._suit_any_fold and self._trainable(own)[1]:
+                    return None
+                return self.stretch(own, start, joint, stop)
             except Exception:  # of which the units that these candidates belong to will tell
                 return None
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from widemargin.machines.chain import LinkSolution
 from widemargin.model_selection.grid.candidates import Candidates
-from widemargin.model_selection.grid.folds import FAMILIES, Start, Way, family_of
-from widemargin.model_selection.grid.setup import prefix_of
+from widemargin.model_selection.grid.folds import Start, Way
+from widemargin.model_selection.grid.setup import FAMILIES, family_of, prefix_of
 from widemargin.plans import Chain, GridGraph, LearningPlan, Plan, heuristic_plan
 from widemargin.plans.plan import End
 from widemargin.runtime import Lock
@@ -308,14 +308,16 @@ class PlannedWalk(Walk):
 
 
 def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:
-    """Return the walk of a plan; None if all chains start from nothing."""
+    """Return the walk of a plan that suits the candidates; None if all chains start from nothing."""
     if isinstance(plan, Plan):
         return PlannedWalk(_chains(plan, candidates), candidates.may_follow)
     family = candidates.family
     if plan == "cold" or not family.startable:
         return None
     ways = [family.way(candidates.models[line[0]]) for line in candidates.lines]
-    return (LearningBackbone if plan == "learn" else Backbone)(candidates.parameters, candidates.lines, ways)
+    if plan == "learn":
+        return LearningBackbone(candidates.parameters, candidates.lines, ways)
+    return None if {*ways} == {"cold"} else Backbone(candidates.parameters, candidates.lines, ways)
 
 
 def _chains(plan: Plan, candidates: Candidates) -> list[Chain]:
