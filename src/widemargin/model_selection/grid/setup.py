@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone, is_classifier, is_outlier_detector
+from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid
 from sklearn.model_selection._validation import _score
@@ -458,7 +459,7 @@ def checked_folds(folds: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indice
 
 def _checked_samples(estimator: Any, X: Any, y: Any, weights: Vector) -> tuple[Any, Any]:
     """Return samples and targets as a model takes them; those of a pipeline are checked once they passed its steps."""
-    model, alone = clone(model_of(estimator)), not isinstance(estimator, Pipeline)
+    model, alone = copy.copy(model_of(estimator)), not isinstance(estimator, Pipeline)
     targets = None if y is None else np.asarray(y)
     if is_outlier_detector(model):
         X = model._check_samples(X)[0] if alone else X
