@@ -26,7 +26,7 @@ def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
                 continue  # of a fold that does not suit the model; scores have told
             if stretch is None:
                 continue
-            fold, start = search.fold(number), stretch.start
+            fold, start = search.samples.of_fold(number), stretch.start
             assert isinstance(fold, PairwiseFold)
             for names, values in fold.named_values(model, [link.solution for link in stretch.links[-1]]):
                 found.add(names, fold.test, values)

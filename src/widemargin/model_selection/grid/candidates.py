@@ -43,6 +43,8 @@ class Candidates:
         Candidates that differ in nothing but the parameter that chains go along, by its values; without failures.
     line_of : dict
         The number of each candidate's line.
+    along : dict
+        The parameter that it goes along, as the model knows it.
     """
 
     def __init__(
@@ -63,14 +65,10 @@ class Candidates:
         self._in_grid = self._names.intersection([name.partition("__")[0] for name in names])
         self.failures: dict[int, str] = {}
         self._check(raises)
-        self._along: dict[int, str] = {}
+        self.along: dict[int, str] = {}
         self._value_along: dict[int, float] = {}
         self.lines = self._sorted()
         self.line_of = {number: at for at, line in enumerate(self.lines) for number in line}
-
-    def along(self, number: int) -> str:
-        """Return the parameter that the line of a candidate goes along, as its model knows it."""
-        return self._along[number]
 
     def kernel_of(self, number: int) -> Hashable:
         """Return what tells the kernel of a candidate from others."""
@@ -142,7 +140,7 @@ class Candidates:
                     break
             others = self._values(number, self._in_grid - {along})
             lines.setdefault((self.steps[number][0], along, others), []).append(number)
-            self._along[number] = along
+            self.along[number] = along
             self._value_along[number] = float(getattr(self.models[number], along))
         return [tuple(sorted(line, key=self._value_along.__getitem__)) for line in lines.values()]
 

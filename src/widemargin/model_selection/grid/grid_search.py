@@ -22,7 +22,7 @@ from widemargin.estimators.validation import require_number
 from widemargin.kernels.memory import told_if_memory_runs_out
 from widemargin.model_selection.grid.calibration import out_of_fold
 from widemargin.model_selection.grid.paths.costs import measure_search
-from widemargin.model_selection.grid.paths.walks import require_plan, require_suitable_plan
+from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
 from widemargin.model_selection.grid.results import (
     Mask,
     as_results,
@@ -220,7 +220,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         data, fit_params, refit_metric = self._search_data(X, y, params)
-        require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
+        if self.plan not in PLAIN_PLANS:
+            require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.folds)
         search = SharedSearch(data, self._stop(began), samples)
         if grows:
@@ -291,7 +292,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         """Search as scikit-learn does, for a reason."""
         require_shared(reason, self.estimator, self.param_grid)
         given = [name for name in ("max_time", "journal", "progress") if getattr(self, name) is not None]
-        given += ["max_memory"] * (self.max_memory != "auto") + ["plan"] * (self.plan not in ("heuristic", "cold"))
+        given += ["max_memory"] * (self.max_memory != "auto") + ["plan"] * (self.plan not in PLAIN_PLANS)
         if given:
             raise ValueError(
                 f"{reason}, so this search would train every model alone, where {', '.join(given)} cannot be kept "
@@ -323,7 +324,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         """Run a search, choose and refit; return what was found, and what is worth a remark."""
         weights = params.get("sample_weight")
         with SearchTasks(self, X, y, refit=bool(self.refit), sample_weight=weights) as tasks:
-            with tasks.search(len(search.data.candidates) * len(search.data.folds)) as evaluations:
+            with tasks.search(search.data.n_evaluations) as evaluations:
                 found, missing, ended = self._evaluate(search, evaluations, weights, began)
             self.work_report_ = report_of(search, found, time.perf_counter() - began)
             out = as_results(search, found, self.error_score)

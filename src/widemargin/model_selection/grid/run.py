@@ -125,8 +125,7 @@ def run_grid(
     """Run what a journal does not hold; return all findings there are in the end, and why it ended."""
     data = search.data
     standing = Standing(data.n_evaluations, len(data.folds))
-    limit = data.n_evaluations
-    findings = Findings(standing, journal, search.stop, limit=limit, progress=progress, told=told)
+    findings = Findings(standing, journal, search.stop, limit=data.n_evaluations, progress=progress, told=told)
     known = list(findings.known.values())
     if known:
         search.know(known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ class SearchData:
     plan: str | Plan = "heuristic"
     fit_params: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def n_evaluations(self) -> int:
         """Candidates times folds."""
         return len(self.candidates) * len(self.folds)

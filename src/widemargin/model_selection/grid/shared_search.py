@@ -90,10 +90,6 @@ class SharedSearch:
         self.stop = stop or Stop()
         self._rules.clear()
 
-    def fold(self, number: int) -> FoldModels:
-        """Return the models of a fold."""
-        return self.samples.of_fold(number)
-
     def units(self) -> list[Unit]:
         """List the units, those that share samples or a kernel side by side.
 
@@ -181,7 +177,7 @@ class SharedSearch:
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Finding]]:
         """Tell the candidates that a fold suits from those that it does not."""
-        fold, able, refused = self.fold(unit.fold), [], []
+        fold, able, refused = self.samples.of_fold(unit.fold), [], []
         for candidate in unit.candidates:
             try:
                 fold.require_trainable(self.models[candidate])

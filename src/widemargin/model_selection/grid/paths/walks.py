@@ -27,9 +27,8 @@ from widemargin.runtime import Lock
 #: Parameters of models and of kernel objects that say how wide a kernel is.
 WIDTHS = ("gamma", "delta")
 
-#: Names of plans.
-PLANS = ("heuristic", "learn", "cold")
-
+#: Names of plans, and of those that suit all models.
+PLANS, PLAIN_PLANS = ("heuristic", "learn", "cold"), ("heuristic", "cold")
 
 #: A model: the numbers of its fold and of its candidate.
 Place = tuple[int, int]
@@ -325,13 +324,13 @@ def _chains(plan: Plan, candidates: Candidates) -> list[Chain]:
     prefix = prefix_of(candidates.estimator)
     able = {node for line in candidates.lines for node in line}  # the parameters of others are not accepted
     found: list[Chain] = []
-    for along in sorted({candidates.along(line[0]) for line in candidates.lines}):
+    for along in sorted({candidates.along[line[0]] for line in candidates.lines}):
         for chain in plan.chains(prefix + along):
             start = chain.start
             while start is not None and start not in able:
                 start = plan.parents[start]
             part: list[int] = []
-            for node in (node for node in chain.nodes if node in able and candidates.along(node) == along):
+            for node in (node for node in chain.nodes if node in able and candidates.along[node] == along):
                 if part and not candidates.may_follow(part[-1], node):
                     found.append(Chain(tuple(part), start, chain.step))
                     start, part = part[-1], []
@@ -388,8 +387,7 @@ def require_plan(plan: Any) -> None:
 def require_suitable_plan(plan: str | Plan, model: Any, parameters: Sequence[Mapping[str, Any]]) -> None:
     """Refuse a plan that was made for other candidates, or for models that cannot follow it."""
     if isinstance(plan, str):
-        if plan == "learn":
-            require_starts("plan='learn'", model)
+        require_starts(f"plan={plan!r}", model)
         return
     require_starts("A plan", model)
     graph = GridGraph.from_candidates(parameters)

@@ -99,7 +99,11 @@ class Workers:
                 opened.enter_context(single_threaded_blas())
             else:
                 self._content = self._packed(self._listening(opened))
-                self._sent = _of_plugin(self._token) if self._on_dask else SentSearch(self._token, self._content)
+                self._sent = SentSearch(self._token, self._content)
+                if self._on_dask:
+                    from widemargin.model_selection.grid.workers.dask_backend import PluginSearch
+
+                    self._sent = PluginSearch(self._token)
             self._opened = opened.pop_all()
         return self
 
@@ -148,7 +152,11 @@ class Workers:
     def _start(self) -> None:
         """Start workers; let those go that there were."""
         self._pool.close()
-        self._dask = _lasting(self._active) if self._on_dask else None
+        self._dask: Any = None
+        if self._on_dask:
+            from widemargin.model_selection.grid.workers.dask_backend import LastingDaskBackend
+
+            self._dask = LastingDaskBackend(self._active)
         parallel = Parallel(
             n_jobs=self._n_jobs,
             backend=self._dask,
@@ -231,18 +239,6 @@ class Workers:
 
             return ray.put(content)
         return content
-
-
-def _lasting(active: Any) -> Any:
-    from widemargin.model_selection.grid.workers.dask_backend import LastingDaskBackend
-
-    return LastingDaskBackend(active)
-
-
-def _of_plugin(token: str) -> Sent:
-    from widemargin.model_selection.grid.workers.dask_backend import PluginSearch
-
-    return PluginSearch(token)
 
 
 class _UnderWay:
