@@ -107,15 +107,15 @@ class Candidates:
     def _check(self, raises: bool) -> None:
         """Refuse parameters that mean nothing, alone or together; what an earlier one had is not checked twice."""
         accepted: dict[str, Any] = {}
-        known: set[tuple[str, int]] = set()
+        known: set[tuple[str, int]] | None = None
         combinations: set[Hashable] = set()
         checked = self._in_grid.difference(self.family.free)
         for number, model in enumerate(self.models):
             own = {(name, id(getattr(model, name))) for name in self._in_grid}
             try:
-                if number == 0 or not own <= known:
+                if known is None or not own <= known:
                     check_parameters(model, model._accepts, accepted)
-                    known |= own
+                    known = own | (known or set())
                 combination = self._values(number, checked)
                 if combination not in combinations:
                     model._check_combination()

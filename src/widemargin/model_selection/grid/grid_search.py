@@ -368,7 +368,10 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         wanted = self.verbose > 0 if self.progress is None else self.progress
         shown = None if wanted is False else progress_for(wanted)
         told = listener(tasks, search.data, weights) if tasks.anybody_listens else None
-        with self._opened_journal(search) as journal:
+        opened: AbstractContextManager[Records | None] = nullcontext(self.journal)
+        if self.journal is not None and not isinstance(self.journal, JournalPart):
+            opened = Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
+        with opened as journal:
             found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told)
         missing = missing_from(found, len(search.data.candidates), len(search.data.folds))
         if missing.any(axis=1).all():
@@ -378,11 +381,6 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 raise RuntimeError("A callback ended the search before any candidate was finished on all folds.")
             raise TimeoutError(f"max_time={self.max_time!r} is too short: no candidate was finished; allow more.")
         return found, missing, ended
-
-    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
-        if self.journal is None or isinstance(self.journal, JournalPart):
-            return nullcontext(self.journal)
-        return Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
 
     def _choose(self, out: Sequence[Mapping[str, Any]], refit_metric: str) -> None:
         first = out[0]["test_scores"]

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
@@ -23,7 +24,7 @@ from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValues, Start
 from widemargin.model_selection.grid.paths.walks import Beginning, Stretch, walk_of
 from widemargin.model_selection.grid.samples import PreparedSamples, SearchSamples, depends_on_samples
-from widemargin.model_selection.grid.setup import SearchData, Unit, family_of, model_of
+from widemargin.model_selection.grid.setup import FAMILIES, SearchData, Unit, family_of, model_of
 from widemargin.runtime import Stop, Work
 from widemargin.study.findings import ENDED_EARLY, Finding
 
@@ -272,7 +273,7 @@ class SharedSearch:
             if _cut_short(links):
                 whole = trained.links[:at]
                 break
-        correct = own.correct(self.models[left[0]], whole) if self._only_counts and whole else None
+        correct = self._correct(fold, own, left, whole) if self._only_counts and whole else None
         counting = (time.perf_counter() - began) / max(1, len(whole))
         for at, links in enumerate(whole):
             candidate = left.pop(0)
@@ -298,6 +299,25 @@ class SharedSearch:
             if stop.signal.reason is not None:
                 return at + 1
         return len(whole)
+
+    def _correct(self, number: int, fold: FoldModels, candidates: list[int], found: list[Links]) -> list[int] | None:
+        """Count what the first candidates predict correctly of the samples held out; None if they are to tell alone.
+
+        Those of a chain predict alike from their decision values, and so in one call.
+        """
+        first = self.models[candidates[0]]
+        counted = fold.correct(first, found)
+        if counted is not None or type(first) not in FAMILIES:  # a subclass may predict as it likes
+            return counted
+        X_test, _ = self.samples.to_score_on(number)
+        parts = []
+        for candidate, links in zip(candidates, found, strict=False):
+            parts.append(fold.values(self.models[candidate], [link.solution for link in links], fold.test))
+        values = np.concatenate(parts)
+        twin = fold.twin(first, KnownValues(lambda _: values, [(X_test, fold.test)]), [])
+        right = twin.predict(X_test).reshape(len(found), -1) == self.data.y[fold.test]
+        counts: list[int] = right.sum(axis=1).tolist()
+        return counts
 
     def _scores(self, model: Any, number: int, setting: Setting, links: Links) -> tuple[Any, Any, float]:
         """Score a model on the samples held out, and on those it was trained on if they count; time the former."""
