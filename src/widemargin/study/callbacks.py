@@ -143,18 +143,19 @@ class EvaluationTasks:
     search : estimator
     context : CallbackContext or None
         That of the search.
+
+    Attributes
+    ----------
+    anybody_listens : bool
+        Whether there is a callback to tell.
     """
 
     def __init__(self, search: Any, context: Any) -> None:
         self._estimator = search
         # Without anybody listening there is no need for thousands of contexts.
         self._parent = context if getattr(search, "_skl_callbacks", None) else None
+        self.anybody_listens = self._parent is not None
         self._running: dict[int, tuple[Any, dict[str, Any]]] = {}
-
-    @property
-    def anybody_listens(self) -> bool:
-        """Whether there is a callback to tell."""
-        return self._parent is not None
 
     def begin(self, number: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> None:
         """Tell that an evaluation begins.

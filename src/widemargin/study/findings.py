@@ -234,6 +234,8 @@ class Findings:
         Those that the journal holds.
     taken : set of int
         Numbers of all that were taken, even if they do not count yet.
+    awaited : bool
+        Whether somebody waits for single findings, rather than for what the search has found in the end.
 
     Raises
     ------
@@ -257,8 +259,8 @@ class Findings:
         self.found: Found = {}
         self.known: Found = {}
         self._standing, self._journal, self._stop, self._told = standing, journal, stop, told
-        self._progress = SilentProgress() if progress is None else progress
-        self._silent = isinstance(self._progress, SilentProgress)
+        self._progress = None if type(progress) is SilentProgress else progress
+        self.awaited = journal is not None or self._progress is not None or told is not None
         self.taken: set[int] = set()
         self._places: dict[int, int] = {}
         self._chosen: list[Finding] = []
@@ -274,11 +276,6 @@ class Findings:
         self._error: BaseException | None = None
         self._closed = False
 
-    @property
-    def awaited(self) -> bool:
-        """Whether somebody waits for single findings, rather than for what the search has found in the end."""
-        return self._journal is not None or not self._silent or self._told is not None
-
     def know(self, findings: Iterable[Finding]) -> None:
         """Begin with what needs no work: a journal holds it, or it is known to fail."""
         for one in findings:
@@ -286,7 +283,8 @@ class Findings:
                 self.taken.add(one.number)
                 self.found[one.number] = one
                 self._standing.add(one)
-        self._progress.advance(len(self.found), 0.0, None, self._standing.best)
+        if self._progress is not None:
+            self._progress.advance(len(self.found), 0.0, None, self._standing.best)
         if self._told is not None and any([self._told(one) for one in self.found.values()]):
             self._stop.request(STOPPED)
 
@@ -341,7 +339,7 @@ class Findings:
             try:
                 for one in findings:
                     self.found[one.number] = one
-                    if not self._silent:
+                    if self._progress is not None:
                         self._show(one, None if one.number in self.known else one.work.seconds + one.score_seconds)
                     if self._told is not None and self._told(one):
                         self._stop.request(STOPPED)
@@ -357,7 +355,8 @@ class Findings:
     def _show_all(self) -> None:
         new, cost, self._unshown, self._unshown_cost = self._unshown, self._unshown_cost, 0, 0.0
         self._next_show = time.perf_counter() + self._show_every
-        self._progress.advance(new, cost, self._standing.expected_cost(), self._standing.best)
+        if self._progress is not None:
+            self._progress.advance(new, cost, self._standing.expected_cost(), self._standing.best)
 
     def fail(self, error: BaseException) -> None:
         """End the search with an error."""
@@ -381,10 +380,11 @@ class Findings:
     ) -> None:
         with self._lock:
             self._closed = True  # a worker that was not heard of in time changes nothing any more
-        self._write()
+        if self._waiting:
+            self._write()
         if self._unshown:
             self._show_all()
-        if error is None or isinstance(error, KeyboardInterrupt):
+        if self._error is not None and (error is None or isinstance(error, KeyboardInterrupt)):
             self.check()
 
     def _read(self, journal: Records, needed: dict[str, Kind], others: dict[str, Kind]) -> None:

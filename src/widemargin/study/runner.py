@@ -54,7 +54,7 @@ def run(
     proposer: Proposer[Proposal],
     findings: Findings,
     stop: Stop,
-    progress: Progress,
+    progress: Progress | None = None,
     known: Iterable[Finding] | None = None,
 ) -> Ended:
     """Run a search to its end, or to that of time.
@@ -64,11 +64,12 @@ def run(
     proposer : Proposer
     findings : Findings
     stop : Stop
-    progress : Progress
+    progress : Progress, optional
     known : iterable of Finding, optional
         What needs no evaluation and counts from the beginning.
     """
-    progress.start(proposer.expected)
+    if progress is not None:
+        progress.start(proposer.expected)
     shown = FAILED
     try:
         try:
@@ -92,4 +93,5 @@ def run(
         shown = INTERRUPTED
         return Ended(shown, True)
     finally:
-        progress.finish(shown)
+        if progress is not None:
+            progress.finish(shown)

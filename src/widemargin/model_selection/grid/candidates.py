@@ -42,6 +42,8 @@ class Candidates:
         Candidates that differ in nothing but the parameter that chains go along, by its values; without failures.
     line_of : dict
         The number of each candidate's line.
+    along : dict
+        The parameter that it goes along, as the model knows it.
     """
 
     def __init__(
@@ -50,21 +52,22 @@ class Candidates:
         self.estimator, self.parameters, self.family = estimator, parameters, family
         self._given, self._prefix = model_of(estimator), prefix_of(estimator)
         self._names = frozenset(self._given.get_params(deep=False))
-        own = [_without_prefix(one, self._prefix) for one in parameters]
-        self.steps = [self._before(one) for one in parameters]
-        self.models = [self._model(one) for one in own]
+        self.models: list[Any] = []
+        self.steps: list[tuple[Any, dict[str, Any]]] = []
+        names: set[str] = set()
+        for one in parameters:
+            own, before = (one, (None, {})) if not self._prefix else self._split(one)
+            self.models.append(self._model(own))
+            self.steps.append(before)
+            names.update(own)
         # Options of parts, such as kernel__gamma, change their part.
-        self._in_grid = {key.partition("__")[0] for one in own for key in one}.intersection(self._names)
+        self._in_grid = self._names.intersection([name.partition("__")[0] for name in names])
         self.failures: dict[int, str] = {}
         self._check(raises)
-        self._along: dict[int, str] = {}
+        self.along: dict[int, str] = {}
         self._value_along: dict[int, float] = {}
         self.lines = self._sorted()
         self.line_of = {number: at for at, line in enumerate(self.lines) for number in line}
-
-    def along(self, number: int) -> str:
-        """Return the parameter that the line of a candidate goes along, as its model knows it."""
-        return self._along[number]
 
     def kernel_of(self, number: int) -> Hashable:
         """Return what tells the kernel of a candidate from others."""
@@ -74,11 +77,16 @@ class Candidates:
         """Tell whether a chain may go on from one candidate to another; hard margins are found at its end only."""
         return self.line_of[before] == self.line_of[after] and not np.isinf(self._value_along[before])
 
-    def _before(self, parameters: Parameters) -> tuple[Any, dict[str, Any]]:
-        if not self._prefix:
-            return None, {}
-        own = {name: value for name, value in parameters.items() if not name.startswith(self._prefix)}
-        return tuple([(name, _key(value)) for name, value in sorted(own.items())]), own
+    def _split(self, parameters: Parameters) -> tuple[Parameters, tuple[Any, dict[str, Any]]]:
+        """Return the parameters of the model, by its own names for them, and those of the steps before it."""
+        own: dict[str, Any] = {}
+        before: dict[str, Any] = {}
+        for name, value in parameters.items():
+            if name.startswith(self._prefix):
+                own[name.removeprefix(self._prefix)] = value
+            else:
+                before[name] = value
+        return own, (tuple([(name, _key(value)) for name, value in sorted(before.items())]), before)
 
     def _model(self, own: Parameters) -> Any:
         model = object.__new__(type(self._given))  # copying it the usual way takes ten times as long
@@ -98,11 +106,15 @@ class Candidates:
     def _check(self, raises: bool) -> None:
         """Refuse parameters that mean nothing, alone or together; what an earlier one had is not checked twice."""
         accepted: dict[str, Any] = {}
+        known: set[tuple[str, int]] | None = None
         combinations: set[Hashable] = set()
         checked = self._in_grid.difference(self.family.free)
         for number, model in enumerate(self.models):
+            own = {(name, id(getattr(model, name))) for name in self._in_grid}
             try:
-                model._check_values(accepted)
+                if known is None or not own <= known:
+                    model._check_values(accepted)
+                    known = own | (known or set())
                 combination = self._values(number, checked)
                 if combination not in combinations:
                     model._check_combination()
@@ -127,7 +139,7 @@ class Candidates:
                     break
             others = self._values(number, self._in_grid - {along})
             lines.setdefault((self.steps[number][0], along, others), []).append(number)
-            self._along[number] = along
+            self.along[number] = along
             self._value_along[number] = float(getattr(self.models[number], along))
         return [tuple(sorted(line, key=self._value_along.__getitem__)) for line in lines.values()]
 
@@ -135,11 +147,6 @@ class Candidates:
         """Return what tells the values of some parameters from those of other candidates."""
         model = self.models[number]
         return tuple([(name, _key(getattr(model, name))) for name in sorted(names)])
-
-
-def _without_prefix(parameters: Parameters, prefix: str) -> dict[str, Any]:
-    """Return the parameters of the model itself, by its own names for them."""
-    return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
 
 
 def _key(value: Any) -> Any:

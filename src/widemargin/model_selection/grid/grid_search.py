@@ -18,9 +18,9 @@ from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
-from widemargin.model_selection.grid.calibration import provide_values, require_shared, why_alone
+from widemargin.model_selection.grid.calibration import out_of_fold
 from widemargin.model_selection.grid.paths.costs import measure_search
-from widemargin.model_selection.grid.paths.walks import require_plan, require_suitable_plan
+from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
 from widemargin.model_selection.grid.results import (
     Mask,
     as_results,
@@ -37,9 +37,11 @@ from widemargin.model_selection.grid.results import (
 from widemargin.model_selection.grid.run import identity, listener, run_grid
 from widemargin.model_selection.grid.samples import SearchSamples
 from widemargin.model_selection.grid.setup import (
+    FROM_SEARCH,
     SearchData,
     model_of,
     repeats_for_gamma,
+    require_shared,
     search_data,
     why_plain,
 )
@@ -217,7 +219,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         data, fit_params, refit_metric = self._search_data(X, y, params)
-        require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
+        if self.plan not in PLAIN_PLANS:
+            require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.folds)
         search = SharedSearch(data, self._stop(began), samples)
         if grows:
@@ -281,14 +284,14 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         require_plan(self.plan)
 
     def _why_plain(self, params: Mapping[str, Any]) -> str | None:
-        reason = why_plain(self.estimator, self.param_grid, self._get_routed_params_for_fit(params).estimator.fit)
-        return reason or why_alone(self.estimator, self.param_grid, self._get_scorers()[0])
+        fit_params = self._get_routed_params_for_fit(params).estimator.fit
+        return why_plain(self.estimator, self.param_grid, fit_params, self._get_scorers()[0])
 
     def _fit_alone(self, reason: str, X: Any, y: Any, params: Mapping[str, Any]) -> None:
         """Search as scikit-learn does, for a reason."""
         require_shared(reason, self.estimator, self.param_grid)
         given = [name for name in ("max_time", "journal", "progress") if getattr(self, name) is not None]
-        given += ["max_memory"] * (self.max_memory != "auto") + ["plan"] * (self.plan not in ("heuristic", "cold"))
+        given += ["max_memory"] * (self.max_memory != "auto") + ["plan"] * (self.plan not in PLAIN_PLANS)
         if given:
             raise ValueError(
                 f"{reason}, so this search would train every model alone, where {', '.join(given)} cannot be kept "
@@ -320,7 +323,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         """Run a search, choose and refit; return what was found, and what is worth a remark."""
         weights = params.get("sample_weight")
         with SearchTasks(self, X, y, refit=bool(self.refit), sample_weight=weights) as tasks:
-            with tasks.search(len(search.data.candidates) * len(search.data.folds)) as evaluations:
+            with tasks.search(search.data.n_evaluations) as evaluations:
                 found, missing, ended = self._evaluate(search, evaluations, weights, began)
             self.work_report_ = report_of(search, found, time.perf_counter() - began)
             out = as_results(search, found, self.error_score)
@@ -332,7 +335,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             self._choose(out, refit_metric)
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-                provide_values(self.best_estimator_, search, self.best_index_)
+                model = model_of(self.best_estimator_)
+                if getattr(model, "calibration", None) == FROM_SEARCH:
+                    model._take_out_of_fold(out_of_fold(search, self.best_index_))
                 with tasks.refit(self.best_estimator_):
                     self._refit(X, y, fit_params)
             scorers = search.data.scoring.scorers
@@ -359,9 +364,13 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
     ) -> tuple[Found, Mask, str]:
-        shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
-        with self._opened_journal(search) as journal:
-            told = listener(tasks, search.data, weights)
+        wanted = self.verbose > 0 if self.progress is None else self.progress
+        shown = None if wanted is False else progress_for(wanted)
+        told = listener(tasks, search.data, weights) if tasks.anybody_listens else None
+        opened: AbstractContextManager[Records | None] = nullcontext(self.journal)
+        if self.journal is not None and not isinstance(self.journal, JournalPart):
+            opened = Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
+        with opened as journal:
             found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told)
         missing = missing_from(found, len(search.data.candidates), len(search.data.folds))
         if missing.any(axis=1).all():
@@ -371,11 +380,6 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 raise RuntimeError("A callback ended the search before any candidate was finished on all folds.")
             raise TimeoutError(f"max_time={self.max_time!r} is too short: no candidate was finished; allow more.")
         return found, missing, ended
-
-    def _opened_journal(self, search: SharedSearch) -> AbstractContextManager[Records | None]:
-        if self.journal is None or isinstance(self.journal, JournalPart):
-            return nullcontext(self.journal)
-        return Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
 
     def _choose(self, out: Sequence[Mapping[str, Any]], refit_metric: str) -> None:
         first = out[0]["test_scores"]

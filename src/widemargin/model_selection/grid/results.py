@@ -37,8 +37,9 @@ class UnfinishedSearchWarning(UserWarning):
 
 def missing_from(found: Found, n_candidates: int, n_folds: int) -> Mask:
     """Tell which evaluations there are not."""
-    gone = [number not in found for number in range(n_candidates * n_folds)]
-    return np.array(gone, dtype=np.bool_).reshape(n_candidates, n_folds)
+    gone = np.ones(n_candidates * n_folds, dtype=np.bool_)
+    gone[list(found)] = False
+    return gone.reshape(n_candidates, n_folds)
 
 
 def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dict[str, Any]]:
@@ -48,8 +49,9 @@ def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dic
     scikit-learn would warn of it; where there are reasons for its warning, NaN, so that it shows no such number.
     """
     failed = np.nan if error_score == "raise" else error_score
-    all_finite = all(np.isfinite(_numbers(one, failed)).all() for one in found.values())
-    unfinished = 0.0 if all_finite else np.nan
+    unfinished = 0.0
+    if len(found) < search.data.n_evaluations:
+        unfinished = 0.0 if all(np.isfinite(_numbers(one, failed)).all() for one in found.values()) else np.nan
     names = next((list(one.value) for one in found.values() if isinstance(one.value, dict)), None)
     out = []
     for number in range(search.data.n_evaluations):
@@ -121,7 +123,7 @@ def scored(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     [{'C': 1}]
     """
     means = [values for key, values in results.items() if key.startswith("mean_test_")]
-    return [params for params, *own in zip(results["params"], *means, strict=True) if np.isfinite(own).any()]
+    return [results["params"][at] for at in np.flatnonzero(np.isfinite(means).any(axis=0))]
 
 
 def remarks(found: Found, missing: Mask, ended: str) -> Sequence[Warning]:
@@ -226,12 +228,12 @@ def smoothness(parameters: Mapping[str, Any]) -> tuple[float, float]:
     >>> smoothness({"svc__C": 2.0, "svc__gamma": "scale"})
     (2.0, inf)
     """
-
-    def number(name: str) -> float:
-        values = [value for key, value in parameters.items() if key.rpartition("__")[2] == name]
-        return float(values[0]) if values and isinstance(values[0], numbers.Real) else np.inf
-
-    return number("C"), number("gamma")
+    found: dict[str, float] = {}
+    for key, value in parameters.items():
+        name = key.rpartition("__")[2]
+        if name in ("C", "gamma"):
+            found.setdefault(name, float(value) if isinstance(value, numbers.Real) else np.inf)
+    return found.get("C", np.inf), found.get("gamma", np.inf)
 
 
 def tied(results: Mapping[str, Any], metric: str, index: int) -> list[int]:
@@ -246,7 +248,8 @@ def tied(results: Mapping[str, Any], metric: str, index: int) -> list[int]:
     best = scores[index]
     if not np.isfinite(best):
         return [index]
-    return [int(one) for one in np.flatnonzero(scores >= best - ROUNDING * max(1.0, abs(best)))]
+    found: list[int] = np.flatnonzero(scores >= best - ROUNDING * max(1.0, abs(best))).tolist()
+    return found
 
 
 def smoothest(results: Mapping[str, Any], metric: str, index: int) -> int:

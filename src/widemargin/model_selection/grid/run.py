@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from sklearn.utils import _safe_indexing
 
-from widemargin.model_selection.grid.paths.turns import Turns
+from widemargin.model_selection.grid.paths.turns import Limit, Turns
 from widemargin.model_selection.grid.setup import SearchData, Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.pool import Workers
-from widemargin.runtime import FINISHED, TIME_IS_UP
+from widemargin.model_selection.grid.workers.units import Done, evaluate_in_time
+from widemargin.runtime import FINISHED, TIME_IS_UP, single_threaded_blas
 from widemargin.study import EvaluationTasks, Progress, Records, fingerprint
 from widemargin.study.findings import RECORD_SCHEMA, Finding, Findings, Found, Standing
 from widemargin.study.runner import run
@@ -22,6 +26,8 @@ from widemargin.study.runner import run
 
 class GridUnits:
     """Proposes the units of a grid, round after round.
+
+    `expected` are candidates times folds.
 
     Parameters
     ----------
@@ -36,9 +42,12 @@ class GridUnits:
     """
 
     def __init__(self, search: SharedSearch, n_jobs: int | None, pre_dispatch: int | str, findings: Findings) -> None:
+        self.expected, self.reason = search.data.n_evaluations, FINISHED
         self._search, self._findings = search, findings
         self._how = n_jobs, pre_dispatch
+        self._finished = findings.take if findings.awaited else None
         self._opened = ExitStack()
+        self._begun = False
         self._workers: Workers | None = None
         self._turns: Turns | None = None
 
@@ -47,45 +56,62 @@ class GridUnits:
         self._opened.close()
 
     @property
-    def expected(self) -> int:
-        """Candidates times folds."""
-        return self._search.data.n_evaluations
-
-    @property
     def unfinished(self) -> str | None:
         """Time was up, if anything is missing."""
         return None if len(self._findings.found) == self.expected else TIME_IS_UP
 
-    @property
-    def reason(self) -> str:
-        """All is done."""
-        return FINISHED
-
     def propose(self) -> list[Unit]:
-        """Return the units of the next round."""
-        if self._turns is not None:
-            return self._turns.next_round()
-        n_folds, found = len(self._search.data.folds), self._findings.found
-        units = [u for u in self._search.units() if any(c * n_folds + u.fold not in found for c in u.candidates)]
-        if not units or self._search.stop.signal.reason is not None:
+        """Return the units of the next round; without a deadline there is but one, in the order of the search."""
+        if self._begun:
+            return [] if self._turns is None else self._turns.next_round()
+        self._begun, stop = True, self._search.stop
+        units = self._search.units()
+        if self._findings.found:
+            n_folds, found = len(self._search.data.folds), self._findings.found
+            units = [u for u in units if any(c * n_folds + u.fold not in found for c in u.candidates)]
+        if not units or stop.signal.reason is not None:
             return []
-        finished = self._findings.take if self._findings.awaited else None
-        self._workers = self._opened.enter_context(Workers(self._search, *self._how, finished))
-        self._turns = Turns(units, self._search.stop, self._workers.count)
+        if in_this_thread(self._search, self._how[0]):
+            self._opened.enter_context(single_threaded_blas())
+        else:
+            self._workers = self._opened.enter_context(Workers(self._search, *self._how, self._finished))
+        if stop.deadline is None:
+            return units
+        self._turns = Turns(units, stop, 1 if self._workers is None else self._workers.count)
         return self._turns.next_round()
 
     def evaluate(self, batch: list[Unit], findings: Findings) -> None:
         """Evaluate the units of a round."""
-        assert self._workers is not None
-        assert self._turns is not None
-        n_folds = len(self._search.data.folds)
-        with closing(self._workers.evaluate(batch, self._turns.limit)) as results:
+        limit = None if self._turns is None else self._turns.limit
+        workers = self._one_by_one if self._workers is None else self._workers.evaluate
+        with closing(workers(batch, limit)) as results:
             for done in results:
                 findings.take(*done.findings)
-                complete = findings.taken.issuperset(c * n_folds + done.unit.fold for c in done.unit.candidates)
-                self._turns.done(done.unit, done.seconds, complete=complete)
+                if self._turns is not None:
+                    n_folds, own = len(self._search.data.folds), done.unit
+                    complete = findings.taken.issuperset(c * n_folds + own.fold for c in own.candidates)
+                    self._turns.done(own, done.seconds, complete=complete)
                 if self._search.stop.signal.reason is not None:  # which an error of the findings is, too
                     return
+
+    def _one_by_one(self, units: Sequence[Unit], limit: Limit | None) -> Generator[Done, None, None]:
+        """Evaluate units in this thread, where nobody needs to wait for workers, or to hear from them."""
+        for unit in units:
+            began = time.perf_counter()
+            if limit is None:
+                found = self._search.evaluate(unit, self._search.stop, self._finished)
+            elif (share := limit(unit)) is None:
+                continue
+            else:
+                found = evaluate_in_time(self._search, unit, share, self._finished)
+            yield Done(unit, found, time.perf_counter() - began)
+
+
+def in_this_thread(search: SharedSearch, n_jobs: int | None) -> bool:
+    """Tell whether a search has no other worker than the thread that runs it."""
+    if search.data.share.threads > 1 or type(get_active_backend(prefer="threads")[0]).__module__ == "joblib._dask":
+        return False
+    return bool(effective_n_jobs(n_jobs) == 1)
 
 
 def run_grid(
@@ -93,24 +119,25 @@ def run_grid(
     n_jobs: int | None,
     pre_dispatch: int | str,
     journal: Records | None,
-    progress: Progress,
+    progress: Progress | None,
     told: Callable[[Finding], bool] | None = None,
 ) -> tuple[Found, str]:
     """Run what a journal does not hold; return all findings there are in the end, and why it ended."""
     data = search.data
     standing = Standing(data.n_evaluations, len(data.folds))
-    limit = data.n_evaluations
-    findings = Findings(standing, journal, search.stop, limit=limit, progress=progress, told=told)
-    search.know(findings.known.values())
+    findings = Findings(standing, journal, search.stop, limit=data.n_evaluations, progress=progress, told=told)
+    known = list(findings.known.values())
+    if known:
+        search.know(known)
+    if search.failures:
+        known = [*search.failed(), *known]
     units = GridUnits(search, n_jobs, pre_dispatch, findings)
-    ended, _ = run(units, findings, search.stop, progress, [*search.failed(), *findings.known.values()])
+    ended, _ = run(units, findings, search.stop, progress, known)
     return findings.found, ended
 
 
-def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable[[Finding], bool] | None:
-    """Return what tells scikit-learn's callbacks of a finding, or None if there are none."""
-    if not tasks.anybody_listens:
-        return None
+def listener(tasks: EvaluationTasks, data: SearchData, weights: Any) -> Callable[[Finding], bool]:
+    """Return what tells scikit-learn's callbacks of a finding."""
 
     def told(one: Finding) -> bool:
         train, _ = data.folds[one.number % len(data.folds)]

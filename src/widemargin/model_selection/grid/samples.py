@@ -81,9 +81,10 @@ class PreparedSamples:
     @staticmethod
     def bytes_needed(X: Any, model: Any, family: type[FoldModels]) -> int:
         """Bytes that kernels of these samples take as matrices."""
-        own = 4 * count(X) ** 2 * family.own_matrices(model)
-        kernel = as_kernel(model.kernel).core_name if is_kernel_object(model.kernel) else None
-        return SharedKernel.bytes_needed(X, model.kernel if kernel is None else kernel) + own
+        kernel = model.kernel
+        if not isinstance(kernel, str) and is_kernel_object(kernel):
+            kernel = as_kernel(kernel).core_name or kernel
+        return SharedKernel.bytes_needed(X, kernel) + 4 * count(X) ** 2 * family.own_matrices(model)
 
     def behind_steps(self, model: Any) -> Any:
         """Put a fitted model behind the steps before it."""

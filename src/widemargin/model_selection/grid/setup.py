@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone, is_classifier, is_outlier_detector
+from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid
 from sklearn.model_selection._validation import _score
@@ -18,9 +20,23 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from widemargin.estimators.nu_svc import NuSVC
+from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.regression import SVR, NuSVR
+from widemargin.estimators.svc import SVC
+from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.validation import check_weights, leaves_gamma_unused
 from widemargin.machines.dual import Vector
-from widemargin.model_selection.grid.folds import Indices, family_of
+from widemargin.model_selection.grid.folds import (
+    BallFold,
+    ClassifierFold,
+    FoldModels,
+    Indices,
+    NuClassifierFold,
+    NuRegressorFold,
+    OneClassFold,
+    RegressorFold,
+)
 from widemargin.model_selection.one_class_scores import OneClassScore
 from widemargin.plans import Plan
 from widemargin.runtime import free_memory, thread_count
@@ -116,7 +132,7 @@ class SearchData:
     plan: str | Plan = "heuristic"
     fit_params: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def n_evaluations(self) -> int:
         """Candidates times folds."""
         return len(self.candidates) * len(self.folds)
@@ -130,6 +146,25 @@ def model_of(estimator: Any) -> Any:
 def prefix_of(estimator: Any) -> str:
     """Return what the names of the model's parameters begin with: nothing, if it is not in a pipeline."""
     return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+
+
+#: What trains the candidates of each kind of model together.
+FAMILIES: dict[type[Any], type[FoldModels]] = {
+    SVC: ClassifierFold,
+    NuSVC: NuClassifierFold,
+    SVR: RegressorFold,
+    NuSVR: NuRegressorFold,
+    OneClassSVM: OneClassFold,
+    SVDD: BallFold,
+}
+
+
+def family_of(model: Any) -> type[FoldModels] | None:
+    """Return what trains a model's candidates together, if anything does; a subclass may have a ``fit`` of its own."""
+    for kind, family in FAMILIES.items():
+        if isinstance(model, kind):
+            return family if type(model).fit is kind.fit else None
+    return None
 
 
 #: The one fit parameter that models know.
@@ -232,14 +267,19 @@ def behind_steps(
     return steps.fit_transform(X_train, None if y is None else y[train], **own), steps.transform(X_test)
 
 
-def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) -> str | None:
+def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], scorers: Any) -> str | None:
     """Say why the candidates of a search cannot share work, if they cannot.
+
+    Raises
+    ------
+    ValueError
+        If scores need probabilities that there are only when the search is over.
 
     Examples
     --------
     >>> from widemargin import SVC
-    >>> why_plain(SVC(), {"C": [1, 10]}, {})
-    >>> why_plain(SVC(), {"solver": ["auto", "smo"]}, {})
+    >>> why_plain(SVC(), {"C": [1, 10]}, {}, None)
+    >>> why_plain(SVC(), {"solver": ["auto", "smo"]}, {}, None)
     "solver='smo' is asked for, and chains of models have a solver of their own"
     """
     model = model_of(estimator)
@@ -260,7 +300,76 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any]) ->
     if reason is not None:
         return reason
     others = fit_parameters(estimator, fit_params).others
-    return f"Fit parameters other than the model's weights were given ({', '.join(others)})" if others else None
+    if others:
+        return f"Fit parameters other than the model's weights were given ({', '.join(others)})"
+    for setting in settings:
+        if setting.get("calibration") is not None:
+            return _why_calibrated_alone(estimator, param_grid, scorers)
+    return None
+
+
+#: The way to probabilities that takes decision values of the search.
+FROM_SEARCH = "from-search"
+
+
+def calibrations(estimator: Any, param_grid: Any = None) -> set[Any]:
+    """Return the ways to probabilities that an estimator, and a grid of its parameters, ask for.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> calibrations(SVC(), {"C": [1, 2]}), calibrations(SVC(calibration="folds"))
+    ({None}, {'folds'})
+    """
+    name, own = f"{prefix_of(estimator)}calibration", getattr(model_of(estimator), "calibration", None)
+    grids = [param_grid] if isinstance(param_grid, Mapping) else list(param_grid or [{}])
+    return {value for grid in grids for value in grid.get(name, [own]) if isinstance(value, str | None)}
+
+
+def _why_calibrated_alone(estimator: Any, param_grid: Any, scorers: Any) -> str | None:
+    """Say why probabilities keep the candidates of a search from sharing work, if they do.
+
+    Raises
+    ------
+    ValueError
+        If scores need probabilities that there are only when the search is over.
+    """
+    kinds = calibrations(estimator, param_grid)
+    asked = _asked_for(scorers)
+    if asked is True and FROM_SEARCH in kinds:
+        raise ValueError(
+            f"calibration={FROM_SEARCH!r} makes probabilities when the search is over, and its scoring needs them "
+            "before; pass calibration='folds', or a scoring without probabilities."
+        )
+    if asked is False or "folds" not in kinds:
+        return None
+    if asked is None:
+        return "The scorer may ask for probabilities, which calibration='folds' finds for one model at a time"
+    return "Scores need probabilities, which calibration='folds' finds for one model at a time"
+
+
+def _asked_for(scorers: Any) -> bool | None:
+    """Tell whether scorers ask for probabilities; None if nobody knows."""
+    answers: set[bool | None] = set()
+    for one in getattr(scorers, "_scorers", {"score": scorers}).values():
+        if isinstance(one, _PassthroughScorer):
+            answers.add(False)
+        elif isinstance(one, _BaseScorer):
+            method = one._response_method
+            first = method if isinstance(method, str) else next(iter(method))
+            answers.add(first in ("predict_proba", "predict_log_proba"))
+        else:
+            answers.add(None)
+    return True if True in answers else None if None in answers else False
+
+
+def require_shared(reason: str, estimator: Any, param_grid: Any) -> None:
+    """Refuse to train models alone if decision values of the search are needed."""
+    if FROM_SEARCH in calibrations(estimator, param_grid):
+        raise ValueError(
+            f"{reason}, so this search would train every model alone, where calibration={FROM_SEARCH!r} has no "
+            "decision values to take; pass calibration='folds'."
+        )
 
 
 def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:
@@ -350,7 +459,7 @@ def checked_folds(folds: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indice
 
 def _checked_samples(estimator: Any, X: Any, y: Any, weights: Vector) -> tuple[Any, Any]:
     """Return samples and targets as a model takes them; those of a pipeline are checked once they passed its steps."""
-    model, alone = clone(model_of(estimator)), not isinstance(estimator, Pipeline)
+    model, alone = copy.copy(model_of(estimator)), not isinstance(estimator, Pipeline)
     targets = None if y is None else np.asarray(y)
     if is_outlier_detector(model):
         X = model._check_samples(X)[0] if alone else X

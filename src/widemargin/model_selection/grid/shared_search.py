@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
@@ -19,10 +20,10 @@ from widemargin.kernels.rows import KernelParameters, take
 from widemargin.machines.chain import EARLY_ENDS, LinkSolution
 from widemargin.machines.dual import StopRule
 from widemargin.model_selection.grid.candidates import Candidates
-from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValues, Start, family_of
+from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValues, Start
 from widemargin.model_selection.grid.paths.walks import Beginning, Stretch, walk_of
 from widemargin.model_selection.grid.samples import PreparedSamples, SearchSamples, depends_on_samples
-from widemargin.model_selection.grid.setup import SearchData, Unit, model_of
+from widemargin.model_selection.grid.setup import FAMILIES, SearchData, Unit, family_of, model_of
 from widemargin.runtime import Stop, Work
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.study.findings import ENDED_EARLY, Finding
@@ -61,8 +62,8 @@ class SharedSearch:
 
     def __init__(self, data: SearchData, stop: Stop | None = None, samples: SearchSamples | None = None) -> None:
         self.data, self.stop = data, stop or Stop()
-        self._only_predicts = data.scoring.only_predicts()
         self._only_counts = data.scoring.is_accuracy and not data.scoring.params and not data.return_train_score
+        self._only_predicts = self._only_counts or data.scoring.only_predicts()
         family = family_of(model_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
@@ -90,10 +91,6 @@ class SharedSearch:
         self.stop = stop or Stop()
         self._rules.clear()
 
-    def fold(self, number: int) -> FoldModels:
-        """Return the models of a fold."""
-        return self.samples.of_fold(number)
-
     def units(self) -> list[Unit]:
         """List the units, those that share samples or a kernel side by side.
 
@@ -111,10 +108,11 @@ class SharedSearch:
         it, all of them before the first is scored, which is faster where models take less than a millisecond.
         """
         findings: list[Finding] = []
+        add: Callable[[Finding], None] = findings.append
+        if finished is not None:
 
-        def add(one: Finding) -> None:
-            findings.append(one)
-            if finished is not None:
+            def add(one: Finding) -> None:
+                findings.append(one)
                 finished(one)
 
         try:
@@ -128,16 +126,17 @@ class SharedSearch:
         return findings
 
     def _evaluate(self, unit: Unit, stop: Stop, add: Callable[[Finding], None], one_by_one: bool) -> None:
-        began, left = time.perf_counter(), list(unit.candidates)
-        try:
-            able, refused = self._trainable(unit)
-        except MemoryError:
-            raise
-        except Exception:
-            self._fail(unit, left, add)
-            return
-        for one in refused:
-            add(one)
+        began, able = time.perf_counter(), unit
+        if not self._suit_any_fold:
+            try:
+                able, refused = self._trainable(unit)
+            except MemoryError:
+                raise
+            except Exception:
+                self._fail(unit, unit.candidates, add)
+                return
+            for one in refused:
+                add(one)
         left = list(able.candidates)
         with closing(self._trained(able, unit.candidates, began, stop, one_by_one)) as batches:
             while left and stop.signal.reason is None:
@@ -179,9 +178,7 @@ class SharedSearch:
 
     def _trainable(self, unit: Unit) -> tuple[Unit, list[Finding]]:
         """Tell the candidates that a fold suits from those that it does not."""
-        if self._suit_any_fold:
-            return unit, []
-        fold, able, refused = self.fold(unit.fold), [], []
+        fold, able, refused = self.samples.of_fold(unit.fold), [], []
         for candidate in unit.candidates:
             try:
                 fold.require_trainable(self.models[candidate])
@@ -199,8 +196,10 @@ class SharedSearch:
 
         def train(fold: int, candidates: tuple[int, ...], start: Start | None, joint: int | None) -> Stretch | None:
             try:
-                own, refused = self._trainable(Unit(fold, candidates))
-                return None if refused else self.stretch(own, start, joint, stop)
+                own = Unit(fold, candidates)
+                if not self._suit_any_fold and self._trainable(own)[1]:
+                    return None
+                return self.stretch(own, start, joint, stop)
             except Exception:  # of which the units that these candidates belong to will tell
                 return None
 
@@ -274,7 +273,7 @@ class SharedSearch:
             if _cut_short(links):
                 whole = trained.links[:at]
                 break
-        correct = own.correct(self.models[left[0]], whole) if self._only_counts and whole else None
+        correct = self._correct(fold, own, left, whole) if self._only_counts and whole else None
         counting = (time.perf_counter() - began) / max(1, len(whole))
         for at, links in enumerate(whole):
             candidate = left.pop(0)
@@ -300,6 +299,25 @@ class SharedSearch:
             if stop.signal.reason is not None:
                 return at + 1
         return len(whole)
+
+    def _correct(self, number: int, fold: FoldModels, candidates: list[int], found: list[Links]) -> list[int] | None:
+        """Count what the first candidates predict correctly of the samples held out; None if they are to tell alone.
+
+        Those of a chain predict alike from their decision values, and so in one call.
+        """
+        first = self.models[candidates[0]]
+        counted = fold.correct(first, found)
+        if counted is not None or type(first) not in FAMILIES:  # a subclass may predict as it likes
+            return counted
+        X_test, _ = self.samples.to_score_on(number)
+        parts = []
+        for candidate, links in zip(candidates, found, strict=False):
+            parts.append(fold.values(self.models[candidate], [link.solution for link in links], fold.test))
+        values = np.concatenate(parts)
+        twin = fold.twin(first, KnownValues(lambda _: values, [(X_test, fold.test)]), [])
+        right = twin.predict(X_test).reshape(len(found), -1) == self.data.y[fold.test]
+        counts: list[int] = right.sum(axis=1).tolist()
+        return counts
 
     def _scores(self, model: Any, number: int, setting: Setting, links: Links) -> tuple[Any, Any, float]:
         """Score a model on the samples held out, and on those it was trained on if they count; time the former."""

@@ -17,8 +17,7 @@ from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.validation import require_flag, require_number, without_gamma_warnings
-from widemargin.model_selection.grid.calibration import FROM_SEARCH
-from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
+from widemargin.model_selection.grid.setup import FROM_SEARCH, fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of
 from widemargin.model_selection.search.task import (

@@ -16,8 +16,7 @@ from widemargin.kernels import Kernel
 from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.rows import count, take
 from widemargin.kernels.scikit_learn import as_kernel
-from widemargin.model_selection.grid.folds import family_of
-from widemargin.model_selection.grid.setup import FitParameters, model_of
+from widemargin.model_selection.grid.setup import FitParameters, family_of, model_of
 from widemargin.objectives import OBJECTIVES, Objective, Task
 from widemargin.strategies import Strategy, strategy_named, why_not
 

@@ -21,7 +21,7 @@ CHAINS = ((0, 1, 2), (3, 4, 5))
 UNITS = [Unit(split, chain) for chain in CHAINS for split in range(3)]
 
 
-def turns(seconds: float | None = 60.0, workers: int = 1) -> Turns:
+def turns(seconds: float = 60.0, workers: int = 1) -> Turns:
     return Turns(UNITS, Stop().within(seconds), workers)
 
 
@@ -30,8 +30,8 @@ def limits(order: Turns, units: list[Unit], left: float = 60.0) -> list[float | 
     return [None if limit is None else round(limit.of(left), 1) for limit in map(order.limit, units)]
 
 
-def test_without_a_clock_there_is_one_round_and_no_share() -> None:
-    order = turns(None)
+def test_there_is_one_round_if_all_are_complete() -> None:
+    order = turns()
     assert order.next_round() == UNITS
     for unit in UNITS:
         assert order.limit(unit) is not None

@@ -12,7 +12,15 @@ import pytest
 from widemargin.machines.chain import LinkSolution
 from widemargin.machines.dual import Outcome, Solution
 from widemargin.model_selection.grid.folds import Start, Way
-from widemargin.model_selection.grid.paths.walks import Backbone, LearningBackbone, PlannedWalk, Stretch, Walk
+from widemargin.model_selection.grid.paths.walks import (
+    Backbone,
+    LearningBackbone,
+    PlannedWalk,
+    Stretch,
+    Walk,
+    by_width,
+    plan_across,
+)
 from widemargin.plans import Chain
 
 PARAMETERS = [{"C": C, "gamma": g} for g in (0.1, 1.0, 10.0) for C in (1.0, 2.0)]
@@ -153,6 +161,39 @@ def test_the_backbone_goes_from_width_to_width_and_from_the_first_split_to_other
 
 def test_chains_come_in_the_order_of_the_backbone() -> None:
     assert Backbone(PARAMETERS, LINES, UP).chains == LINES[::-1]
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize("name", ["gamma", "svc__gamma", "kernel__delta"])
+def test_lines_that_differ_in_their_width_need_no_graph(way: Way, name: str) -> None:
+    scaler = object()
+    for widths in ([], [1.0], [0.1, 1, np.float64(10.0)], [2.0, 8.0, 0.5, 1.0]):
+        parameters = [{"C": 1.0, name: width, "scaler": scaler, "degree": 2} for width in widths]
+        ways = [way] * len(widths)
+        order, plan = by_width(parameters, ways), plan_across(parameters, ways)
+        assert order is not None
+        assert tuple(order) == plan.order
+        assert [plan.parents[number] for number in order] == [None, *order][: len(widths)]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        [{"gamma": 0.1, "degree": 2}, {"gamma": 1.0, "degree": 3}],
+        [{"gamma": 0.1}, {"gamma": 1.0, "degree": 3}],
+        [{"gamma": 0.1}, {"gamma": "scale"}],
+        [{"gamma": 0.1, "kernel__gamma": 1.0}, {"gamma": 0.1, "kernel__gamma": 2.0}],
+        [{"degree": 2}, {"degree": 3}],
+    ],
+)
+def test_lines_that_differ_otherwise_are_planned(parameters: list[dict[str, Any]]) -> None:
+    assert by_width(parameters, ["up", "up"]) is None
+
+
+def test_lines_of_several_ways_or_from_nothing_are_planned() -> None:
+    parameters = [{"gamma": 0.1}, {"gamma": 1.0}]
+    assert by_width(parameters, ["up", "down"]) is None
+    assert by_width(parameters, ["cold", "cold"]) is None
 
 
 def test_lines_that_go_down_start_from_the_largest_value_of_the_next_wider_kernel() -> None:

@@ -1,8 +1,8 @@
-"""Whose turn it is in a search, above all when its time is limited."""
+"""Whose turn it is in a search whose time is limited."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from widemargin.model_selection.grid.setup import Unit
@@ -26,6 +26,9 @@ class TimeShare(NamedTuple):
         return min(left, max(self.fraction * left, self.least))
 
 
+#: Gives the time of a unit when its turn has come, or None to leave it out.
+Limit = Callable[[Unit], TimeShare | None]
+
 #: A unit that was cut short runs again once it would get so many times what it had: it begins with its first model.
 WORTHWHILE = 1.5
 
@@ -33,16 +36,15 @@ WORTHWHILE = 1.5
 class Turns:
     """The order in which units are evaluated, and the time that each of them gets.
 
-    Without a clock that is the order given. With one, a unit gets an equal share of the time left, so that as many
-    candidates as possible are finished on all folds: one that needs more, for a large C, keeps what it has finished
-    and waits until the others had their turn, and so do the same candidates on the other folds. Then those that are
-    left share what time there is, again and again.
+    A unit gets an equal share of the time left, so that as many candidates as possible are finished on all folds: one
+    that needs more, for a large C, keeps what it has finished and waits until the others had their turn, and so do the
+    same candidates on the other folds. Then those that are left share what time there is, again and again.
 
     Parameters
     ----------
     units : sequence of Unit
     stop : Stop
-        When to end.
+        Its deadline is the end.
     workers : int
         Units that are evaluated at the same time.
 
@@ -70,7 +72,7 @@ class Turns:
         units = list(self._had)
         if self._rounds == 1:
             return units
-        if self._stop.deadline is None or self._stop.late:
+        if self._stop.late:
             return []
         self._in_any_case, self._begun = self._begun == 0, 0
         chains: dict[tuple[int, ...], float] = {}
@@ -83,11 +85,10 @@ class Turns:
         """Return the time that a unit gets whose turn it is; None if it is to wait for the next round."""
         had, fraction = self._had[unit], min(1.0, self._workers / len(self._had))
         limit = TimeShare(fraction, 2.0 * had if self._in_any_case else 0.0)
-        if self._stop.deadline is not None:
-            left = self._stop.seconds_left() or 0.0
-            waits = unit.candidates in self._cut_short if self._rounds == 1 else limit.of(left) < WORTHWHILE * had
-            if waits and not self._in_any_case:
-                return None
+        left = self._stop.seconds_left() or 0.0
+        waits = unit.candidates in self._cut_short if self._rounds == 1 else limit.of(left) < WORTHWHILE * had
+        if waits and not self._in_any_case:
+            return None
         self._begun += 1
         return limit
 

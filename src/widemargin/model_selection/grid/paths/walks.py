@@ -14,10 +14,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from widemargin.machines.chain import LinkSolution
 from widemargin.model_selection.grid.candidates import Candidates
-from widemargin.model_selection.grid.folds import FAMILIES, Start, Way, family_of
-from widemargin.model_selection.grid.setup import prefix_of
+from widemargin.model_selection.grid.folds import Start, Way
+from widemargin.model_selection.grid.setup import FAMILIES, family_of, prefix_of
 from widemargin.plans import Chain, GridGraph, LearningPlan, Plan, heuristic_plan
 from widemargin.plans.plan import End
 from widemargin.runtime import Lock
@@ -25,9 +27,8 @@ from widemargin.runtime import Lock
 #: Parameters of models and of kernel objects that say how wide a kernel is.
 WIDTHS = ("gamma", "delta")
 
-#: Names of plans.
-PLANS = ("heuristic", "learn", "cold")
-
+#: Names of plans, and of those that suit all models.
+PLANS, PLAIN_PLANS = ("heuristic", "learn", "cold"), ("heuristic", "cold")
 
 #: A model: the numbers of its fold and of its candidate.
 Place = tuple[int, int]
@@ -193,22 +194,57 @@ class Backbone(Walk):
     ) -> None:
         lines = [line[::-1] if way == "down" else line for line, way in zip(lines, ways, strict=True)]
         self._firsts = [line[0] for line in lines]
-        graph = GridGraph.from_candidates([parameters[first] for first in self._firsts])
-        # In a pipeline, names of parameters end in those that the model, or its kernel, knows.
-        widths = next((name for name in graph.axes if name.rpartition("__")[2] in WIDTHS), "gamma")
-        nothing: tuple[int | None, ...] = (None,) * len(lines)
-        starts: dict[Way, tuple[int | None, ...]] = {"cold": nothing}
-        for way in {*ways} - {"cold"}:
-            root: End = "largest" if way == "up" else "smallest"
-            starts[way] = heuristic_plan(graph, along="", across=widths, root=root).parents
-        # Neighbours have the same way: it depends on the solver, and on whether there is a target at all.
-        self._plan = Plan(graph, tuple([starts[way][number] for number, way in enumerate(ways)]))
-        parents = [None if parent is None else self._firsts[parent] for parent in self._plan.parents]
-        super().__init__(
-            [Chain(lines[number], parents[number], None) for number in self._plan.order],
-            {first for first, way in zip(self._firsts, ways, strict=True) if way != "cold"},
-            over_folds=True,
-        )
+        own = [parameters[first] for first in self._firsts]
+        order = by_width(own, ways)
+        if order is None:
+            plan = plan_across(own, ways)
+            order, parents = plan.order, dict(enumerate(plan.parents))
+        else:
+            parents = dict(zip(order, (None, *order), strict=False))
+        chains = []
+        for number in order:
+            parent = parents[number]
+            chains.append(Chain(lines[number], None if parent is None else self._firsts[parent], None))
+        wanted = {first for first, way in zip(self._firsts, ways, strict=True) if way != "cold"}
+        super().__init__(chains, wanted, over_folds=True)
+
+
+def by_width(parameters: Sequence[Mapping[str, Any]], ways: Sequence[Way]) -> Sequence[int] | None:
+    """Order lines that differ in the width of their kernels alone, each after the one that it starts from.
+
+    That is the backbone of most grids, and :func:`plan_across` finds the same. None if they differ otherwise.
+
+    Examples
+    --------
+    >>> by_width([{"C": 1.0, "gamma": gamma} for gamma in (0.1, 10.0, 1.0)], ["up"] * 3)
+    [1, 2, 0]
+    """
+    if len(parameters) < 2:
+        return range(len(parameters))
+    first, way = parameters[0], ways[0]
+    # In a pipeline, names of parameters end in those that the model, or its kernel, knows.
+    widths = [name for name in first if name.rpartition("__")[2] in WIDTHS]
+    if len(widths) != 1 or way == "cold" or len({*ways}) > 1:
+        return None
+    for one in parameters:
+        if one.keys() != first.keys():
+            return None
+        for name, value in one.items():
+            if type(value) not in (int, float, np.float64) if name == widths[0] else value is not first[name]:
+                return None
+    return sorted(range(len(parameters)), key=lambda number: parameters[number][widths[0]], reverse=way == "up")
+
+
+def plan_across(parameters: Sequence[Mapping[str, Any]], ways: Sequence[Way]) -> Plan:
+    """Plan the starts of lines from each other: across the widths first, then along whatever else they differ in."""
+    graph = GridGraph.from_candidates(parameters)
+    widths = next((name for name in graph.axes if name.rpartition("__")[2] in WIDTHS), "gamma")
+    starts: dict[Way, tuple[int | None, ...]] = {"cold": (None,) * len(parameters)}
+    for way in {*ways} - {"cold"}:
+        root: End = "largest" if way == "up" else "smallest"
+        starts[way] = heuristic_plan(graph, along="", across=widths, root=root).parents
+    # Neighbours have the same way: it depends on the solver, and on whether there is a target at all.
+    return Plan(graph, tuple([starts[way][number] for number, way in enumerate(ways)]))
 
 
 class LearningBackbone(Backbone):
@@ -221,7 +257,9 @@ class LearningBackbone(Backbone):
     def __init__(
         self, parameters: Sequence[Mapping[str, Any]], lines: Sequence[tuple[int, ...]], ways: Sequence[Way]
     ) -> None:
-        super().__init__(parameters, lines, ["up" if way == "cold" else way for way in ways])
+        warm: list[Way] = ["up" if way == "cold" else way for way in ways]
+        super().__init__(parameters, lines, warm)
+        self._plan = plan_across([parameters[first] for first in self._firsts], warm)
         self._numbers = {first: number for number, first in enumerate(self._firsts)}
         self._steps: dict[int, tuple[int | None, int]] = {}
 
@@ -269,14 +307,16 @@ class PlannedWalk(Walk):
 
 
 def walk_of(plan: str | Plan, candidates: Candidates) -> Walk | None:
-    """Return the walk of a plan; None if all chains start from nothing."""
+    """Return the walk of a plan that suits the candidates; None if all chains start from nothing."""
     if isinstance(plan, Plan):
         return PlannedWalk(_chains(plan, candidates), candidates.may_follow)
     family = candidates.family
     if plan == "cold" or not family.startable:
         return None
     ways = [family.way(candidates.models[line[0]]) for line in candidates.lines]
-    return (LearningBackbone if plan == "learn" else Backbone)(candidates.parameters, candidates.lines, ways)
+    if plan == "learn":
+        return LearningBackbone(candidates.parameters, candidates.lines, ways)
+    return None if {*ways} == {"cold"} else Backbone(candidates.parameters, candidates.lines, ways)
 
 
 def _chains(plan: Plan, candidates: Candidates) -> list[Chain]:
@@ -284,13 +324,13 @@ def _chains(plan: Plan, candidates: Candidates) -> list[Chain]:
     prefix = prefix_of(candidates.estimator)
     able = {node for line in candidates.lines for node in line}  # the parameters of others are not accepted
     found: list[Chain] = []
-    for along in sorted({candidates.along(line[0]) for line in candidates.lines}):
+    for along in sorted({candidates.along[line[0]] for line in candidates.lines}):
         for chain in plan.chains(prefix + along):
             start = chain.start
             while start is not None and start not in able:
                 start = plan.parents[start]
             part: list[int] = []
-            for node in (node for node in chain.nodes if node in able and candidates.along(node) == along):
+            for node in (node for node in chain.nodes if node in able and candidates.along[node] == along):
                 if part and not candidates.may_follow(part[-1], node):
                     found.append(Chain(tuple(part), start, chain.step))
                     start, part = part[-1], []
@@ -347,8 +387,7 @@ def require_plan(plan: Any) -> None:
 def require_suitable_plan(plan: str | Plan, model: Any, parameters: Sequence[Mapping[str, Any]]) -> None:
     """Refuse a plan that was made for other candidates, or for models that cannot follow it."""
     if isinstance(plan, str):
-        if plan == "learn":
-            require_starts("plan='learn'", model)
+        require_starts(f"plan={plan!r}", model)
         return
     require_starts("A plan", model)
     graph = GridGraph.from_candidates(parameters)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from itertools import islice
@@ -25,7 +25,7 @@ from joblib.parallel import get_active_backend
 from sklearn import get_config
 from sklearn.base import clone
 
-from widemargin.model_selection.grid.paths.turns import TimeShare
+from widemargin.model_selection.grid.paths.turns import Limit, TimeShare
 from widemargin.model_selection.grid.setup import Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.reports import Address, Reports
@@ -99,7 +99,11 @@ class Workers:
                 opened.enter_context(single_threaded_blas())
             else:
                 self._content = self._packed(self._listening(opened))
-                self._sent = _of_plugin(self._token) if self._on_dask else SentSearch(self._token, self._content)
+                self._sent = SentSearch(self._token, self._content)
+                if self._on_dask:
+                    from widemargin.model_selection.grid.workers.dask_backend import PluginSearch
+
+                    self._sent = PluginSearch(self._token)
             self._opened = opened.pop_all()
         return self
 
@@ -115,11 +119,10 @@ class Workers:
         """How many there are."""
         return max(1, int(effective_n_jobs(self._n_jobs)))
 
-    def evaluate(self, units: Sequence[Unit], limit: Callable[[Unit], TimeShare | None]) -> Generator[Done, None, None]:
+    def evaluate(self, units: Sequence[Unit], limit: Limit | None) -> Generator[Done, None, None]:
         """Evaluate units, in any order; those that were on a worker that died are evaluated again.
 
-        `limit` gives the time of a unit when its turn has come, or None to leave it out. Close this generator to end
-        early.
+        Close this generator to end early.
         """
         left = dict.fromkeys(units)
         fruitless = 0
@@ -149,7 +152,11 @@ class Workers:
     def _start(self) -> None:
         """Start workers; let those go that there were."""
         self._pool.close()
-        self._dask = _lasting(self._active) if self._on_dask else None
+        self._dask: Any = None
+        if self._on_dask:
+            from widemargin.model_selection.grid.workers.dask_backend import LastingDaskBackend
+
+            self._dask = LastingDaskBackend(self._active)
         parallel = Parallel(
             n_jobs=self._n_jobs,
             backend=self._dask,
@@ -160,8 +167,10 @@ class Workers:
         self._parallel = self._pool.enter_context(parallel)
         self._broken = False
 
-    def _results(self, units: Sequence[Unit], limit: Callable[[Unit], TimeShare | None]) -> Generator[Done, None, None]:
-        turns = ((unit, own) for unit in units if (own := limit(unit)) is not None)
+    def _results(self, units: Sequence[Unit], limit: Limit | None) -> Generator[Done, None, None]:
+        turns: Iterator[tuple[Unit, TimeShare | None]] = ((unit, None) for unit in units)
+        if limit is not None:
+            turns = ((unit, own) for unit in units if (own := limit(unit)) is not None)
         if self._in_threads:
             calls = (delayed(self._evaluate)(unit, own) for unit, own in turns)
         else:
@@ -198,7 +207,7 @@ class Workers:
             size = max(workers, int(size * min(ratio, 8.0)))
             yield from done
 
-    def _evaluate(self, unit: Unit, share: TimeShare) -> Done:
+    def _evaluate(self, unit: Unit, share: TimeShare | None) -> Done:
         with self._under_way:
             return evaluate(self.search, unit, share, self._config, self._finished)
 
@@ -230,18 +239,6 @@ class Workers:
 
             return ray.put(content)
         return content
-
-
-def _lasting(active: Any) -> Any:
-    from widemargin.model_selection.grid.workers.dask_backend import LastingDaskBackend
-
-    return LastingDaskBackend(active)
-
-
-def _of_plugin(token: str) -> Sent:
-    from widemargin.model_selection.grid.workers.dask_backend import PluginSearch
-
-    return PluginSearch(token)
 
 
 class _UnderWay:

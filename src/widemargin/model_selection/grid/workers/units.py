@@ -44,25 +44,25 @@ Finished = Callable[[Finding], None]
 
 
 def evaluate(
-    search: SharedSearch, unit: Unit, share: TimeShare, config: Mapping[str, Any], finished: Finished | None
+    search: SharedSearch, unit: Unit, share: TimeShare | None, config: Mapping[str, Any], finished: Finished | None
 ) -> Done:
     """Evaluate a unit under scikit-learn's configuration of the thread that runs the search."""
-    began, stop = time.perf_counter(), search.stop
-    if stop.deadline is not None and stop.late:
-        return Done(unit, [], 0.0)
+    began = time.perf_counter()
     try:
         with nullcontext() if get_config() == config else config_context(**config):
-            if stop.deadline is None:
-                found = search.evaluate(unit, stop, finished)
+            if share is None:
+                found = search.evaluate(unit, search.stop, finished)
             else:
-                found = _in_time(search, unit, share, finished)
+                found = evaluate_in_time(search, unit, share, finished)
     except Exception as error:
         return Done(unit, [], time.perf_counter() - began, error)
     return Done(unit, found, time.perf_counter() - began)
 
 
-def _in_time(search: SharedSearch, unit: Unit, share: TimeShare, finished: Finished | None) -> list[Finding]:
+def evaluate_in_time(search: SharedSearch, unit: Unit, share: TimeShare, finished: Finished | None) -> list[Finding]:
     """Evaluate as many candidates of a unit as its share of time suffices for; one at least, if the deadline admits."""
+    if search.stop.late:
+        return []
     seconds = share.of(search.stop.seconds_left() or 0.0)
     found = search.evaluate(unit, search.stop.within(seconds), finished)
     while not found and search.stop.reason is None:
@@ -91,7 +91,7 @@ class Sent(Protocol):
         """Lend the search to a unit; build it if it is not in this process yet."""
 
 
-def evaluate_sent(sent: Sent, unit: Unit, share: TimeShare) -> Done:
+def evaluate_sent(sent: Sent, unit: Unit, share: TimeShare | None) -> Done:
     """Evaluate a unit of a search that has come from another process."""
     try:
         with sent.lent() as held, single_threaded_blas():
