@@ -96,9 +96,10 @@ class CurrentPoint {
     return by > 0 && by * largest_kernel_value() > 0.01 * tolerance;
   }
 
-  // How far rounding of kernel values in double may take the violation from what it is.
+  // How far rounding of kernel values to T may take the violation from what it is.
+  template <class T>
   double rounding() const {
-    return rounding_of_values<double>(state, [this](std::size_t p) { return kernel_on_diagonal(p); });
+    return rounding_of_values<T>(state, [this](std::size_t p) { return kernel_on_diagonal(p); });
   }
 
   // G = y - K a with everything in double.

@@ -56,7 +56,7 @@ class PrecisionLadder {
     if (reason == Reason::stalled || reason == Reason::unbounded) point_.recompute_in_grace();
     // A violation within the tolerance that is no more than rounding of the kernel values it was recomputed from is not
     // known.
-    if (reason == Reason::converged && !choice_.geometric() && point_.rounding() > stop_.tolerance)
+    if (reason == Reason::converged && !choice_.geometric() && point_.rounding<double>() > stop_.tolerance)
       reason = Reason::stalled;
     return point_.handed_out();
   }
@@ -154,8 +154,8 @@ class PrecisionLadder {
     return choice_.rows<T>(point_.ids(), bytes, pool_, team_, budget_);
   }
 
+  // In double, and then says whether floats would have done.
   void solve_small() {
-    outcome_.double_precision = true;
     SmallProblem small(choice_, source_, ids_, team_, budget_);
     point_.gradient = Gradient::running;
     outcome_.reason = small.solve(state(), stop_, outcome_.iterations);
@@ -164,6 +164,8 @@ class PrecisionLadder {
       point_.recompute_in_grace();
     else if (outcome_.reason != Reason::interrupted)
       point_.gradient = Gradient::recomputed;
+    outcome_.double_precision =
+        options_.double_precision || !source_.fits_floats() || point_.rounding<float>() > stop_.tolerance;
     if (point_.imbalanced(stop_.tolerance)) balance_again();
   }
 
