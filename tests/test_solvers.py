@@ -59,7 +59,7 @@ def test_options_are_those_of_the_core(solver: Solver) -> None:
     [
         (
             {"selection": "WSS3"},
-            "selection must be one of 'auto', 'most-violating-pair', ",
+            "selection must be one of 'auto', 'maximal-violating-pair', ",
         ),
         ({"selection": None}, "selection must be one of"),
         ({"planning_ahead": -1}, "planning_ahead must be a whole number of at least 0; got -1."),

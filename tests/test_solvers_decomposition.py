@@ -15,7 +15,12 @@ X, Y = many_class_points(3, 30)
 @pytest.mark.parametrize("solver", [SMO, Block, Auto])
 @pytest.mark.parametrize(
     "options",
-    [{"selection": "most-violating-pair"}, {"selection": "maximum-gain"}, {"planning_ahead": 0}, {"dtype": "float64"}],
+    [
+        {"selection": "maximal-violating-pair"},
+        {"selection": "maximum-gain"},
+        {"planning_ahead": 0},
+        {"dtype": "float64"},
+    ],
     ids=str,
 )
 def test_options_change_the_way_and_not_the_model(solver, options):
@@ -30,7 +35,7 @@ def test_planning_ahead_saves_steps_and_selection_counts():
     steps = {
         name: sum(SVC(C=1e4, gamma=0.5, solver=solver).fit(X, Y).n_iter_)
         for name, solver in {
-            "first order": SMO(selection="most-violating-pair", planning_ahead=0),
+            "first order": SMO(selection="maximal-violating-pair", planning_ahead=0),
             "second order": SMO(selection="second-order", planning_ahead=0),
             "planned": SMO(selection="second-order", planning_ahead=3),
         }.items()

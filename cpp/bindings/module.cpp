@@ -300,24 +300,24 @@ NB_MODULE(_core, m) {
   simd::ops_name();  // an environment that asks for what is not there is refused now, as an ImportError
   process_mutex();   // whoever forks from here on holds it meanwhile
 
-  nb::class_<HeldSamples>(m, "Examples").def_prop_ro("size", [](const HeldSamples& e) { return e.samples->size(); });
-  m.def("dense_examples", &dense_samples<float>, "X"_a);
-  m.def("dense_examples", &dense_samples<double>, "X"_a);
-  m.def("csr_examples", &csr_samples<float, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
-  m.def("csr_examples", &csr_samples<float, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
-  m.def("csr_examples", &csr_samples<double, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
-  m.def("csr_examples", &csr_samples<double, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  nb::class_<HeldSamples>(m, "Samples").def_prop_ro("size", [](const HeldSamples& e) { return e.samples->size(); });
+  m.def("dense_samples", &dense_samples<float>, "X"_a);
+  m.def("dense_samples", &dense_samples<double>, "X"_a);
+  m.def("csr_samples", &csr_samples<float, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_samples", &csr_samples<float, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_samples", &csr_samples<double, std::int32_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
+  m.def("csr_samples", &csr_samples<double, std::int64_t>, "values"_a, "indices"_a, "begins"_a, "columns"_a);
 
   nb::class_<Source>(m, "RowSource")
       .def_prop_ro("size", [](const Source& s) { return s.rows->size(); })
-      .def_prop_ro("of_examples", [](const Source& s) { return s.kernel != nullptr; })
+      .def_prop_ro("of_samples", [](const Source& s) { return s.kernel != nullptr; })
       .def_prop_ro("fits_float32", [](const Source& s) { return s.rows->fits_floats(); })
       .def("diagonal", [](const Source& s) {
         std::vector<double> values(s.rows->size());
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = s.rows->diagonal(static_cast<Id>(i));
         return numpy_array(std::move(values));
       });
-  m.def("kernel_source", &kernel_source, "examples"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
+  m.def("kernel_source", &kernel_source, "samples"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
   m.def("gram_source", &gram_source<float>, "gram"_a);
   m.def("gram_source", &gram_source<double>, "gram"_a);
   m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);
@@ -458,7 +458,7 @@ NB_MODULE(_core, m) {
       .def_ro("intercepts", &LeftOut::intercepts, nb::rv_policy::automatic)
       .def_ro("alphas", &LeftOut::alphas, nb::rv_policy::automatic);
   m.def("leave_one_out", &leave_one_out, "kernel"_a, "signs"_a, "bounds"_a, "ridge"_a, "alpha"_a, "residual"_a,
-        "intercept"_a, "bordered"_a, "free"_a, "inverse"_a, "examples"_a, "keep"_a, "n_threads"_a,
+        "intercept"_a, "bordered"_a, "free"_a, "inverse"_a, "samples"_a, "keep"_a, "n_threads"_a,
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("same_solution", &same_solution, "before"_a, "link"_a, "alpha"_a);
   m.def("apply_kernel", &apply_kernel, "base"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "out"_a, "n_threads"_a,
@@ -504,7 +504,7 @@ NB_MODULE(_core, m) {
         "signal"_a.none() = nb::none());
   m.def("kernel_matrix_float64", &matrix_of<double>, "rows"_a, "columns"_a.none(), "n_threads"_a,
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
-  m.def("decision_values", &decision_values, "support"_a, "examples"_a, "dual_coef"_a, "n_support"_a,
+  m.def("decision_values", &decision_values, "support"_a, "samples"_a, "dual_coef"_a, "n_support"_a,
         "double_precision"_a, "n_threads"_a);
   m.def("slopes_inside", &slopes_of_sum, "slopes"_a, "sizes"_a, "bounds"_a);
   m.def("gap_above_prices", &gap_of_prices, "tilt"_a, "alpha"_a, "lower"_a, "upper"_a);

@@ -28,7 +28,7 @@ inline Solver solver_named(const std::string& name) {
 inline Selection selection_named(const std::string& name) {
   return named<Selection>("selection", name,
                           {{"auto", Selection::automatic},
-                           {"most-violating-pair", Selection::maximal_violating_pair},
+                           {"maximal-violating-pair", Selection::maximal_violating_pair},
                            {"second-order", Selection::second_order},
                            {"maximum-gain", Selection::maximum_gain}});
 }

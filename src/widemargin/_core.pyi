@@ -13,12 +13,12 @@ Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 UInt8 = NDArray[np.uint8]
 
-class Examples:
+class Samples:
     size: Final[int]
 
 class RowSource:
     size: Final[int]
-    of_examples: Final[bool]
+    of_samples: Final[bool]
     fits_float32: Final[bool]
     def diagonal(self) -> Double: ...
 
@@ -55,9 +55,9 @@ class Solved:
     gradient: Final[Double]
     outcome: Final[Outcome]
 
-def dense_examples(X: Array) -> Examples: ...
-def csr_examples(values: Array, indices: Array, begins: Array, columns: int) -> Examples: ...
-def kernel_source(examples: Examples, kernel: str, gamma: float, coef0: float, degree: int) -> RowSource: ...
+def dense_samples(X: Array) -> Samples: ...
+def csr_samples(values: Array, indices: Array, begins: Array, columns: int) -> Samples: ...
+def kernel_source(samples: Samples, kernel: str, gamma: float, coef0: float, degree: int) -> RowSource: ...
 def gram_source(gram: Array) -> RowSource: ...
 def matrix_backed_source(source: RowSource, matrix: Single) -> RowSource: ...
 def class_shared_source(source: RowSource, labels: Int32, bytes: int) -> RowSource: ...
@@ -179,7 +179,7 @@ def leave_one_out(
     bordered: bool,
     free: Int32,
     inverse: Double,
-    examples: Int32,
+    samples: Int32,
     keep: bool,
     n_threads: int,
     max_seconds: float = 1e10,
@@ -304,21 +304,21 @@ def max_min_over(
 def empty_matrix_float32(n: int, m: int) -> Single: ...
 def kernel_matrix_float32(
     rows: RowSource,
-    columns: Examples | None,
+    columns: Samples | None,
     n_threads: int,
     max_seconds: float = 1e10,
     signal: StopSignal | None = None,
 ) -> Single: ...
 def kernel_matrix_float64(
     rows: RowSource,
-    columns: Examples | None,
+    columns: Samples | None,
     n_threads: int,
     max_seconds: float = 1e10,
     signal: StopSignal | None = None,
 ) -> Double: ...
 def decision_values(
     support: RowSource,
-    examples: Examples,
+    samples: Samples,
     dual_coef: Double,
     n_support: Sequence[int],
     double_precision: bool,

@@ -79,7 +79,7 @@ class Auto(Decomposition):
 
     Parameters
     ----------
-    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
+    selection : {"auto", "maximal-violating-pair", "second-order", "maximum-gain"}, default="auto"
         Working-set selection [Glasmachers2008, eq. 4.5, eq. 4.7, Algorithm 6.1]; "auto" is "second-order".
     planning_ahead : int, default=3
         Plan steps with this many recent working sets [Glasmachers2008, chapter 7]; 0 takes plain Newton steps.
@@ -103,7 +103,7 @@ class SMO(Decomposition):
 
     Parameters
     ----------
-    selection : {"auto", "most-violating-pair", "second-order", "maximum-gain"}, default="auto"
+    selection : {"auto", "maximal-violating-pair", "second-order", "maximum-gain"}, default="auto"
         As in :class:`Auto`; "auto" is "maximum-gain" where the kernel matrix does not fit into the cache.
     planning_ahead, dtype
         See :class:`Auto`.

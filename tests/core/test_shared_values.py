@@ -25,7 +25,7 @@ def sources(X):
 
 
 def test_who_computes_the_values():
-    assert [rows.of_examples for rows in sources(points())] == [True, True, False, False, False]
+    assert [rows.of_samples for rows in sources(points())] == [True, True, False, False, False]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -96,8 +96,8 @@ def test_a_matrix_behind_rows_saves_values_and_changes_nothing(tolerance):
 def test_one_group_of_support_vectors_has_a_function_for_each_row():
     X, new = points(60), points(30, 4) + 0.1
     coefficients = np.random.default_rng(3).normal(size=(3, 60))
-    found = _core.decision_values(row_source(X, gamma=GAMMA), _core.dense_examples(new), coefficients, [60], True, 1)
+    found = _core.decision_values(row_source(X, gamma=GAMMA), _core.dense_samples(new), coefficients, [60], True, 1)
     expected = coefficients @ np.exp(-GAMMA * ((X[:, None] - new[None]) ** 2).sum(axis=2))
     np.testing.assert_allclose(found, expected, atol=1e-12)
     with pytest.raises(ValueError, match="coefficients and support vectors differ in number"):
-        _core.decision_values(row_source(X, gamma=GAMMA), _core.dense_examples(new), coefficients, [59], True, 1)
+        _core.decision_values(row_source(X, gamma=GAMMA), _core.dense_samples(new), coefficients, [59], True, 1)

@@ -44,7 +44,7 @@ def test_kernel_matrices_equal_the_baseline(implementation, dimension, density, 
     np.testing.assert_allclose(kernel_matrix(X, gamma=0.3, dtype=dtype), expected, atol=tolerance)
 
 
-@pytest.mark.parametrize("selection", ["most-violating-pair", "second-order", "maximum-gain"])
+@pytest.mark.parametrize("selection", ["maximal-violating-pair", "second-order", "maximum-gain"])
 def test_solutions_equal_the_baseline(implementation, selection):
     random = np.random.default_rng(5)
     X = random.normal(size=(150, 3))

@@ -213,7 +213,7 @@ def test_partners_of_second_order_are_not_the_most_violating_ones() -> None:
     # Eight times the steps on a chess board; the solution is the same.
     case = chess_board_case(200, 1e3)
     steps = {s: _trace(case, Rules(s)).i.size for s in SELECTIONS}
-    assert 4 * steps["second-order"] < steps["most-violating-pair"]
+    assert 4 * steps["second-order"] < steps["maximal-violating-pair"]
     assert steps["maximum-gain"] < 2 * steps["second-order"]
 
 
@@ -232,6 +232,6 @@ def test_a_replay_notices_what_was_not_done_by_the_rules() -> None:
     rules = Rules("second-order", 1, 9)
     trace = _trace(case, rules)
     assert replay(case, case.gram, trace, rules) > 0
-    for other in (Rules("most-violating-pair", 1, 9), Rules("second-order", 0, 9), Rules("second-order", 1, 0)):
+    for other in (Rules("maximal-violating-pair", 1, 9), Rules("second-order", 0, 9), Rules("second-order", 1, 0)):
         with pytest.raises(AssertionError, match="step"):
             replay(case, case.gram, trace, other)

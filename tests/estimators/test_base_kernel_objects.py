@@ -66,7 +66,7 @@ def test_they_are_machines_on_the_kernel_matrix(machine, kernel):
 @pytest.mark.parametrize("kernel", IN_CORE, ids=repr)
 def test_they_run_in_the_core(kernel):
     machine = SVC(kernel=kernel).fit(X, y)
-    assert machine._kernel_parameters.of_examples
+    assert machine._kernel_parameters.of_samples
     named = SVC(
         kernel=machine._kernel_parameters.kernel,
         **{name: getattr(machine._kernel_parameters, name) for name in ("gamma", "coef0", "degree")},

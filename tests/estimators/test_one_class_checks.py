@@ -27,7 +27,7 @@ from widemargin.solvers import MDM, SMO, Block
         OneClassSVM(loss="squared_hinge", target_rejection=0.2),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
         OneClassSVM(solver=Block(selection="maximum-gain", planning_ahead=0, dtype="float64"), tol=1e-10),
-        OneClassSVM(solver=SMO(selection="most-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10),
+        OneClassSVM(solver=SMO(selection="maximal-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10),
         OneClassSVM(loss="squared_hinge", solver=MDM(accelerated=False), tol=1e-10),
         OneClassSVM(loss="squared_hinge", solver="mdm", tol=1e-10),
     ]

@@ -27,7 +27,7 @@ from widemargin.solvers import SMO, Block
         SVR(kernel="precomputed"),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
         SVR(solver=Block(selection="maximum-gain", planning_ahead=0, dtype="float64"), tol=1e-10),
-        SVR(solver=SMO(selection="most-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10, warm_start=True),
+        SVR(solver=SMO(selection="maximal-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10, warm_start=True),
         NuSVR(),
         NuSVR(kernel="linear", warm_start=True),
         NuSVR(kernel="precomputed"),

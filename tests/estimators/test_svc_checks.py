@@ -24,7 +24,7 @@ from widemargin.solvers import SMO, Block
         SVC(kernel="precomputed"),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
         SVC(solver=Block(selection="maximum-gain", planning_ahead=0, dtype="float64"), tol=1e-10),
-        SVC(solver=SMO(selection="most-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10),
+        SVC(solver=SMO(selection="maximal-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10),
         SVC(class_weight="balanced", break_ties=False, warm_start=True),
         SVC(multi_class="ovr"),
         SVC(multi_class="ovr", decision="fuzzy-minimum", kernel="linear", loss="squared_hinge", n_jobs=2),

@@ -27,7 +27,7 @@ from widemargin.solvers import SMO, Block
         SVDD(target_rejection=0.2),
         # Named solvers stop at tol; two of the checks compare machines to seven digits.
         SVDD(solver=Block(selection="maximum-gain", planning_ahead=0, dtype="float64"), tol=1e-10),
-        SVDD(solver=SMO(selection="most-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10),
+        SVDD(solver=SMO(selection="maximal-violating-pair"), shrinking=False, n_jobs=2, tol=1e-10),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Link
-from widemargin.machines.classifier import PairExamples, box
+from widemargin.machines.classifier import PairSamples, box
 from widemargin.machines.dual import DualProblem, SolverOptions, StopRule
 from widemargin.machines.enclosing_ball import ball_chain, ball_machine, train_ball
 from widemargin.machines.max_min_over import count_chain
@@ -107,7 +107,7 @@ def test_counts_lead_to_the_machine_of_squared_slack(kernel: ChainKernel) -> Non
 @both_kernels
 @pytest.mark.parametrize("nus", [(0.1, 0.3, 0.7), (0.7, 0.3)])
 def test_pairs_of_classes_along_nu(kernel: ChainKernel, nus: tuple[float, ...]) -> None:
-    examples = PairExamples((0, 1), np.arange(N, dtype=np.int32), Y)
+    examples = PairSamples((0, 1), np.arange(N, dtype=np.int32), Y)
     found = solve_nu_chain(kernel, examples, np.ones(N), nus, stop=STOP)
     labels = (Y < 0).astype(np.intp)
     for nu, one in zip(nus, found, strict=True):

@@ -15,7 +15,7 @@ from chain_cases import CHAINS, Kernel, classification, points, square_loss
 from widemargin import _core
 from widemargin.kernels.rows import kernel_matrix, row_source
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution, solve_chain, walk_chain
-from widemargin.machines.classifier import PairExamples, box
+from widemargin.machines.classifier import PairSamples, box
 from widemargin.machines.dual import DualProblem, StopRule, as_task
 from widemargin.machines.nu_classifier import solve_nu_chain
 
@@ -140,7 +140,7 @@ Y = np.where(X[:, 0] + 0.5 * RNG.normal(size=N) > 0, 1.0, -1.0)
 
 def nu_chain(kernel: ChainKernel) -> Iterator[LinkSolution]:
     ids = np.arange(0, N, 2, dtype=np.int32)
-    examples = PairExamples((0, 1), ids, Y[ids])
+    examples = PairSamples((0, 1), ids, Y[ids])
     for one in solve_nu_chain(kernel, examples, np.ones(len(ids)), [0.1, 0.3, 0.5], stop=StopRule(1e-7)):
         yield LinkSolution(one.solution)
 

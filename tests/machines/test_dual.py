@@ -62,7 +62,7 @@ def test_the_table_lists_every_combination_once() -> None:
     expected = set(
         product(
             ("smo", "block"),
-            ("most-violating-pair", "second-order", "maximum-gain"),
+            ("maximal-violating-pair", "second-order", "maximum-gain"),
             (0, 1, 3),
             (False, True),
             ("float32", "float64"),

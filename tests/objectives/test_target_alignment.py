@@ -46,7 +46,7 @@ def test_blocks_do_not_show(centred, monkeypatch):
 @pytest.mark.parametrize("centred", [False, True])
 def test_weights_are_repetitions(centred):
     task, kernel = small_tasks()[2], Gaussian(0.4)
-    times = np.random.default_rng(5).integers(0, 4, size=task.n_examples)
+    times = np.random.default_rng(5).integers(0, 4, size=task.n_samples)
     repeated = Task(np.repeat(task.X, times, axis=0), np.repeat(task.y, times), 3, np.ones(times.sum()))
     weighted = TargetAlignment(centred).bind(replace(task, weights=times.astype(float))).evaluate(kernel, 1.0)
     copied = TargetAlignment(centred).bind(repeated).evaluate(kernel, 1.0)

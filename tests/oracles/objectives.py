@@ -102,7 +102,7 @@ def naive_machine(task: Task, K: Matrix, signs: Vector, C: float, rows: Rows) ->
     assert kkt_violation(problem, found, problem.linear - gram @ found) < 1e-8
     slope = problem.linear - gram @ found
     rises, falls = found < problem.upper, found > problem.lower
-    alpha = np.zeros(task.n_examples)
+    alpha = np.zeros(task.n_samples)
     alpha[rows] = found
     return alpha, 0.5 * float(slope[rises].max() + slope[falls].min())
 

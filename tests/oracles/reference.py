@@ -44,7 +44,7 @@ class ReferenceSolver:
     Parameters
     ----------
     selection : str
-        "most-violating-pair", "second-order" or "maximum-gain".
+        "maximal-violating-pair", "second-order" or "maximum-gain".
     planning_ahead : int
         How many recent working sets to plan with, which are then offered to the next selection; 0 for Newton steps.
 

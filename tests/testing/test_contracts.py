@@ -16,7 +16,7 @@ from widemargin.testing import contracts, kernel_contract, kernel_matrix, small_
 CASES = list(small_cases())[:5]
 
 
-@pytest.mark.parametrize("selection", ["most-violating-pair", "second-order", "maximum-gain"])
+@pytest.mark.parametrize("selection", ["maximal-violating-pair", "second-order", "maximum-gain"])
 @pytest.mark.parametrize("planning_ahead", [0, 1, 3])
 def test_the_reference_solver_keeps_the_contract(selection: str, planning_ahead: int) -> None:
     solver_contract(ReferenceSolver(selection, planning_ahead), CASES)

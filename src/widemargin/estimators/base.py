@@ -301,7 +301,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             if not checked and own.requires_vector_input:
                 require_magnitude(X)
             found = own.fitted(X, weights=weights).resolved()
-            if not checked and found.of_examples:
+            if not checked and found.of_samples:
                 mapped = found.mapped(X)
                 require_magnitude(mapped)
                 # Features that somebody scaled were meant to be what they are.

@@ -16,7 +16,7 @@ from widemargin.estimators.multi_class import Scheme, in_scikit_learns_sign
 from widemargin.estimators.out_of_fold import content_folds
 from widemargin.estimators.prediction import Matrix
 from widemargin.kernels.rows import RowSource
-from widemargin.machines.classifier import PairExamples, PairSolution
+from widemargin.machines.classifier import PairSamples, PairSolution
 from widemargin.machines.coupling import favoured
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.held_out import held_out_values
@@ -53,7 +53,7 @@ def fitted_sigmoid(kind: str, values: Vector, signs: Vector, weights: Vector) ->
 
 
 def fitted_sigmoids(
-    method: str, scheme: Scheme, problems: Sequence[PairExamples], values: Sequence[Vector], weights: Vector
+    method: str, scheme: Scheme, problems: Sequence[PairSamples], values: Sequence[Vector], weights: Vector
 ) -> Matrix:
     """Fit a sigmoid to the values that each problem's function has on its samples, held out.
 
@@ -61,7 +61,7 @@ def fitted_sigmoids(
     ----------
     method : {"slope", "platt"}
     scheme : Scheme
-    problems : sequence of PairExamples
+    problems : sequence of PairSamples
     values : sequence of ndarray
         For each problem, in the order of its samples.
     weights : ndarray of shape (n_samples,)
@@ -85,7 +85,7 @@ def values_of_folds(
     rows: RowSource,
     labels: NDArray[np.intp],
     bounds: Vector,
-    problems: Sequence[PairExamples],
+    problems: Sequence[PairSamples],
     solutions: Sequence[PairSolution],
     *,
     stop: StopRule,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.prediction import Expansion, Matrix
-from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairExamples, PairSolution, classes_present
+from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairSamples, PairSolution, classes_present
 from widemargin.machines.coupling import coupled, shared
 from widemargin.machines.dual import Vector
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
@@ -105,7 +105,7 @@ class OneVersusOne:
     n_classes: int
     name = "ovo"
 
-    def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
+    def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairSamples]:
         """Return the problems of the pairs that both have samples of positive weight."""
         return ClassPairs(labels, self.n_classes, weights)
 
@@ -182,7 +182,7 @@ class OneVersusRest:
     n_classes: int
     name = "ovr"
 
-    def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairExamples]:
+    def problems(self, labels: NDArray[np.intp], weights: Vector) -> Sequence[PairSamples]:
         """Return the problems of the classes that have samples of positive weight."""
         return classes_against_all(labels, self.n_classes, weights)
 

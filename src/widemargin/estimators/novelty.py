@@ -205,7 +205,7 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
     @property
     def _predicts_in_single(self) -> bool:
         """Whether scores are predicted with fewer digits than the threshold was set with."""
-        return self._kernel_parameters.of_examples and not self._predict_in_double
+        return self._kernel_parameters.of_samples and not self._predict_in_double
 
     def _add_to_report(self, held_out: list[ProblemReport]) -> None:
         """Append what the models trained without a fold say of themselves."""

@@ -27,7 +27,7 @@ from widemargin.estimators.report import warn_of_missing_margin
 from widemargin.estimators.validation import Accepts, priced, require_choice, require_flag, require_number
 from widemargin.kernels.rows import RowSource
 from widemargin.machines.classifier import (
-    PairExamples,
+    PairSamples,
     PairSolution,
     classes_present,
     solve_pairs,
@@ -377,7 +377,7 @@ class SVC(KernelClassifier):
         rows: RowSource,
         labels: NDArray[np.intp],
         bounds: Vector,
-        problems: Sequence[PairExamples],
+        problems: Sequence[PairSamples],
         loss: dict[str, Any],
         *,
         stop: StopRule,

@@ -124,7 +124,7 @@ class KernelParameters:
     source: Any = field(default=None, compare=False)
 
     @property
-    def of_examples(self) -> bool:
+    def of_samples(self) -> bool:
         """Whether the core computes this kernel from samples by itself."""
         return isinstance(self.kernel, str) and self.kernel != "precomputed"
 
@@ -165,17 +165,17 @@ def checked_rows(X: Any) -> Any:
     return canonical(X)
 
 
-def examples(X: Any) -> _core.Examples:
+def examples(X: Any) -> _core.Samples:
     """Hand a matrix to the core without copying it: C-ordered float32/float64, or CSR with any index type."""
     if sp.issparse(X):
         X = checked_rows(X)
         values = np.ascontiguousarray(X.data, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
         index_type = np.int64 if X.indices.dtype == np.int64 or X.indptr.dtype == np.int64 else np.int32
         indices, begins = (np.ascontiguousarray(a, dtype=index_type) for a in (X.indices, X.indptr))
-        return _core.csr_examples(values, indices, begins, int(X.shape[1]))
+        return _core.csr_samples(values, indices, begins, int(X.shape[1]))
     X = np.asarray(X)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
-    return _core.dense_examples(np.ascontiguousarray(X, dtype=dtype))
+    return _core.dense_samples(np.ascontiguousarray(X, dtype=dtype))
 
 
 def take(X: Any, ids: NDArray[Any]) -> Any:

@@ -69,7 +69,7 @@ class PairSolution:
 
 
 @dataclass(frozen=True)
-class PairExamples:
+class PairSamples:
     """The samples of two classes, or of one and all `OTHERS`, with labels +1 and -1."""
 
     pair: Pair
@@ -95,7 +95,7 @@ def ridge_of(bounds: Vector) -> Vector:
         return np.minimum(0.5 / bounds, LARGEST_RIDGE)
 
 
-class ClassPairs(Sequence[PairExamples]):
+class ClassPairs(Sequence[PairSamples]):
     """The pairs of classes that both have samples of positive weight, those of the first class first.
 
     Each is made when it is asked for: there may be very many.
@@ -114,17 +114,17 @@ class ClassPairs(Sequence[PairExamples]):
         # Short numbers are sorted in linear time.
         order = used[np.argsort(own.astype(np.uint16) if n_classes <= 2**16 else own, kind="stable")]
         self._members = np.split(order, np.cumsum(sizes)[:-1])
-        self._known: dict[Pair, PairExamples] = {}
+        self._known: dict[Pair, PairSamples] = {}
         self.names = list(itertools.combinations(np.flatnonzero(sizes).tolist(), 2))
 
     def __len__(self) -> int:
         return len(self.names)
 
     @overload
-    def __getitem__(self, at: int) -> PairExamples: ...
+    def __getitem__(self, at: int) -> PairSamples: ...
     @overload
-    def __getitem__(self, at: slice) -> list[PairExamples]: ...
-    def __getitem__(self, at: int | slice) -> PairExamples | list[PairExamples]:
+    def __getitem__(self, at: slice) -> list[PairSamples]: ...
+    def __getitem__(self, at: int | slice) -> PairSamples | list[PairSamples]:
         if isinstance(at, slice):
             return list(map(self.__getitem__, range(len(self.names))[at]))
         pair = self.names[at]
@@ -132,7 +132,7 @@ class ClassPairs(Sequence[PairExamples]):
             first, second = self._members[pair[0]], self._members[pair[1]]
             signs = np.ones(len(first) + len(second))
             signs[len(first) :] = -1.0
-            self._known[pair] = PairExamples(pair, np.concatenate([first, second]), signs)
+            self._known[pair] = PairSamples(pair, np.concatenate([first, second]), signs)
         return self._known[pair]
 
 
@@ -148,7 +148,7 @@ def classes_present(labels: NDArray[np.intp], weights: Vector) -> list[int]:
     return present
 
 
-def in_turns(problems: Sequence[PairExamples], stop: Stop) -> Iterator[Sequence[PairExamples]]:
+def in_turns(problems: Sequence[PairSamples], stop: Stop) -> Iterator[Sequence[PairSamples]]:
     """Give out problems, some at a time, until time is up: whoever solves them need not make those that come too late.
 
     The first ones are given out in any case; without a deadline these are all.
@@ -203,7 +203,7 @@ class _Formulation:
     options: SolverOptions
 
     def solve(
-        self, pairs: Sequence[PairExamples], bounds: Sequence[Vector], starts: Sequence[Vector | None], stop: StopRule
+        self, pairs: Sequence[PairSamples], bounds: Sequence[Vector], starts: Sequence[Vector | None], stop: StopRule
     ) -> list[Solution]:
         """Solve the problems of some pairs; bounds and starts are those of their own samples."""
         subproblems = []
@@ -231,7 +231,7 @@ def solve_pairs(
     starts: Mapping[Pair, Vector] | None = None,
     squared: bool = False,
     fit_intercept: bool = True,
-    problems: Sequence[PairExamples] | None = None,
+    problems: Sequence[PairSamples] | None = None,
 ) -> list[PairSolution]:
     """Train every pair of classes that both have samples with a positive bound, or as many as time suffices for.
 
@@ -255,7 +255,7 @@ def solve_pairs(
         Square the slack.
     fit_intercept : bool, default=True
         Whether decision functions have a constant; without it their intercept is 0.
-    problems : sequence of PairExamples, optional
+    problems : sequence of PairSamples, optional
         Those of :class:`ClassPairs`, if they are known, or other problems.
     """
     hard = bool(np.isinf(bounds).any())
@@ -285,7 +285,7 @@ def typical(diagonal: Vector) -> float:
 
 
 def _solve_hard(
-    pairs: Sequence[PairExamples],
+    pairs: Sequence[PairSamples],
     bounds: Vector,
     formulation: _Formulation,
     diagonal: Vector,
@@ -297,7 +297,7 @@ def _solve_hard(
         if machines and stop.late:
             break
 
-        def attempt(raised: Vector, start: Vector | None, left: StopRule, p: PairExamples = p) -> Solution:
+        def attempt(raised: Vector, start: Vector | None, left: StopRule, p: PairSamples = p) -> Solution:
             return formulation.solve([p], [raised], [start], left)[0]
 
         prices = np.array(HARD_MARGIN_LADDER) / typical(diagonal[p.ids])

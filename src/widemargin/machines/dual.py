@@ -35,7 +35,7 @@ SOLVERS = ("smo", "block")
 GEOMETRIC_SOLVERS = ("mdm",)
 #: Solves no dual problem but counts, see :mod:`widemargin.machines.max_min_over`.
 COUNTING_SOLVERS = ("maxminover",)
-SELECTIONS = ("most-violating-pair", "second-order", "maximum-gain")
+SELECTIONS = ("maximal-violating-pair", "second-order", "maximum-gain")
 PLANS = (0, 1, 3)
 
 #: Texts that :class:`SolverOptions` accepts.

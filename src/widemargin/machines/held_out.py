@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.chain import Chain, ChainKernel, Link
-from widemargin.machines.classifier import PairExamples, PairSolution, box, ridge_of, typical
+from widemargin.machines.classifier import PairSamples, PairSolution, box, ridge_of, typical
 from widemargin.machines.dual import Solution, SolverOptions, StopRule, Vector, taking_part, values_of
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.runtime import Stop, StopRequest, single_threaded_blas
@@ -67,7 +67,7 @@ class HeldOutValues:
 
 def held_out_values(
     rows: RowSource,
-    problems: Sequence[PairExamples],
+    problems: Sequence[PairSamples],
     machines: Sequence[PairSolution],
     bounds: Vector,
     folds: Folds,
@@ -83,7 +83,7 @@ def held_out_values(
     ----------
     rows : RowSource
         Kernel rows of all examples.
-    problems : sequence of PairExamples
+    problems : sequence of PairSamples
     machines : sequence of PairSolution
         Their solutions on all examples.
     bounds : ndarray of shape (n,)
@@ -140,7 +140,7 @@ class _Problem:
     """A two-class problem; examples are counted as it counts them."""
 
     rows: RowSource
-    examples: PairExamples
+    examples: PairSamples
     bounds: Vector
     folds: Folds
     squared: bool

@@ -21,7 +21,7 @@ from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.machines.classifier import (
     ClassPairs,
     Pair,
-    PairExamples,
+    PairSamples,
     PairSolution,
     in_turns,
     ridge_of,
@@ -96,7 +96,7 @@ def solve_minimum_norm_pairs(
     stop: StopRule,
     options: SolverOptions,
     starts: Mapping[Pair, Vector] | None = None,
-    problems: Sequence[PairExamples] | None = None,
+    problems: Sequence[PairSamples] | None = None,
 ) -> list[PairSolution]:
     """Train every pair of classes, or as many as time suffices to begin with, as minimum norm problems.
 
@@ -122,7 +122,7 @@ def solve_minimum_norm_pairs(
     diagonal, ridge = rows.diagonal(), ridge_of(bounds)
     lengths, machines = diagonal + ridge, list[PairSolution]()
 
-    def start_of(p: PairExamples) -> Vector:
+    def start_of(p: PairSamples) -> Vector:
         alpha = None if starts is None or p.pair not in starts else starts[p.pair][p.ids]
         return starting_weights(p.signs, alpha, lengths[p.ids])
 
@@ -143,7 +143,7 @@ def solve_minimum_norm_pairs(
 
 
 def _nearest_points(
-    pairs: Sequence[PairExamples],
+    pairs: Sequence[PairSamples],
     rows: RowSource,
     ridges: list[Vector],
     weights: list[Vector],
@@ -167,7 +167,7 @@ def _nearest_points(
 
 
 def _solve_hard(
-    samples: PairExamples,
+    samples: PairSamples,
     rows: RowSource,
     ridge: Vector,
     scale: float,

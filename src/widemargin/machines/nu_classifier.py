@@ -27,7 +27,7 @@ from widemargin.machines.chain import Chain, ChainKernel, Link, ended_early
 from widemargin.machines.classifier import (
     ClassPairs,
     Pair,
-    PairExamples,
+    PairSamples,
     PairSolution,
     box,
     in_turns,
@@ -92,7 +92,7 @@ def tightest_pair(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> 
 class _Search:
     """One pair of classes on its way to the scale at which rho is 1; all numbers are in units of `power`."""
 
-    examples: PairExamples
+    examples: PairSamples
     bounds: Vector
     total: float
     start: Vector
@@ -298,14 +298,14 @@ def solve_nu_pairs(
 
 
 def solve_nu_chain(
-    kernel: ChainKernel, examples: PairExamples, weights: Vector, fractions: Sequence[float], *, stop: StopRule
+    kernel: ChainKernel, examples: PairSamples, weights: Vector, fractions: Sequence[float], *, stop: StopRule
 ) -> Iterator[PairSolution]:
     """Train one pair of classes for several nu, each from the last solution.
 
     Parameters
     ----------
     kernel : ChainKernel
-    examples : PairExamples
+    examples : PairSamples
         Some examples of the kernel, or all; those of a sign 0 are held out.
     weights : ndarray
         Theirs.
@@ -323,7 +323,7 @@ def solve_nu_chain(
     --------
     >>> from widemargin.kernels.rows import row_source
     >>> kernel = ChainKernel(row_source(np.array([[0.0], [1.0], [3.0], [4.0]]), kernel="linear"))
-    >>> examples = PairExamples((0, 1), np.arange(4, dtype=np.int32), np.array([1.0, 1.0, -1.0, -1.0]))
+    >>> examples = PairSamples((0, 1), np.arange(4, dtype=np.int32), np.array([1.0, 1.0, -1.0, -1.0]))
     >>> found = solve_nu_chain(kernel, examples, np.ones(4), [0.2, 0.4], stop=StopRule())
     >>> [one.solution.alpha.round(3).tolist() for one in found]
     [[0.0, 0.5, -0.5, 0.0], [0.0, 0.5, -0.5, 0.0]]
@@ -351,7 +351,7 @@ def _solve_on(kernel: ChainKernel, subproblems: list[Subproblem], stop: StopRule
 
 
 def _search(
-    examples: PairExamples, weights: Vector, nu: float, unit: float, tolerance: float, last: Vector | None
+    examples: PairSamples, weights: Vector, nu: float, unit: float, tolerance: float, last: Vector | None
 ) -> _Search:
     """Begin with a pair of classes, at the last solution if there is one; `unit` is a typical kernel value."""
     total = min(constant_sum(examples.signs, weights, nu))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import RowSource
-from widemargin.machines.classifier import OTHERS, PairExamples, PairSolution, share_class_rows
+from widemargin.machines.classifier import OTHERS, PairSamples, PairSolution, share_class_rows
 from widemargin.machines.dual import SolverOptions, StopRule, Vector, cache_bytes
 from widemargin.runtime import single_threaded_blas
 
@@ -25,7 +25,7 @@ class Solves(Protocol):
     """Solves some problems over kernel rows."""
 
     def __call__(
-        self, rows: RowSource, /, *, problems: Sequence[PairExamples], stop: StopRule, options: SolverOptions
+        self, rows: RowSource, /, *, problems: Sequence[PairSamples], stop: StopRule, options: SolverOptions
     ) -> list[PairSolution]:
         """Return the solutions of those that time sufficed to begin with."""
 
@@ -34,7 +34,7 @@ class Solves(Protocol):
 ABSENT = -1.0
 
 
-def classes_against_all(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> list[PairExamples]:
+def classes_against_all(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> list[PairSamples]:
     """List the classes that have samples of positive weight, each with its labels of all such samples.
 
     Examples
@@ -46,7 +46,7 @@ def classes_against_all(labels: NDArray[np.intp], n_classes: int, weights: Vecto
     ids = np.flatnonzero(weights > 0).astype(np.int32)
     own = labels[ids]
     return [
-        PairExamples((c, OTHERS), ids, np.where(own == c, 1.0, -1.0))
+        PairSamples((c, OTHERS), ids, np.where(own == c, 1.0, -1.0))
         for c in range(n_classes)
         if 0 < np.count_nonzero(own == c) < len(ids)
     ]
@@ -55,7 +55,7 @@ def classes_against_all(labels: NDArray[np.intp], n_classes: int, weights: Vecto
 def solve_against_all(
     solve: Solves,
     rows: RowSource,
-    problems: Sequence[PairExamples],
+    problems: Sequence[PairSamples],
     *,
     stop: StopRule,
     options: SolverOptions,
@@ -72,13 +72,13 @@ def solve_against_all(
     solve : callable (rows, problems=, stop=, options=) -> list of PairSolution
     rows : RowSource
         Kernel rows of all samples.
-    problems : sequence of PairExamples
+    problems : sequence of PairSamples
         Of :func:`classes_against_all`.
     stop : StopRule
         The deadline is for all of them together.
     options : SolverOptions
     """
-    if not rows.of_examples:
+    if not rows.of_samples:
         shared, options = share_class_rows(rows, np.zeros(rows.size, dtype=np.intp), options)
         return solve(shared, problems=problems, stop=stop, options=options)
     found = solve(rows, problems=problems[:1], stop=stop, options=options)

@@ -66,7 +66,7 @@ class Task:
     stop: Stop = field(default_factory=Stop)
 
     @property
-    def n_examples(self) -> int:
+    def n_samples(self) -> int:
         """How many samples there are."""
         return len(self.y)
 

@@ -131,7 +131,7 @@ class HeldOutObjective(BoundObjective):
         self, values: TaskKernel, C: float, split: tuple[Ids, Ids], starts: Any, gradient: bool
     ) -> _OfFold:
         task, (train_rows, test) = self.task, split
-        training = np.zeros(task.n_examples, dtype=bool)
+        training = np.zeros(task.n_samples, dtype=bool)
         training[train_rows] = True
         if self.loss == "squared":
             tube = train_tube(values, task, C, training, None if starts is None else starts[0])
@@ -171,7 +171,7 @@ class HeldOutObjective(BoundObjective):
             sensitivity = Sensitivity(values.among, machine, values.single, rows=rows)
             exact = sensitivity.machine
             one = judge(exact.values[rows], exact.problem.signs[rows], weights)
-            of_values = np.zeros(task.n_examples)
+            of_values = np.zeros(task.n_samples)
             of_values[rows] = one.of_values
             adjoint = sensitivity.adjoint(of_values)
             total = total + _OfFold(

@@ -55,17 +55,17 @@ class TaskKernel:
     def double(self) -> Matrix:
         """Values in float64."""
         self._task.stop.check()
-        self.computed += self._task.n_examples**2
+        self.computed += self._task.n_samples**2
         return self.kernel.values(self._task.X, self._task.X)
 
     @cached_property
     def single(self) -> Single:
         """Values in float32, which is what models are trained with."""
         core = self.kernel.core_kernel
-        if "double" in self.__dict__ or core is None or self._task.n_examples <= FEW:
+        if "double" in self.__dict__ or core is None or self._task.n_samples <= FEW:
             return np.ascontiguousarray(self.double, dtype=np.float32)
         self._task.stop.check()
-        self.computed += self._task.n_examples**2
+        self.computed += self._task.n_samples**2
         mapped = self.kernel.mapped(self._task.X)
         return kernel_matrix(
             mapped,
@@ -79,7 +79,7 @@ class TaskKernel:
     @property
     def among(self) -> Matrix | Evaluate:
         """What a model is differentiated with: all values if there are few, or a function that gives some."""
-        return self.double if self._task.n_examples <= FEW else self.block
+        return self.double if self._task.n_samples <= FEW else self.block
 
     def exact_for(self, sensitivity: Sensitivity) -> Matrix:
         """All values in float64 that a model is exact for: those of float32 where it was solved for with these."""

@@ -26,7 +26,7 @@ def small_tasks(n: int = 40, d: int = 3, *, seed: int = 0, **settings: Any) -> l
 
     Examples
     --------
-    >>> [(task.n_classes, task.n_examples) for task in small_tasks()]
+    >>> [(task.n_classes, task.n_samples) for task in small_tasks()]
     [(2, 40), (2, 40), (3, 40)]
     """
     generator = np.random.default_rng(seed)

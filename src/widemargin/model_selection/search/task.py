@@ -187,7 +187,7 @@ def require_fit(strategy: Strategy, objective: Objective, subject: Subject, n_di
 def tells_higher(objective: Objective, subject: Subject) -> bool:
     """Tell whether an objective knows derivatives of higher order for a kernel, from an evaluation at a few samples."""
     task = subject.task
-    labels = task.y if task.n_classes else np.zeros(task.n_examples)
+    labels = task.y if task.n_classes else np.zeros(task.n_samples)
     some = [np.flatnonzero((labels == label) & (task.weights > 0))[:2] for label in np.unique(labels)]
     rows = np.sort(np.concatenate(some))
     few = replace(task, X=take(task.X, rows), y=task.y[rows], weights=task.weights[rows])

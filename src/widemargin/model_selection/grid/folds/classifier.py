@@ -22,7 +22,7 @@ from widemargin.machines.chain import Chain, ChainKernel, Ids, JointSolution, Li
 from widemargin.machines.classifier import (
     OTHERS,
     ClassPairs,
-    PairExamples,
+    PairSamples,
     PairSolution,
     box,
     typical,
@@ -48,7 +48,7 @@ class FoldPair:
     stands for all samples.
     """
 
-    own: PairExamples
+    own: PairSamples
     name: Hashable
     others: Indices | None
     n: int
@@ -137,7 +137,7 @@ class PairwiseFold(FoldModels):
         lost = {c: ABSENT for c in range(len(self.classes)) if c not in columns}
         return Scheme(self._placed(problems, stop), columns, lost, len(self.classes))
 
-    def _placed(self, problems: Sequence[PairExamples], stop: Stop) -> list[FoldPair]:
+    def _placed(self, problems: Sequence[PairSamples], stop: Stop) -> list[FoldPair]:
         placed: list[FoldPair] = []
         for own in problems:
             if placed:
@@ -410,7 +410,7 @@ class NuClassifierFold(PairwiseFold):
             if stop.late:
                 return  # what others have is of no use without it
             ids = np.arange(len(self.labels), dtype=np.int32) if pair.ids is None else pair.ids
-            samples, own = PairExamples(pair.own.pair, ids, pair.signs), _bounds_of_pair(pair, weights)
+            samples, own = PairSamples(pair.own.pair, ids, pair.signs), _bounds_of_pair(pair, weights)
             for one in solve_nu_chain(kernel, samples, own, fractions, stop=stop):
                 yield LinkSolution(one.solution, hard_margin_found=one.hard_margin_found)
 
