@@ -26,6 +26,7 @@
 #include "core/nu_border.hpp"
 #include "core/rows/kernel_matrix.hpp"
 #include "core/rows/row_sums.hpp"
+#include "core/rows/symmetry.hpp"
 #include "core/solve.hpp"
 #include "core/solve/feasible.hpp"
 
@@ -123,6 +124,14 @@ void check_ids(Vector<Id> ids, std::size_t n) {
   for (std::size_t r = 0; r < ids.shape(0); ++r)
     if (ids.data()[r] < 0 || static_cast<std::size_t>(ids.data()[r]) >= n)
       throw std::invalid_argument("an id lies outside the row source");
+}
+
+template <class T>
+Symmetry symmetry(Matrix<T> matrix, std::size_t n_threads) {
+  if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("the matrix must be square");
+  nb::gil_scoped_release release;
+  ThreadTeam team(require_threads(n_threads));
+  return symmetry_of(matrix.data(), matrix.shape(0), team);
 }
 
 // The kernel among some samples of any source.
@@ -381,24 +390,11 @@ NB_MODULE(_core, m) {
   nb::class_<SolvedTogether>(m, "SolvedTogether")
       .def_ro("alpha", &SolvedTogether::alpha, nb::rv_policy::automatic)
       .def_ro("gradient", &SolvedTogether::gradient, nb::rv_policy::automatic)
-      .def(
-          "outcome", [](const SolvedTogether& s, std::size_t at) { return s.outcomes.at(at); }, "at"_a)
-      .def("intercepts",
-           [](const SolvedTogether& s) { return s.column<double>([](const Outcome& o) { return o.intercept[0]; }); })
-      .def(
-          "iterations",
-          [](const SolvedTogether& s) { return s.column<std::int64_t>([](const Outcome& o) { return o.iterations; }); })
-      .def("converged",
-           [](const SolvedTogether& s) {
-             return s.column<std::uint8_t>([](const Outcome& o) { return o.reason == Reason::converged; });
-           })
-      .def("in_double",
-           [](const SolvedTogether& s) {
-             return s.column<std::uint8_t>([](const Outcome& o) { return o.double_precision; });
-           })
-      .def("finite", [](const SolvedTogether& s) {
-        return s.column<std::uint8_t>([](const Outcome& o) { return o.reason != Reason::overflow; });
-      });
+      .def_ro("outcomes", &SolvedTogether::outcomes, nb::rv_policy::automatic);
+  nb::list columns, reasons;
+  for (const char* name : outcome_columns) columns.append(name);
+  for (int r = 0; r <= static_cast<int>(Reason::overflow); ++r) reasons.append(reason_name(static_cast<Reason>(r)));
+  m.attr("OUTCOME_COLUMNS") = nb::tuple(columns), m.attr("REASONS") = nb::tuple(reasons);
   m.def("solve_together", &solve_together, "source"_a, "problems"_a, "start"_a.none(), "solver"_a, "selection"_a,
         "planning_ahead"_a, "shrinking"_a, "double_precision"_a, "cache_bytes"_a, "tolerance"_a, "max_iterations"_a,
         "max_seconds"_a, "grace_seconds"_a, "n_threads"_a);
@@ -508,6 +504,13 @@ NB_MODULE(_core, m) {
         "double_precision"_a, "n_threads"_a);
   m.def("slopes_inside", &slopes_of_sum, "slopes"_a, "sizes"_a, "bounds"_a);
   m.def("gap_above_prices", &gap_of_prices, "tilt"_a, "alpha"_a, "lower"_a, "upper"_a);
+  nb::class_<Symmetry>(m, "Symmetry")
+      .def_ro("largest", &Symmetry::largest)
+      .def_ro("difference", &Symmetry::difference)
+      .def_ro("row", &Symmetry::row)
+      .def_ro("column", &Symmetry::column);
+  m.def("symmetry", &symmetry<float>, "matrix"_a, "n_threads"_a);
+  m.def("symmetry", &symmetry<double>, "matrix"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
   m.def("release_memory", [] {
     ThreadLocalMemory::clear_all();

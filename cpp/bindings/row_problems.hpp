@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -67,7 +68,7 @@ std::vector<Solution> solve_problems(const RowSource& rows, std::size_t count, c
       team.share(
           count,
           [&](std::size_t t, std::size_t member) {
-            ThreadTeam alone(1);
+            thread_local ThreadTeam alone(1);
             try {
               one(t, alone, member);
             } catch (...) {
@@ -112,19 +113,21 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
   return solved;
 }
 
-// Solutions of many problems: their variables one after the other, and what is known of each.
+// Solutions of many problems: their variables one after the other, and a row of numbers for how each of them ended.
 struct SolvedTogether {
-  nb::ndarray<nb::numpy, double> alpha, gradient;
-  std::vector<Outcome> outcomes;
-
-  template <class T, class Read>
-  nb::ndarray<nb::numpy, T> column(const Read& read) const {
-    std::vector<T> values;
-    values.reserve(outcomes.size());
-    for (const Outcome& one : outcomes) values.push_back(read(one));
-    return numpy_array(std::move(values));
-  }
+  nb::ndarray<nb::numpy, double> alpha, gradient, outcomes;
 };
+
+inline constexpr std::array outcome_columns{"reason",    "kkt_violation", "duality_gap",        "objective",
+                                            "intercept", "iterations",    "kernel_evaluations", "kernel_operations",
+                                            "seconds",   "precision"};
+
+inline void append_row(std::vector<double>& table, const Outcome& one) {
+  table.insert(table.end(),
+               {static_cast<double>(one.reason), one.kkt_violation, one.duality_gap, one.objective, one.intercept[0],
+                static_cast<double>(one.iterations), static_cast<double>(one.kernel_evaluations),
+                static_cast<double>(one.kernel_operations), one.seconds, one.double_precision ? 1.0 : 0.0});
+}
 
 // The problems of chains with one link each, over kernel rows.
 inline SolvedTogether solve_together(const Source& source, const LaneProblems& problems,
@@ -142,16 +145,16 @@ inline SolvedTogether solve_together(const Source& source, const LaneProblems& p
   };
   std::vector<Solution> found = solve_problems(*source.rows, problems.lanes(), problem_at, options,
                                                {tolerance, max_iterations}, max_seconds, grace_seconds, n_threads);
-  std::vector<double> alpha, gradient;
+  std::vector<double> alpha, gradient, outcomes;
   alpha.reserve(problems.ids.shape(0)), gradient.reserve(problems.ids.shape(0));
-  SolvedTogether solved;
+  outcomes.reserve(found.size() * outcome_columns.size());
   for (const Solution& one : found) {
     alpha.insert(alpha.end(), one.alpha.begin(), one.alpha.end());
     gradient.insert(gradient.end(), one.gradient.begin(), one.gradient.end());
-    solved.outcomes.push_back(one.outcome);
+    append_row(outcomes, one.outcome);
   }
-  solved.alpha = numpy_array(std::move(alpha)), solved.gradient = numpy_array(std::move(gradient));
-  return solved;
+  return {numpy_array(std::move(alpha)), numpy_array(std::move(gradient)),
+          numpy_matrix(std::move(outcomes), found.size())};
 }
 
 // A chain of problems over kernel rows; all threads work on one problem after the other.

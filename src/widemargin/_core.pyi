@@ -207,6 +207,32 @@ class LaneProblems:
         self, ids: Int32, begins: Int64, linear: Double, lower: Double, upper: Double, ridge: Double | None = None
     ) -> None: ...
 
+#: How a problem ended: columns of ``SolvedTogether.outcomes``; reasons are numbers of these.
+OUTCOME_COLUMNS: Final[tuple[str, ...]]
+REASONS: Final[tuple[str, ...]]
+
+class SolvedTogether:
+    alpha: Final[Double]
+    gradient: Final[Double]
+    outcomes: Final[Double]
+
+def solve_together(
+    source: RowSource,
+    problems: LaneProblems,
+    start: Double | None,
+    solver: str,
+    selection: str,
+    planning_ahead: int,
+    shrinking: bool,
+    double_precision: bool,
+    cache_bytes: int,
+    tolerance: float,
+    max_iterations: int,
+    max_seconds: float,
+    grace_seconds: float,
+    n_threads: int,
+) -> SolvedTogether: ...
+
 class SolvedLanes:
     alpha: Final[Double]
     intercepts: Final[Double]
@@ -326,6 +352,14 @@ def decision_values(
 ) -> Double: ...
 def slopes_inside(slopes: Double, sizes: Double, bounds: Double) -> tuple[float, float]: ...
 def gap_above_prices(tilt: Double, alpha: Double, lower: Double, upper: Double) -> float: ...
+
+class Symmetry:
+    largest: Final[float]
+    difference: Final[float]
+    row: Final[int]
+    column: Final[int]
+
+def symmetry(matrix: Array, n_threads: int) -> Symmetry: ...
 def project(alpha: Double, lower: Double, upper: Double, total: float) -> Double: ...
 def release_memory() -> None: ...
 def refuse_memory(after: int) -> None: ...

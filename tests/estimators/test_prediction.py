@@ -80,11 +80,11 @@ def test_a_machine_that_needed_float64_predicts_in_it() -> None:
     small, large = np.ones((2, 2)), np.ones((500, 500))
     few, many = np.ones((1, 2)), np.ones((1, 500))
     needs_double = partial(prediction.needs_double, KernelParameters())
-    assert needs_double(small, few, {"float32"})
-    assert not needs_double(large, many, {"float32"})
-    assert needs_double(large, many, {"float32", "float64"})
-    assert needs_double(large, 1e5 * many, {"float32"})
-    assert not needs_double(np.zeros((500, 500)), many, {"float32"})
+    assert needs_double(small, few, False)
+    assert not needs_double(large, many, False)
+    assert needs_double(large, many, True)
+    assert needs_double(large, 1e5 * many, False)
+    assert not needs_double(np.zeros((500, 500)), many, False)
 
 
 def test_the_report_names_the_precision() -> None:

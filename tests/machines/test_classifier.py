@@ -12,7 +12,7 @@ import pytest
 from widemargin.kernels.rows import row_source
 from widemargin.machines import classifier
 from widemargin.machines.classifier import PROBLEMS_AT_ONCE, rescaled, solve_pairs
-from widemargin.machines.dual import Solution, SolverOptions, StopRule, solve_all
+from widemargin.machines.dual import SolverOptions, StopRule, limits_of
 from widemargin.testing import many_class_points
 
 
@@ -47,12 +47,12 @@ def test_a_hard_margin_is_found_or_said_to_be_missing() -> None:
 def test_budgets_are_shared_by_pairs_and_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[StopRule] = []
 
-    def slowly(*arguments: Any, stop: StopRule, **options: Any) -> list[Solution]:
+    def slowly(stop: StopRule) -> dict[str, Any]:
         asked.append(stop)
         time.sleep(0.01)
-        return solve_all(*arguments, stop=stop, **options)
+        return limits_of(stop)
 
-    monkeypatch.setattr(classifier, "solve_all", slowly)
+    monkeypatch.setattr(classifier, "limits_of", slowly)
     X, labels = many_class_points(3, 30)
     X[0] = X[40]
     solve_pairs(

@@ -1,6 +1,7 @@
 // Cholesky's factor U'U of a positive definite matrix, of which the upper half is read, row by row.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ class Cholesky {
 
   // False if a pivot is not positive.
   bool factorise() {
+    if (order_ <= few) return factorise_few();
     int failed = 0;
     if (order_ > 0) blas::dpotrf(&lower_, &order_, entries_.data(), &order_, &failed);
     return failed == 0;
@@ -54,11 +56,45 @@ class Cholesky {
   // x <- A^{-1} x, for the rows that were factorised.
   void solve(std::vector<double>& x) const {
     int size = static_cast<int>(x.size()), stride = order_, one = 1, failed = 0;
-    if (size > 0)
+    if (size <= few)
+      solve_few(x);
+    else
       blas::dpotrs(&lower_, &size, &one, const_cast<double*>(entries_.data()), &stride, x.data(), &size, &failed);
   }
 
  private:
+  // Of so few rows, LAPACK takes longer to call than to wait for.
+  static constexpr int few = 24;
+
+  double& at(std::size_t r, std::size_t c) { return entries_[r * static_cast<std::size_t>(order_) + c]; }
+  double at(std::size_t r, std::size_t c) const { return entries_[r * static_cast<std::size_t>(order_) + c]; }
+
+  bool factorise_few() {
+    const std::size_t n = static_cast<std::size_t>(order_);
+    for (std::size_t r = 0; r < n; ++r) {
+      if (!(at(r, r) > 0)) return false;
+      const double pivot = std::sqrt(at(r, r)), inverse = 1 / pivot;
+      at(r, r) = pivot;
+      for (std::size_t c = r + 1; c < n; ++c) at(r, c) *= inverse;
+      for (std::size_t k = r + 1; k < n; ++k)
+        for (std::size_t c = k; c < n; ++c) at(k, c) -= at(r, k) * at(r, c);
+    }
+    return true;
+  }
+
+  // U'z = x, then U x = z.
+  void solve_few(std::vector<double>& x) const {
+    const std::size_t n = x.size();
+    for (std::size_t r = 0; r < n; ++r) {
+      x[r] /= at(r, r);
+      for (std::size_t c = r + 1; c < n; ++c) x[c] -= at(r, c) * x[r];
+    }
+    for (std::size_t r = n; r-- > 0;) {
+      for (std::size_t c = r + 1; c < n; ++c) x[r] -= at(r, c) * x[c];
+      x[r] /= at(r, r);
+    }
+  }
+
   static inline char lower_ = 'L';  // what is the upper half by rows is the lower one by columns
 
   std::vector<double> entries_;

@@ -4,6 +4,8 @@
 // kinks, and shrink. All variables come back, with gradients that know of every step, before a solve may end.
 #pragma once
 
+#include <utility>
+
 #include "core/smo/newton_on_free_set.hpp"
 #include "core/smo/shrink.hpp"
 #include "core/smo/shrink_aggressively.hpp"
@@ -16,8 +18,8 @@ constexpr std::size_t steps_per_crossing = 64;
 // For the subproblem of a larger solve: every variable stays active, and the running gradient is good enough.
 class WholeActiveSet {
  public:
-  WholeActiveSet(const NewtonSteps& newton_steps, double tolerance)
-      : newton_steps_(newton_steps), tolerance_(tolerance) {}
+  WholeActiveSet(NewtonSteps newton_steps, double tolerance)
+      : newton_steps_(std::move(newton_steps)), tolerance_(tolerance) {}
 
   template <class Rows>
   bool update(StateFor<Rows>& state, Rows& rows, const simd::MaximalViolatingPair& pair) {

@@ -49,14 +49,13 @@ class NewtonOnFreeSet {
       for (std::size_t c = 0; c < m; ++c) kernel_[r * m + c] = static_cast<double>(row[r][free_[c]]);
     }
     if (!descend(state, sizeof(T) == sizeof(double) ? 1e-13 : sizeof(T) == sizeof(float) ? 1e-7 : 1e-5)) return false;
-    std::vector<double> by;
     for (std::size_t r = 0; r < m; ++r) {
       const std::size_t p = static_cast<std::size_t>(free_[r]);
       const double before = state.alpha[p];
       state.set_alpha(p, state.moved(p, moved_[r]));
-      by.push_back(state.alpha[p] - before);
+      moved_[r] = state.alpha[p] - before;
     }
-    simd::ops<T>().subtract_rows(state.gradient.data(), row.data(), by.data(), m, 0, state.active);
+    simd::ops<T>().subtract_rows(state.gradient.data(), row.data(), moved_.data(), m, 0, state.active);
     return true;
   }
 
@@ -83,9 +82,10 @@ class NewtonOnFreeSet {
       if (any) system_.add_border(std::move(members));
     }
     for (std::size_t cut = 0;; ++cut) {
-      std::vector<double> u(gradient_);
-      std::vector<double> multipliers(system_.borders(), 0.0);
-      if (!system_.solve(u, multipliers)) return cut > 0;
+      std::vector<double>& u = step_;
+      u = gradient_;
+      multipliers_.assign(system_.borders(), 0.0);
+      if (!system_.solve(u, multipliers_)) return cut > 0;
       balance(state, u);
       double length = 1;
       std::size_t blocking = m;
@@ -94,7 +94,7 @@ class NewtonOnFreeSet {
         const double room = u[r] > 0 ? state.room_up[p] - moved_[r] : state.room_down[p] + moved_[r];
         if (std::fabs(u[r]) * length > room) length = std::max(room, 0.0) / std::fabs(u[r]), blocking = r;
       }
-      const std::vector<double> change = times_kernel(u);
+      const std::vector<double>& change = times_kernel(u);
       double slope = 0, curvature = 0;
       for (std::size_t r = 0; r < m; ++r) slope += gradient_[r] * u[r], curvature += change[r] * u[r];
       if (!(length * slope - 0.5 * length * length * curvature > 0)) return cut > 0;
@@ -122,19 +122,21 @@ class NewtonOnFreeSet {
     }
   }
 
-  std::vector<double> times_kernel(const std::vector<double>& u) const {
+  const std::vector<double>& times_kernel(const std::vector<double>& u) {
     const std::size_t m = u.size();
-    std::vector<double> product(m, 0.0), minus(m);
-    std::vector<const double*> rows(m);
-    for (std::size_t r = 0; r < m; ++r) rows[r] = kernel_.data() + r * m, minus[r] = -u[r];
-    simd::ops<double>().subtract_rows(product.data(), rows.data(), minus.data(), m, 0, m);
-    return product;
+    product_.assign(m, 0.0), minus_.resize(m), rows_.resize(m);
+    for (std::size_t r = 0; r < m; ++r) rows_[r] = kernel_.data() + r * m, minus_[r] = -u[r];
+    simd::ops<double>().subtract_rows(product_.data(), rows_.data(), minus_.data(), m, 0, m);
+    return product_;
   }
 
   std::vector<Id> free_;
   std::vector<std::uint8_t> fixed_;
   BorderedSystem system_;
   std::vector<double> kernel_, gradient_, moved_;
+  // What is worked in, kept for the next step: there may be millions of small ones.
+  std::vector<double> step_, multipliers_, product_, minus_;
+  std::vector<const double*> rows_;
 };
 
 // The schedule of Newton steps: from time to time, and less often where they do not help. At worst they take a ninth of

@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/rows/row_source.hpp"
@@ -61,6 +62,18 @@ class SmallKernel {
     for (std::size_t r = 0; r < positions.size(); ++r) out[r] = at(static_cast<std::size_t>(positions[r]));
   }
 
+  // G = y - K a.
+  void recompute_gradient(DualState& state) {
+    support_.clear(), coefficients_.clear();
+    for (std::size_t p = 0; p < state.size(); ++p)
+      if (state.alpha[p] != 0) support_.push_back(static_cast<Id>(p)), coefficients_.push_back(state.alpha[p]);
+    support_rows_.resize(support_.size());
+    rows(support_, support_rows_.data());
+    state.gradient = state.linear;
+    simd::ops<double>().subtract_rows(state.gradient.data(), support_rows_.data(), coefficients_.data(),
+                                      support_.size(), 0, state.size());
+  }
+
  private:
   static constexpr std::size_t computed_at_once = 64;
 
@@ -89,8 +102,10 @@ class SmallKernel {
   std::vector<double> diagonal_;
   std::vector<std::uint8_t> there_;
   std::unique_ptr<Columns<double>> columns_;
-  std::vector<Id> missing_, wanted_;
+  std::vector<Id> missing_, wanted_, support_;
   std::vector<double*> out_;
+  std::vector<double> coefficients_;
+  std::vector<const double*> support_rows_;
   std::uint64_t evaluations_ = 0;
 };
 
@@ -112,16 +127,15 @@ class SmallProblem {
     double scale = 0;
     for (const double g : state.gradient) scale = std::max(scale, std::fabs(g));
     const std::size_t n = state.size();
-    const StoppingCriterion to_rounding{
-        std::min(stop.tolerance, 1e-10 * std::min(1.0, scale)),
-        std::min(stop.max_iterations, iterations + 100 * static_cast<std::int64_t>(n))};
+    const StoppingCriterion to_rounding{std::min(stop.tolerance, 1e-10 * std::min(1.0, scale)),
+                                        std::min(stop.max_iterations, iterations + 100 * static_cast<std::int64_t>(n))};
     smo::NewtonSteps often(8, 1e6 + static_cast<double>(iterations) * smo::NewtonSteps::step_cost(n));
     often.at_once(state, kernel_);
-    const Reason further = run(state, to_rounding, often, iterations);
+    const Reason further = run(state, to_rounding, std::move(often), iterations);
     if (further == Reason::interrupted) return further;
     if (further == Reason::time_budget || !(violation_of(state.maximal_violating_pair()) <= stop.tolerance)) {
       for (std::size_t p = 0; p < n; ++p) state.put(p, certified[p]);
-      Recomputing::recompute(state, kernel_);
+      kernel_.recompute_gradient(state);
       state.cross_kinks();
     }
     return Reason::converged;
@@ -131,15 +145,15 @@ class SmallProblem {
   // All variables stay active; a violation within the tolerance is believed once the gradient was recomputed.
   class Recomputing {
    public:
-    Recomputing(const smo::NewtonSteps& newton_steps, double tolerance)
-        : steps_(newton_steps, tolerance), tolerance_(tolerance) {}
+    Recomputing(smo::NewtonSteps newton_steps, double tolerance)
+        : steps_(std::move(newton_steps), tolerance), tolerance_(tolerance) {}
 
     bool update(DualState& state, SmallKernel& kernel, const simd::MaximalViolatingPair& pair) {
       return steps_.update(state, kernel, pair);
     }
     Verdict verify(DualState& state, SmallKernel& kernel) {
       if (steps_.verify(state, kernel) == Verdict::go_on) return Verdict::go_on;
-      recompute(state, kernel);
+      kernel.recompute_gradient(state);
       state.cross_kinks();
       const double violation = violation_of(state.maximal_violating_pair());
       if (violation <= tolerance_) return Verdict::certified;
@@ -148,33 +162,20 @@ class SmallProblem {
       return imprecise ? Verdict::imprecise : Verdict::go_on;
     }
 
-    static void recompute(DualState& state, SmallKernel& kernel) {
-      std::vector<Id> support;
-      std::vector<double> coefficients;
-      for (std::size_t p = 0; p < state.size(); ++p)
-        if (state.alpha[p] != 0) support.push_back(static_cast<Id>(p)), coefficients.push_back(state.alpha[p]);
-      std::vector<const double*> rows(support.size());
-      kernel.rows(support, rows.data());
-      state.gradient = state.linear;
-      simd::ops<double>().subtract_rows(state.gradient.data(), rows.data(), coefficients.data(), rows.size(), 0,
-                                        state.size());
-    }
-
    private:
     smo::WholeActiveSet steps_;
     double tolerance_, last_ = std::numeric_limits<double>::infinity();
   };
 
-  Reason run(DualState& state, const StoppingCriterion& stop, const smo::NewtonSteps& newton_steps,
-             std::int64_t& iterations) {
-    Recomputing active_set(newton_steps, stop.tolerance);
+  Reason run(DualState& state, const StoppingCriterion& stop, smo::NewtonSteps newton_steps, std::int64_t& iterations) {
+    Recomputing active_set(std::move(newton_steps), stop.tolerance);
     // The recomputed violation differs by rounding.
     const StoppingCriterion inner{0.95 * stop.tolerance, stop.max_iterations - iterations};
     const Reason ended = choice_.with_steps(kernel_, [&](const auto& select, const auto& step) {
       return smo::run(state, kernel_, inner, budget_, select, step, active_set, iterations);
     });
     if (ended == Reason::time_budget || ended == Reason::interrupted) return ended;
-    if (ended != Reason::converged) Recomputing::recompute(state, kernel_);
+    if (ended != Reason::converged) kernel_.recompute_gradient(state);
     return ended;
   }
 

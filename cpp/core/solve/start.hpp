@@ -50,6 +50,10 @@ void start_from_point(DualState& state, const std::array<double, 2>& total, cons
 // Starts at 0, or at the feasible point nearest to it.
 template <class Place>
 void start_from_zero(DualState& state, const std::array<double, 2>& total, const Place& place) {
+  bool feasible = total[0] == 0 && total[1] == 0;
+  for (std::size_t p = 0; p < state.size() && feasible; ++p)
+    feasible = state.whole_lower(p) <= 0 && state.whole_upper(p) >= 0;
+  if (feasible) return;
   const std::vector<double> zero(state.size(), 0.0);
   std::vector<double> alpha = zero;
   make_feasible(state, total, alpha);

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
-from operator import attrgetter
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -358,7 +357,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         solver = as_solver(self.solver)
         return solver.options(
             shrinking=bool(self.shrinking),
-            cache_bytes=cache_bytes(self.cache_size, n, solver.dtype),
+            cache_bytes=cache_bytes(self.cache_size, n, "float64"),  # which small problems, and the last digits, take
             n_threads=thread_count(self.n_jobs),
         )
 
@@ -374,8 +373,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (count(X),)
         self.fit_report_ = report
         self.fit_status_ = int(report.unfinished > 0)
-        precisions = map(attrgetter("precision"), report.begun)
-        self._predict_in_double = needs_double(kernel, self.support_vectors_, found.dual_coef, precisions)
+        self._predict_in_double = needs_double(kernel, self.support_vectors_, found.dual_coef, report.needed_double)
 
     def _keep_function(
         self, X: Any, kernel: KernelParameters, *, coefficients: Vector, intercept: float, outcome: Outcome

@@ -27,8 +27,8 @@ from widemargin.estimators.validation import (
 )
 from widemargin.kernels.rows import KernelParameters
 from widemargin.kernels.spread import moderate
-from widemargin.machines.classifier import Pair, PairSolution, classes_present, rescaled
-from widemargin.machines.dual import Vector
+from widemargin.machines.classifier import Pair, PairSolution, SolvedPairs, classes_present, rescaled
+from widemargin.machines.dual import COLUMNS, Vector
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -121,7 +121,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         """Largest coefficient of every sample, from its weight and that of its class; refuse what cannot be met."""
 
     @abstractmethod
-    def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
+    def _warn_of_missing_margins(self, solutions: Sequence[PairSolution]) -> None:
         """Warn if a pair of classes has no margin of the kind that was asked for."""
 
     def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.intp], Vector]:
@@ -183,7 +183,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         weights: Vector,
         kernel: KernelParameters,
         scheme: Scheme,
-        solutions: list[PairSolution],
+        solutions: Sequence[PairSolution],
         not_begun: Sequence[Pair] = (),
     ) -> None:
         """Set the fitted attributes from the solved problems of the classes that have samples of positive weight.
@@ -191,8 +191,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         Those that were `not_begun`, since time ran out, have no coefficients.
         """
         self._fitted_scheme = scheme.name
-        report = FitReport.of(solutions, self.classes_, not_begun)
-        self._keep_functions(X, kernel, scheme.expansion(solutions, labels, weights), report)
-        self.n_iter_ = np.zeros(len(solutions) + len(not_begun), dtype=np.int64)
-        for number, one in enumerate(solutions):
-            self.n_iter_[number] = one.solution.outcome.iterations
+        solved = SolvedPairs.of(solutions)
+        report = FitReport.of(solved, self.classes_, not_begun)
+        self._keep_functions(X, kernel, scheme.expansion(solved, labels, weights), report)
+        self.n_iter_ = np.zeros(len(solved) + len(not_begun), dtype=np.int64)
+        self.n_iter_[: len(solved)] = solved.outcomes[:, COLUMNS["iterations"]]

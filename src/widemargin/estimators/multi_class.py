@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.prediction import Expansion, Matrix
-from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairSamples, PairSolution, classes_present
+from widemargin.machines.classifier import OTHERS, ClassPairs, Pair, PairSamples, SolvedPairs, classes_present
 from widemargin.machines.coupling import coupled, shared
-from widemargin.machines.dual import Vector
+from widemargin.machines.dual import COLUMNS, Vector
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
 
 SCHEMES = ("ovo", "ovr")
@@ -117,7 +117,7 @@ class OneVersusOne:
         """Return the number of the decision function of each problem."""
         return {pair: number for number, pair in enumerate(combinations(range(self.n_classes), 2))}
 
-    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], weights: Vector) -> Expansion:
+    def expansion(self, solved: SolvedPairs, labels: NDArray[np.intp], weights: Vector) -> Expansion:
         """Collect coefficients and constants in scikit-learn's layout, k - 1 coefficients for each support vector.
 
         A pair in which one class has no samples of positive weight always votes for the other. Numbers of pairs without
@@ -126,17 +126,17 @@ class OneVersusOne:
         n_classes = self.n_classes
         coefficients = np.zeros((n_classes - 1, len(labels)))
         intercept = np.zeros(n_classes * (n_classes - 1) // 2)
-        for one in solutions:
-            first, second = one.pair
-            before = first * (2 * n_classes - first - 1) // 2  # pairs of classes before the first one
-            intercept[before + second - first - 1] = one.solution.intercept
-            rows = np.where(labels[one.ids] == first, second - 1, first)
-            coefficients[rows, one.ids] = one.solution.alpha
-        if len(solutions) < len(intercept):
+        first, second = np.array(solved.names, dtype=np.intp).reshape(-1, 2).T
+        before = first * (2 * n_classes - first - 1) // 2  # pairs of classes before the first one
+        intercept[before + second - first - 1] = solved.outcomes[:, COLUMNS["intercept"]]
+        sizes = np.diff(solved.begins)
+        ours = labels[solved.ids] == np.repeat(first, sizes)
+        coefficients[np.where(ours, np.repeat(second - 1, sizes), np.repeat(first, sizes)), solved.ids] = solved.alpha
+        if len(solved) < len(intercept):
             present = classes_present(labels, weights)
-            for number, (first, second) in enumerate(combinations(range(n_classes), 2)):
-                if (first in present) != (second in present):
-                    intercept[number] = 1.0 if first in present else -1.0
+            for number, (a, b) in enumerate(combinations(range(n_classes), 2)):
+                if (a in present) != (b in present):
+                    intercept[number] = 1.0 if a in present else -1.0
         return _sorted_by_class(coefficients, intercept, labels, n_classes)
 
     def confidences(self, values: Matrix, rule: str) -> Matrix:
@@ -194,7 +194,7 @@ class OneVersusRest:
         """Return the number of the decision function of each problem."""
         return {(c, OTHERS): c for c in range(self.n_classes)}
 
-    def expansion(self, solutions: list[PairSolution], labels: NDArray[np.intp], weights: Vector) -> Expansion:
+    def expansion(self, solved: SolvedPairs, labels: NDArray[np.intp], weights: Vector) -> Expansion:
         """Collect coefficients and constants, a row for each class; one without samples of positive weight never wins.
 
         Numbers of classes without a solution, since time did not suffice to begin with them, are 0.
@@ -202,9 +202,9 @@ class OneVersusRest:
         coefficients = np.zeros((self.n_classes, len(labels)))
         intercept = np.full(self.n_classes, ABSENT)
         intercept[classes_present(labels, weights)] = 0.0
-        for one in solutions:
-            coefficients[one.pair[0], one.ids] = one.solution.alpha
-            intercept[one.pair[0]] = one.solution.intercept
+        classes = np.array(solved.names, dtype=np.intp).reshape(-1, 2)[:, 0]
+        coefficients[np.repeat(classes, np.diff(solved.begins)), solved.ids] = solved.alpha
+        intercept[classes] = solved.outcomes[:, COLUMNS["intercept"]]
         return _sorted_by_class(coefficients, intercept, labels, self.n_classes)
 
     def confidences(self, values: Matrix, rule: str) -> Matrix:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -169,7 +169,7 @@ class NuSVC(KernelClassifier):
             f"and {names[1]}, whose weights are {shares[0]:g} and {shares[1]:g}."
         )
 
-    def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
+    def _warn_of_missing_margins(self, solutions: Sequence[PairSolution]) -> None:
         touching = [one for one in solutions if not one.hard_margin_found and one.outcome.reason == "converged"]
         if not touching:
             return

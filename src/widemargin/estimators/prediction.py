@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations, pairwise
@@ -37,15 +36,15 @@ def as_dense(matrix: Any) -> Matrix:
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
 
 
-def needs_double(kernel: KernelParameters, support_vectors: Any, dual_coef: Matrix, precisions: Iterable[str]) -> bool:
+def needs_double(kernel: KernelParameters, support_vectors: Any, dual_coef: Matrix, trained_so: bool) -> bool:
     """Decide from the model alone, never from the samples to predict, whether the core is to predict in float64.
 
-    `precisions` are the types of the kernel values that its training needed.
+    `trained_so` tells whether training already needed kernel values in float64.
     """
     if callable(kernel.kernel) or kernel.kernel == "precomputed":
         return False
     mapped = kernel.mapped(support_vectors)
-    if "float64" in precisions or mapped.shape[0] * mapped.shape[1] <= SMALL_MODEL:
+    if trained_so or mapped.shape[0] * mapped.shape[1] <= SMALL_MODEL:
         return True
     values = mapped.data if sp.issparse(mapped) else mapped
     largest = max(float(values.max()), -float(values.min())) if values.size else 0.0

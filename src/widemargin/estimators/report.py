@@ -11,8 +11,12 @@ from typing import Any, overload
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.machines.classifier import OTHERS, Pair, PairSolution
-from widemargin.machines.dual import Outcome
+from widemargin import _core
+from widemargin.machines.classifier import OTHERS, Pair, PairSolution, SolvedPairs
+from widemargin.machines.dual import COLUMNS, Outcome, outcome_of, row_of
+
+#: The reason of a solve that met its tolerance, in a table of outcomes.
+CONVERGED = _core.REASONS.index("converged")
 
 #: What a user can do about a fit that ended early, per reason of its end.
 REMEDIES = {
@@ -73,31 +77,39 @@ class FitReport(Sequence[ProblemReport]):
     Parameters
     ----------
     entries : iterable of ProblemReport
-        Those that were begun.
-    not_begun : sequence of pairs of class numbers
-        Those that time did not suffice to begin with: there may be very many, of which nothing is known.
-    labels : sequence
-        Of the classes.
     """
 
-    def __init__(
-        self, entries: Iterable[ProblemReport], not_begun: Sequence[Pair] = (), labels: Sequence[Any] = ()
-    ) -> None:
-        self.begun = tuple(entries)
-        self._not_begun, self._labels = not_begun, labels
+    def __init__(self, entries: Iterable[ProblemReport]) -> None:
+        entries = list(entries)
+        labels = list(dict.fromkeys(label for entry in entries for label in entry.classes or () if label is not None))
+        number = {label: at for at, label in enumerate(labels)}
+        self._labels: Sequence[Any] = labels
+        self._pairs: Sequence[Pair | None] = [
+            None
+            if entry.classes is None
+            else (number[entry.classes[0]], OTHERS if entry.classes[1] is None else number[entry.classes[1]])
+            for entry in entries
+        ]
+        self._outcomes = np.array([row_of(entry) for entry in entries]).reshape(len(entries), len(COLUMNS))
+        self._n_support = np.array([entry.n_support for entry in entries], dtype=np.intp)
+        self._not_begun: Sequence[Pair] = ()
 
     @classmethod
-    def of(cls, solutions: Iterable[PairSolution], classes: Any, not_begun: Sequence[Pair] = ()) -> FitReport:
-        """Read the report off the solved pairs of classes."""
-        labels, begun = np.asarray(classes).tolist(), []
-        for one in solutions:
-            (first, second), found = one.pair, one.solution
-            pair = labels[first], None if second == OTHERS else labels[second]
-            begun.append(ProblemReport.of(pair, found.outcome, int(np.count_nonzero(found.alpha))))
-        return cls(begun, not_begun, labels)
+    def of(cls, solved: SolvedPairs, classes: Any, not_begun: Sequence[Pair] = ()) -> FitReport:
+        """Read the report off the solved pairs of classes; of those that time did not suffice for nothing is known."""
+        report = cls(())
+        report._labels, report._pairs, report._outcomes = np.asarray(classes).tolist(), solved.names, solved.outcomes
+        used = np.append(0, np.cumsum(solved.alpha != 0))
+        report._n_support, report._not_begun = np.diff(used[solved.begins]), not_begun
+        return report
+
+    @classmethod
+    def of_one(cls, outcome: Outcome, n_support: int) -> FitReport:
+        """Report the only problem of a model without classes."""
+        return cls([ProblemReport.of(None, outcome, n_support)])
 
     def __len__(self) -> int:
-        return len(self.begun) + len(self._not_begun)
+        return len(self._pairs) + len(self._not_begun)
 
     @overload
     def __getitem__(self, at: int) -> ProblemReport: ...
@@ -107,25 +119,25 @@ class FitReport(Sequence[ProblemReport]):
         if isinstance(at, slice):
             return tuple(self[number] for number in range(*at.indices(len(self))))
         number = range(len(self))[at]
-        if number < len(self.begun):
-            return self.begun[number]
-        first, second = self._not_begun[number - len(self.begun)]
-        classes = self._labels[first], None if second == OTHERS else self._labels[second]
+        if number < len(self._pairs):
+            classes, row = self._names(self._pairs[number]), self._outcomes[number]
+            return ProblemReport.of(classes, outcome_of(row), int(self._n_support[number]))
+        classes = self._names(self._not_begun[number - len(self._pairs)])
         return ProblemReport(classes, "time budget", np.inf, np.inf, np.nan, 0, 0, 0.0, 0, "float32")
+
+    def _names(self, pair: Pair | None) -> tuple[Any, Any] | None:
+        if pair is None:
+            return None
+        return self._labels[pair[0]], None if pair[1] == OTHERS else self._labels[pair[1]]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FitReport) and len(self) == len(other) and all(map(operator.eq, self, other))
 
     def __hash__(self) -> int:
-        return hash((self.begun, len(self)))
+        return hash((self._outcomes.tobytes(), len(self)))
 
     def __repr__(self) -> str:
         return f"FitReport({list(self)!r})"
-
-    @classmethod
-    def of_one(cls, outcome: Outcome, n_support: int) -> FitReport:
-        """Report the only problem of a model without classes."""
-        return cls([ProblemReport.of(None, outcome, n_support)])
 
     @property
     def converged(self) -> bool:
@@ -135,21 +147,20 @@ class FitReport(Sequence[ProblemReport]):
     @property
     def unfinished(self) -> int:
         """How many problems were left before their tolerance was met."""
-        count = len(self._not_begun)
-        for entry in self.begun:
-            count += entry.reason != "converged"
-        return count
+        return int(np.count_nonzero(self._outcomes[:, COLUMNS["reason"]] != CONVERGED)) + len(self._not_begun)
+
+    @property
+    def needed_double(self) -> bool:
+        """Whether kernel values in float32 did not do for some problem."""
+        return bool(self._outcomes[:, COLUMNS["precision"]].any())
 
     @property
     def worst(self) -> ProblemReport:
         """That with the largest violation of those that were left before their tolerance was met, if any was."""
-        return (
-            self[-1]
-            if self._not_begun
-            else max(
-                (entry for entry in self.begun if entry.reason != "converged"), key=lambda entry: entry.kkt_violation
-            )
-        )
+        if self._not_begun:
+            return self[-1]
+        left = np.flatnonzero(self._outcomes[:, COLUMNS["reason"]] != CONVERGED)
+        return self[int(left[self._outcomes[left, COLUMNS["kkt_violation"]].argmax()])]
 
     def __str__(self) -> str:
         heads = ("classes", "reason", "violation", "gap", "objective", "steps", "kernel values", "seconds", "SVs")

@@ -290,7 +290,8 @@ class SVC(KernelClassifier):
                 values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
         self._tell()
-        self._warn_of_missing_margins(solutions)
+        if np.isinf(bounds).any():
+            self._warn_of_missing_margins(solutions)
         return self
 
     @available_if(_calibrates)  # type: ignore[untyped-decorator]
@@ -382,7 +383,7 @@ class SVC(KernelClassifier):
         *,
         stop: StopRule,
         options: SolverOptions,
-    ) -> list[PairSolution]:
+    ) -> Sequence[PairSolution]:
         """Solve the problems; those that time did not suffice to begin with are left out, the last ones."""
         # The square loss has no bounds to follow, and its coefficients hardly change with C once that is large.
         starts = self._starts(bounds, follow=self.loss == "hinge") if self.warm_start else None
@@ -396,7 +397,7 @@ class SVC(KernelClassifier):
             return solve_against_all(solve, rows, problems, stop=stop, options=options)
         return solve(rows, problems=problems, stop=stop, options=options)
 
-    def _warn_of_missing_margins(self, solutions: list[PairSolution]) -> None:
+    def _warn_of_missing_margins(self, solutions: Sequence[PairSolution]) -> None:
         for one in solutions:
             if not one.hard_margin_found:
                 warn_of_missing_margin(one, self.classes_)

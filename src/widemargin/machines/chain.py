@@ -41,6 +41,7 @@ from widemargin.machines.dual import (
     finite,
     limits_of,
     settings_of,
+    two_class_problems,
 )
 
 Ids = NDArray[np.int32]
@@ -432,19 +433,12 @@ class SideBySide:
         asked : ndarray of int
         any_sum : bool
         """
-        ids, labels = np.concatenate(samples), np.concatenate(signs)
-        ends = labels * np.array([own[ids] for own in bounds])
-        lower, upper = np.minimum(0.0, ends), np.maximum(0.0, ends)
-        ridge = None if ridges is None else np.array([own[ids] for own in ridges])
+        ids, labels = np.concatenate(samples).astype(np.int32), np.concatenate(signs)
         sizes = np.array([len(own) for own in samples])
-        if any_sum:
-            last = np.cumsum(sizes)
-            ids, labels = np.insert(ids, last, RESEMBLES_NOTHING), np.insert(labels, last, 0.0)
-            lower, upper = np.insert(lower, last, -np.inf, axis=1), np.insert(upper, last, np.inf, axis=1)
-            ridge = None if ridge is None else np.insert(ridge, last, 0.0, axis=1)
-            sizes += 1
-        ids, begins = ids.astype(np.int32), np.append(0, np.cumsum(sizes)).astype(np.int64)
-        problems = _core.LaneProblems(ids, begins, labels, lower, upper, ridge)
+        ridge = None if ridges is None else np.array([own[ids] for own in ridges])
+        spare = RESEMBLES_NOTHING if any_sum else None
+        prices = np.array([own[ids] for own in bounds])
+        problems, begins, ids = two_class_problems(ids, sizes, labels, prices, ridge, spare)
         least = np.inf if ridge is None else float(np.min(ridge, where=ridge > 0, initial=np.inf))
         return cls(ids, begins, asked.astype(np.int32), len(bounds), any_sum, problems, least)
 

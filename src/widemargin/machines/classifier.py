@@ -15,35 +15,45 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import RowSource, derived_rows
+from widemargin.kernels.rows import RowSource, derived_rows, row_source
 from widemargin.machines.dual import (
+    COLUMNS,
     DualProblem,
     Outcome,
     Solution,
     SolverOptions,
     StopRule,
-    Subproblem,
     cache_bytes,
-    solve_all,
+    limits_of,
+    outcome_of,
+    require_finite_end,
+    row_of,
+    settings_of,
+    two_class_problems,
 )
 from widemargin.machines.hard_margins import HARD_MARGIN_LADDER, solve_hard
-from widemargin.runtime import Stop
+from widemargin.runtime import Stop, single_threaded_blas
 
 Vector = NDArray[np.float64]
 
 Pair = tuple[int, int]
+
+T = TypeVar("T")
 
 #: The second class of a "pair" whose first class is separated from all others.
 OTHERS = -1
 
 #: Problems that are made and solved between two looks at the clock, if there is a deadline.
 PROBLEMS_AT_ONCE = 256
+
+#: Variables of a problem whose kernel values the core keeps in float64 (cpp/core/solve/small_problem.hpp).
+SMALL_PROBLEM = 512
 
 #: What the square loss adds to the diagonal stays below this; a sample that would exceed it counts for nothing.
 LARGEST_RIDGE = 1e30
@@ -66,6 +76,65 @@ class PairSolution:
     def outcome(self) -> Outcome:
         """How the solve ended."""
         return self.solution.outcome
+
+
+@dataclass(frozen=True)
+class SolvedPairs(Sequence[PairSolution]):
+    """Solutions of many pairs, whose variables stand one after the other: there may be too many to make objects of.
+
+    Each is made when it is asked for. `outcomes` is a table (:data:`widemargin.machines.dual.COLUMNS`).
+    """
+
+    names: Sequence[Pair]
+    ids: NDArray[np.int32]
+    begins: NDArray[np.int64]
+    alpha: Vector
+    gradient: Vector
+    outcomes: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, solutions: Sequence[PairSolution]) -> SolvedPairs:
+        """Put solutions side by side; several tables of them make one."""
+        if isinstance(solutions, SolvedPairs):
+            return solutions
+        own = [one.solution for one in solutions]
+        return cls(
+            [one.pair for one in solutions],
+            np.concatenate([np.empty(0, np.int32), *(one.ids for one in solutions)]),
+            np.cumsum([0, *(len(one.ids) for one in solutions)]),
+            np.concatenate([np.empty(0), *(one.alpha for one in own)]),
+            np.concatenate([np.empty(0), *(one.gradient for one in own)]),
+            np.array([row_of(one.outcome, one.intercept) for one in own]).reshape(len(own), len(COLUMNS)),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[SolvedPairs]) -> SolvedPairs:
+        """Put the solutions of several calls together."""
+        if len(parts) == 1:
+            return parts[0]
+        ends = np.cumsum([0, *(len(part.ids) for part in parts)])
+        return cls(
+            [name for part in parts for name in part.names],
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([[0], *(part.begins[1:] + end for part, end in zip(parts, ends, strict=False))]),
+            np.concatenate([part.alpha for part in parts]),
+            np.concatenate([part.gradient for part in parts]),
+            np.concatenate([part.outcomes for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, at: int) -> PairSolution: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[PairSolution]: ...
+    def __getitem__(self, at: int | slice) -> PairSolution | list[PairSolution]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        own, row = slice(*self.begins[[at, at + 1]] if at >= 0 else self.begins[[at - 1, at]]), self.outcomes[at]
+        solution = Solution(self.alpha[own], self.gradient[own], float(row[COLUMNS["intercept"]]), outcome_of(row))
+        return PairSolution(self.names[at], self.ids[own], solution)
 
 
 @dataclass(frozen=True)
@@ -113,9 +182,10 @@ class ClassPairs(Sequence[PairSamples]):
         sizes = np.bincount(own, minlength=n_classes)
         # Short numbers are sorted in linear time.
         order = used[np.argsort(own.astype(np.uint16) if n_classes <= 2**16 else own, kind="stable")]
-        self._members = np.split(order, np.cumsum(sizes)[:-1])
+        self._order, self._sizes = order, sizes
         self._known: dict[Pair, PairSamples] = {}
         self.names = list(itertools.combinations(np.flatnonzero(sizes).tolist(), 2))
+        self.largest = int(np.sort(sizes)[-2:].sum())
 
     def __len__(self) -> int:
         return len(self.names)
@@ -129,11 +199,19 @@ class ClassPairs(Sequence[PairSamples]):
             return list(map(self.__getitem__, range(len(self.names))[at]))
         pair = self.names[at]
         if pair not in self._known:
-            first, second = self._members[pair[0]], self._members[pair[1]]
-            signs = np.ones(len(first) + len(second))
-            signs[len(first) :] = -1.0
-            self._known[pair] = PairSamples(pair, np.concatenate([first, second]), signs)
+            ids, _, signs = self.side_by_side([pair])
+            self._known[pair] = PairSamples(pair, ids, signs)
         return self._known[pair]
+
+    def side_by_side(self, names: Sequence[Pair]) -> tuple[NDArray[np.int32], NDArray[np.intp], Vector]:
+        """Return the samples of several pairs, one pair after the other, how many each has, and their labels."""
+        classes = np.array(names, dtype=np.intp).ravel()
+        sizes = self._sizes[classes]
+        before = np.cumsum(sizes) - sizes  # of the samples of each class, where they begin in the result
+        starts = np.cumsum(self._sizes) - self._sizes
+        places = np.repeat(starts[classes] - before, sizes) + np.arange(sizes.sum())
+        signs = np.repeat(np.tile([1.0, -1.0], len(names)), sizes)
+        return self._order[places], sizes.reshape(-1, 2).sum(axis=1), signs
 
 
 def classes_present(labels: NDArray[np.intp], weights: Vector) -> list[int]:
@@ -148,7 +226,7 @@ def classes_present(labels: NDArray[np.intp], weights: Vector) -> list[int]:
     return present
 
 
-def in_turns(problems: Sequence[PairSamples], stop: Stop) -> Iterator[Sequence[PairSamples]]:
+def in_turns(problems: Sequence[T], stop: Stop) -> Iterator[Sequence[T]]:
     """Give out problems, some at a time, until time is up: whoever solves them need not make those that come too late.
 
     The first ones are given out in any case; without a deadline these are all.
@@ -177,6 +255,24 @@ def share_class_rows(
     return shared, replace(options, cache_bytes=share)
 
 
+def _whole_matrix(
+    rows: RowSource, pairs: ClassPairs, options: SolverOptions, stop: StopRule
+) -> NDArray[np.float64] | None:
+    """Compute all kernel values where every pair is small: the solver of these asks for nearly all of them, in float64.
+
+    None where they would not fit into the cache, or time does not suffice.
+    """
+    allowed = options.cache_bytes or cache_bytes("auto", rows.size, "float64")
+    small = options.solver == "auto" and pairs.largest <= SMALL_PROBLEM
+    if not small or not rows.of_samples or 8 * rows.size**2 > allowed:
+        return None
+    try:
+        with single_threaded_blas():
+            return np.asarray(_core.kernel_matrix_float64(rows, None, options.n_threads, **stop.limits()))
+    except _core.StoppedError:
+        return None  # as the solver will say itself
+
+
 def _with_ridge_and_spare_variable(rows: RowSource, ridge: Vector | None, fit_intercept: bool) -> RowSource:
     """Derive the kernel of machines with a square loss or without intercept.
 
@@ -203,21 +299,31 @@ class _Formulation:
     options: SolverOptions
 
     def solve(
-        self, pairs: Sequence[PairSamples], bounds: Sequence[Vector], starts: Sequence[Vector | None], stop: StopRule
-    ) -> list[Solution]:
-        """Solve the problems of some pairs; bounds and starts are those of their own samples."""
-        subproblems = []
-        for p, own, start in zip(pairs, bounds, starts, strict=True):
-            problem, ids = box(p.signs, np.full(len(own), np.inf) if self.squared else own), p.ids
-            if not self.fit_intercept:
-                lower, upper = np.append(problem.lower, -np.inf), np.append(problem.upper, np.inf)
-                problem, ids = DualProblem(np.append(p.signs, 0.0), lower, upper), np.append(ids, self.n_samples)
-                start = None if start is None else np.append(start, -start.sum())
-            subproblems.append(Subproblem(ids, problem, start))
-        solutions = solve_all(subproblems, self.rows, stop=stop, options=self.options)
-        if self.fit_intercept:
-            return solutions
-        return [replace(one, alpha=one.alpha[:-1], gradient=one.gradient[:-1], intercept=0.0) for one in solutions]
+        self,
+        names: Sequence[Pair],
+        samples: tuple[NDArray[np.int32], NDArray[np.intp], Vector],
+        bounds: Vector,
+        start: Vector | None,
+        stop: StopRule,
+    ) -> SolvedPairs:
+        """Solve the problems of some pairs, whose samples, bounds and starts are given one pair after the other."""
+        ids, sizes, signs = samples
+        prices = np.full((1, len(ids)), np.inf) if self.squared else bounds[np.newaxis]
+        spare = None if self.fit_intercept else self.n_samples
+        problems, begins, _ = two_class_problems(ids, sizes, signs, prices, spare=spare)
+        if start is not None and spare is not None:
+            ends = np.cumsum(sizes)
+            start = np.insert(start, ends, -np.add.reduceat(start, ends - sizes))
+        settings = settings_of(self.options, int(np.diff(begins).max(initial=0)))
+        with single_threaded_blas():
+            solved = _core.solve_together(self.rows, problems, start, **settings, **limits_of(stop))
+        alpha, gradient, outcomes = np.asarray(solved.alpha), np.asarray(solved.gradient), np.asarray(solved.outcomes)
+        if spare is not None:
+            alpha, gradient = np.delete(alpha, begins[1:] - 1), np.delete(gradient, begins[1:] - 1)
+            begins, outcomes[:, COLUMNS["intercept"]] = np.append(0, np.cumsum(sizes)), 0.0
+        for code in np.unique(outcomes[:, COLUMNS["reason"]]).astype(int).tolist():
+            require_finite_end(_core.REASONS[code])
+        return SolvedPairs(names, ids, begins, alpha, gradient, outcomes)
 
 
 def solve_pairs(
@@ -232,7 +338,7 @@ def solve_pairs(
     squared: bool = False,
     fit_intercept: bool = True,
     problems: Sequence[PairSamples] | None = None,
-) -> list[PairSolution]:
+) -> Sequence[PairSolution]:
     """Train every pair of classes that both have samples with a positive bound, or as many as time suffices for.
 
     Those that it did not suffice to begin with are not among the machines; they are the last ones.
@@ -260,23 +366,54 @@ def solve_pairs(
     """
     hard = bool(np.isinf(bounds).any())
     pairs = ClassPairs(labels, n_classes, bounds) if problems is None else problems
+    matrix = None
     if not hard and isinstance(pairs, ClassPairs) and len(pairs) > 1:
-        rows, options = share_class_rows(rows, labels, options)
+        matrix = _whole_matrix(rows, pairs, options, stop)
+        if matrix is None:
+            rows, options = share_class_rows(rows, labels, options)
+        else:
+            rows = row_source(matrix, kernel="precomputed")
     squared, kernel = squared and not hard, rows
     if squared or not fit_intercept:
         kernel = _with_ridge_and_spare_variable(rows, ridge_of(bounds) if squared else None, fit_intercept)
     formulation = _Formulation(kernel, len(bounds), squared, fit_intercept, options)
     if hard:
         return _solve_hard(pairs, bounds, formulation, rows.diagonal(), starts or {}, stop)
-    machines: list[PairSolution] = []
-    for some in in_turns(pairs, stop):
-        own_bounds, own_starts = [], []
-        for p in some:
-            own_bounds.append(bounds[p.ids])
-            own_starts.append(None if starts is None or p.pair not in starts else starts[p.pair][p.ids])
-        for p, one in zip(some, formulation.solve(some, own_bounds, own_starts, stop), strict=True):
-            machines.append(PairSolution(p.pair, p.ids, one))
-    return machines
+    parts: list[SolvedPairs] = []
+    for some in in_turns(range(len(pairs)), stop) if len(pairs) else ():
+        names, samples = _side_by_side(pairs, some)
+        parts.append(formulation.solve(names, samples, bounds[samples[0]], _starts_of(names, samples, starts), stop))
+    found = SolvedPairs.joined(parts) if parts else SolvedPairs.of([])
+    if matrix is not None:  # the first pair pays for it
+        found.outcomes[0, COLUMNS["kernel_evaluations"]] += matrix.size
+    return found
+
+
+def _side_by_side(
+    pairs: Sequence[PairSamples], which: Sequence[int]
+) -> tuple[Sequence[Pair], tuple[NDArray[np.int32], NDArray[np.intp], Vector]]:
+    """Return the names of some pairs and their samples, how many each has, and their labels."""
+    if isinstance(pairs, ClassPairs):
+        names = pairs.names[which[0] : which[-1] + 1]
+        return names, pairs.side_by_side(names)
+    own = [pairs[at] for at in which]
+    sizes = np.array([len(p.ids) for p in own])
+    return [p.pair for p in own], (np.concatenate([p.ids for p in own]), sizes, np.concatenate([p.signs for p in own]))
+
+
+def _starts_of(
+    names: Sequence[Pair],
+    samples: tuple[NDArray[np.int32], NDArray[np.intp], Vector],
+    starts: Mapping[Pair, Vector] | None,
+) -> Vector | None:
+    """Return starting points of some pairs, 0 where there is none."""
+    if starts is None:
+        return None
+    ids, sizes, _ = samples
+    own = np.split(ids, np.cumsum(sizes)[:-1])
+    return np.concatenate(
+        [starts[name][part] if name in starts else np.zeros(len(part)) for name, part in zip(names, own, strict=True)]
+    )
 
 
 def typical(diagonal: Vector) -> float:
@@ -298,7 +435,8 @@ def _solve_hard(
             break
 
         def attempt(raised: Vector, start: Vector | None, left: StopRule, p: PairSamples = p) -> Solution:
-            return formulation.solve([p], [raised], [start], left)[0]
+            samples = p.ids, np.array([len(p.ids)]), p.signs
+            return formulation.solve([p.pair], samples, raised, start, left)[0].solution
 
         prices = np.array(HARD_MARGIN_LADDER) / typical(diagonal[p.ids])
         begin = starts[p.pair][p.ids] if p.pair in starts else None
@@ -307,7 +445,7 @@ def _solve_hard(
     return machines
 
 
-def starting_points(machines: list[PairSolution], n_samples: int) -> dict[Pair, Vector]:
+def starting_points(machines: Sequence[PairSolution], n_samples: int) -> dict[Pair, Vector]:
     """Solutions spread over all samples, to start the next fit from."""
     starts: dict[Pair, Vector] = {}
     for machine in machines:

@@ -175,6 +175,43 @@ class Outcome(Work):
         return replace(self, kkt_violation=kkt_violation, duality_gap=duality_gap, objective=objective)
 
 
+#: Columns of a table of outcomes.
+COLUMNS = {name: at for at, name in enumerate(_core.OUTCOME_COLUMNS)}
+
+
+def outcome_of(row: Vector) -> Outcome:
+    """Read a row of a table of outcomes."""
+    numbers = dict(zip(COLUMNS, row.tolist(), strict=True))
+    counts = {name: int(numbers[name]) for name in ("iterations", "kernel_evaluations", "kernel_operations")}
+    return Outcome(
+        reason=_core.REASONS[int(numbers["reason"])],
+        kkt_violation=numbers["kkt_violation"],
+        duality_gap=numbers["duality_gap"],
+        objective=numbers["objective"],
+        seconds=numbers["seconds"],
+        precision="float64" if numbers["precision"] else "float32",
+        **counts,
+    )
+
+
+def row_of(outcome: Any, intercept: float = 0.0) -> list[float]:
+    """Write an outcome, or what has its attributes, as a row of a table.
+
+    Examples
+    --------
+    >>> end = Outcome("stalled", 0.5, 0.25, 2.0, "float64", iterations=7, seconds=0.125)
+    >>> outcome_of(np.array(row_of(end))) == end
+    True
+    """
+    numbers = {
+        **vars(outcome),
+        "reason": _core.REASONS.index(outcome.reason),
+        "precision": outcome.precision == "float64",
+        "intercept": intercept,
+    }
+    return [float(numbers[name]) for name in COLUMNS]
+
+
 @dataclass(frozen=True, slots=True)
 class Solution:
     """A point, its gradient y - Ka (recomputed in float64), the intercept, and how it was reached.
@@ -255,6 +292,46 @@ def solve_all(
     for one in solutions:
         finite(one)
     return solutions
+
+
+def two_class_problems(
+    ids: NDArray[np.int32],
+    sizes: NDArray[np.intp],
+    labels: Vector,
+    bounds: NDArray[np.float64],
+    ridges: NDArray[np.float64] | None = None,
+    spare: int | None = None,
+) -> tuple[_core.LaneProblems, NDArray[np.int64], NDArray[np.int32]]:
+    """Hand two-class problems to the core, the variables of all of them one after the other.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n,)
+        The samples behind the variables, of which the first ``sizes[0]`` belong to the first problem.
+    sizes : ndarray of int
+    labels : ndarray of shape (n,)
+        1 and -1.
+    bounds, ridges : ndarray of shape (links, n)
+        For each link of a chain, the largest coefficients and what the square loss adds to the diagonal of the kernel.
+    spare : int, optional
+        Without an intercept, every problem has one variable more, its last one, which has no bounds and takes up the
+        sum: the number of its sample.
+
+    Returns
+    -------
+    problems, begins, ids
+        For the core; where each problem begins, and where the last one ends; the samples with the spare ones.
+    """
+    ends = labels * bounds
+    lower, upper = np.minimum(0.0, ends), np.maximum(0.0, ends)
+    if spare is not None:
+        last = np.cumsum(sizes)
+        ids, labels = np.insert(ids, last, spare), np.insert(labels, last, 0.0)
+        lower, upper = np.insert(lower, last, -np.inf, axis=1), np.insert(upper, last, np.inf, axis=1)
+        ridges = None if ridges is None else np.insert(ridges, last, 0.0, axis=1)
+        sizes = sizes + 1
+    begins = np.append(0, np.cumsum(sizes))
+    return _core.LaneProblems(ids, begins, labels, lower, upper, ridges), begins, ids
 
 
 def settings_of(options: SolverOptions, variables: int) -> dict[str, Any]:
@@ -360,7 +437,12 @@ def as_solutions(solved: Sequence[_core.Solved]) -> list[Solution]:
 
 def finite(solution: Solution) -> None:
     """Refuse a solution whose numbers went beyond what a float64 holds."""
-    if solution.outcome.reason == "overflow":
+    require_finite_end(solution.outcome.reason)
+
+
+def require_finite_end(reason: str) -> None:
+    """Refuse the end of a solve whose numbers went beyond what a float64 holds."""
+    if reason == "overflow":
         raise ValueError(
             "Kernel values or coefficients became too large to compute with; scale X (for example with "
             "StandardScaler) or the kernel matrix, or lower C or the sample weights."

@@ -26,7 +26,7 @@ class Solves(Protocol):
 
     def __call__(
         self, rows: RowSource, /, *, problems: Sequence[PairSamples], stop: StopRule, options: SolverOptions
-    ) -> list[PairSolution]:
+    ) -> Sequence[PairSolution]:
         """Return the solutions of those that time sufficed to begin with."""
 
 
@@ -59,7 +59,7 @@ def solve_against_all(
     *,
     stop: StopRule,
     options: SolverOptions,
-) -> list[PairSolution]:
+) -> Sequence[PairSolution]:
     """Train the machines of all classes; what one of them needs of the kernel, the others need not compute again.
 
     The first machine is trained alone. If the others together can be expected to need more kernel values than there
@@ -69,7 +69,7 @@ def solve_against_all(
 
     Parameters
     ----------
-    solve : callable (rows, problems=, stop=, options=) -> list of PairSolution
+    solve : callable (rows, problems=, stop=, options=) -> sequence of PairSolution
     rows : RowSource
         Kernel rows of all samples.
     problems : sequence of PairSamples
@@ -91,7 +91,8 @@ def solve_against_all(
         rows, options = _core.matrix_backed_source(rows, matrix), replace(options, cache_bytes=allowed // 2)
     others = solve(rows, problems=problems[1:], stop=stop, options=options)
     # The first of them pays for the matrix, every entry of which counts.
-    return [*found, *(_charged(one, matrix.size if one is others[0] and matrix is not None else 0) for one in others)]
+    paid = [] if matrix is None else [_charged(one, matrix.size) for one in others[:1]]
+    return [*found, *paid, *others[len(paid) :]]
 
 
 def _float32_matrix(rows: RowSource, n_threads: int, stop: StopRule) -> NDArray[np.float32] | None:
