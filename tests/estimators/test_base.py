@@ -14,7 +14,8 @@ import widemargin
 from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.solvers import Solver
 
-ESTIMATORS = [one for one in vars(widemargin).values() if inspect.isclass(one) and issubclass(one, BaseEstimator)]
+PUBLIC = [getattr(widemargin, name) for name in widemargin.__all__]
+ESTIMATORS = [one for one in PUBLIC if inspect.isclass(one) and issubclass(one, BaseEstimator)]
 MODELS = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
 
 

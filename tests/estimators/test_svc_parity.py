@@ -237,9 +237,9 @@ def test_the_report_tells_the_truth(name: str) -> None:
         assert entry.duality_gap == pytest.approx(pair.certificate.duality_gap, abs=1e-6)
         assert entry.objective == pytest.approx(pair.certificate.objective, rel=1e-9)
         assert entry.iterations == iterations > 0
-        assert entry.kernel_evaluations > 0
         assert entry.seconds > 0.0
         assert entry.n_support == np.count_nonzero(pair.alpha)
+    assert model.fit_report_[0].kernel_evaluations > 0  # the first pair pays for what all of them share
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,26 @@ class ProblemReport:
         )
 
 
+class PairNames(Sequence[tuple[Any, Any]]):
+    """Labels of pairs of classes, each made when it is asked for."""
+
+    def __init__(self, pairs: Sequence[Pair], classes: Any) -> None:
+        self._pairs, self._labels = pairs, np.asarray(classes).tolist()
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[Any, Any]: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[tuple[Any, Any]]: ...
+    def __getitem__(self, at: int | slice) -> tuple[Any, Any] | list[tuple[Any, Any]]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        first, second = self._pairs[at]
+        return self._labels[first], None if second == OTHERS else self._labels[second]
+
+
 class FitReport(Sequence[ProblemReport]):
     """One :class:`ProblemReport` per optimisation problem; prints as a table.
 
@@ -81,26 +101,19 @@ class FitReport(Sequence[ProblemReport]):
 
     def __init__(self, entries: Iterable[ProblemReport]) -> None:
         entries = list(entries)
-        labels = list(dict.fromkeys(label for entry in entries for label in entry.classes or () if label is not None))
-        number = {label: at for at, label in enumerate(labels)}
-        self._labels: Sequence[Any] = labels
-        self._pairs: Sequence[Pair | None] = [
-            None
-            if entry.classes is None
-            else (number[entry.classes[0]], OTHERS if entry.classes[1] is None else number[entry.classes[1]])
-            for entry in entries
-        ]
+        self._classes: Sequence[tuple[Any, Any] | None] = [entry.classes for entry in entries]
         self._outcomes = np.array([row_of(entry) for entry in entries]).reshape(len(entries), len(COLUMNS))
         self._n_support = np.array([entry.n_support for entry in entries], dtype=np.intp)
-        self._not_begun: Sequence[Pair] = ()
+        self._n_begun = len(entries)
 
     @classmethod
     def of(cls, solved: SolvedPairs, classes: Any, not_begun: Sequence[Pair] = ()) -> FitReport:
         """Read the report off the solved pairs of classes; of those that time did not suffice for nothing is known."""
         report = cls(())
-        report._labels, report._pairs, report._outcomes = np.asarray(classes).tolist(), solved.names, solved.outcomes
+        report._classes = PairNames([*solved.names, *not_begun] if not_begun else solved.names, classes)
+        report._outcomes, report._n_begun = solved.outcomes, len(solved)
         used = np.append(0, np.cumsum(solved.alpha != 0))
-        report._n_support, report._not_begun = np.diff(used[solved.begins]), not_begun
+        report._n_support = np.diff(used[solved.begins])
         return report
 
     @classmethod
@@ -109,7 +122,7 @@ class FitReport(Sequence[ProblemReport]):
         return cls([ProblemReport.of(None, outcome, n_support)])
 
     def __len__(self) -> int:
-        return len(self._pairs) + len(self._not_begun)
+        return len(self._classes)
 
     @overload
     def __getitem__(self, at: int) -> ProblemReport: ...
@@ -119,16 +132,10 @@ class FitReport(Sequence[ProblemReport]):
         if isinstance(at, slice):
             return tuple(self[number] for number in range(*at.indices(len(self))))
         number = range(len(self))[at]
-        if number < len(self._pairs):
-            classes, row = self._names(self._pairs[number]), self._outcomes[number]
-            return ProblemReport.of(classes, outcome_of(row), int(self._n_support[number]))
-        classes = self._names(self._not_begun[number - len(self._pairs)])
+        classes = self._classes[number]
+        if number < self._n_begun:
+            return ProblemReport.of(classes, outcome_of(self._outcomes[number]), int(self._n_support[number]))
         return ProblemReport(classes, "time budget", np.inf, np.inf, np.nan, 0, 0, 0.0, 0, "float32")
-
-    def _names(self, pair: Pair | None) -> tuple[Any, Any] | None:
-        if pair is None:
-            return None
-        return self._labels[pair[0]], None if pair[1] == OTHERS else self._labels[pair[1]]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FitReport) and len(self) == len(other) and all(map(operator.eq, self, other))
@@ -147,7 +154,7 @@ class FitReport(Sequence[ProblemReport]):
     @property
     def unfinished(self) -> int:
         """How many problems were left before their tolerance was met."""
-        return int(np.count_nonzero(self._outcomes[:, COLUMNS["reason"]] != CONVERGED)) + len(self._not_begun)
+        return int(np.count_nonzero(self._outcomes[:, COLUMNS["reason"]] != CONVERGED)) + len(self) - self._n_begun
 
     @property
     def needed_double(self) -> bool:
@@ -157,7 +164,7 @@ class FitReport(Sequence[ProblemReport]):
     @property
     def worst(self) -> ProblemReport:
         """That with the largest violation of those that were left before their tolerance was met, if any was."""
-        if self._not_begun:
+        if self._n_begun < len(self):
             return self[-1]
         left = np.flatnonzero(self._outcomes[:, COLUMNS["reason"]] != CONVERGED)
         return self[int(left[self._outcomes[left, COLUMNS["kkt_violation"]].argmax()])]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin import _core
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.nu_svc import NuSVC
@@ -359,6 +360,10 @@ def _restore_report(estimator: Any, step: Fields, functions: int) -> None:
     estimator.n_iter_ = np.array(iterations, dtype=np.int64) if pairs else iterations[0]
 
 
+#: What the strings of an entry may be.
+KINDS_OF_ENDS = {"reason": _core.REASONS, "precision": ("float32", "float64")}
+
+
 def _restore_entry(entry: Fields) -> ProblemReport:
     values: dict[str, Any] = {}
     for field in fields(ProblemReport):
@@ -373,4 +378,6 @@ def _restore_entry(entry: Fields) -> ProblemReport:
             values[field.name] = entry.number(field.name, finite=False)
         else:
             values[field.name] = entry.text(field.name)
+            if values[field.name] not in KINDS_OF_ENDS[field.name]:
+                entry.refuse(field.name, "one of " + ", ".join(map(repr, KINDS_OF_ENDS[field.name])))
     return ProblemReport(**values)
