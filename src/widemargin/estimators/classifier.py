@@ -194,5 +194,5 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         solved = SolvedPairs.of(solutions)
         report = FitReport.of(solved, self.classes_, not_begun)
         self._keep_functions(X, kernel, scheme.expansion(solved, labels, weights), report)
-        self.n_iter_ = np.zeros(len(solved) + len(not_begun), dtype=np.int64)
-        self.n_iter_[: len(solved)] = solved.outcomes[:, COLUMNS["iterations"]]
+        iterations = solved.outcomes[:, COLUMNS["iterations"]]
+        self.n_iter_ = np.append(iterations, np.zeros(len(not_begun))).astype(np.int64)

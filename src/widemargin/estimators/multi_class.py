@@ -132,7 +132,7 @@ class OneVersusOne:
         sizes = np.diff(solved.begins)
         ours = labels[solved.ids] == np.repeat(first, sizes)
         coefficients[np.where(ours, np.repeat(second - 1, sizes), np.repeat(first, sizes)), solved.ids] = solved.alpha
-        if len(solved) < len(intercept):
+        if len(first) < len(intercept):
             present = classes_present(labels, weights)
             for number, (a, b) in enumerate(combinations(range(n_classes), 2)):
                 if (a in present) != (b in present):

@@ -111,7 +111,7 @@ class FitReport(Sequence[ProblemReport]):
         """Read the report off the solved pairs of classes; of those that time did not suffice for nothing is known."""
         report = cls(())
         report._classes = PairNames([*solved.names, *not_begun] if not_begun else solved.names, classes)
-        report._outcomes, report._n_begun = solved.outcomes, len(solved)
+        report._outcomes, report._n_begun = solved.outcomes, len(solved.names)
         used = np.append(0, np.cumsum(solved.alpha != 0))
         report._n_support = np.diff(used[solved.begins])
         return report

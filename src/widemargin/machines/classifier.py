@@ -24,6 +24,7 @@ from widemargin import _core
 from widemargin.kernels.rows import RowSource, derived_rows, row_source
 from widemargin.machines.dual import (
     COLUMNS,
+    OVERFLOW,
     DualProblem,
     Outcome,
     Solution,
@@ -32,7 +33,7 @@ from widemargin.machines.dual import (
     cache_bytes,
     limits_of,
     outcome_of,
-    require_finite_end,
+    refuse_overflow,
     row_of,
     settings_of,
     two_class_problems,
@@ -321,8 +322,8 @@ class _Formulation:
         if spare is not None:
             alpha, gradient = np.delete(alpha, begins[1:] - 1), np.delete(gradient, begins[1:] - 1)
             begins, outcomes[:, COLUMNS["intercept"]] = np.append(0, np.cumsum(sizes)), 0.0
-        for code in np.unique(outcomes[:, COLUMNS["reason"]]).astype(int).tolist():
-            require_finite_end(_core.REASONS[code])
+        if (outcomes[:, COLUMNS["reason"]] == OVERFLOW).any():
+            refuse_overflow()
         return SolvedPairs(names, ids, begins, alpha, gradient, outcomes)
 
 

@@ -18,7 +18,7 @@ import numbers
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,8 +175,9 @@ class Outcome(Work):
         return replace(self, kkt_violation=kkt_violation, duality_gap=duality_gap, objective=objective)
 
 
-#: Columns of a table of outcomes.
+#: Columns of a table of outcomes, and the reason there of a solve whose numbers a float64 does not hold.
 COLUMNS = {name: at for at, name in enumerate(_core.OUTCOME_COLUMNS)}
+OVERFLOW = _core.REASONS.index("overflow")
 
 
 def outcome_of(row: Vector) -> Outcome:
@@ -437,16 +438,16 @@ def as_solutions(solved: Sequence[_core.Solved]) -> list[Solution]:
 
 def finite(solution: Solution) -> None:
     """Refuse a solution whose numbers went beyond what a float64 holds."""
-    require_finite_end(solution.outcome.reason)
+    if solution.outcome.reason == "overflow":
+        refuse_overflow()
 
 
-def require_finite_end(reason: str) -> None:
-    """Refuse the end of a solve whose numbers went beyond what a float64 holds."""
-    if reason == "overflow":
-        raise ValueError(
-            "Kernel values or coefficients became too large to compute with; scale X (for example with "
-            "StandardScaler) or the kernel matrix, or lower C or the sample weights."
-        )
+def refuse_overflow() -> NoReturn:
+    """Say that numbers went beyond what a float64 holds."""
+    raise ValueError(
+        "Kernel values or coefficients became too large to compute with; scale X (for example with StandardScaler) or "
+        "the kernel matrix, or lower C or the sample weights."
+    )
 
 
 def solve(
