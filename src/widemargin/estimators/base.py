@@ -321,7 +321,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                 else:
                     number = 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
             elif kernel == "precomputed" and not checked:
-                require_gram(X)
+                require_gram(X, thread_count(self.n_jobs))
                 if tell:
                     warn_if_indefinite(X)
             found = KernelParameters(kernel, number, float(self.coef0), int(self.degree))
