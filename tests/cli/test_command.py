@@ -1,5 +1,7 @@
 """The command itself: versions and arguments that mean nothing."""
 
+import subprocess
+import sys
 from importlib.metadata import version
 
 import pytest
@@ -35,3 +37,12 @@ def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str],
         main(arguments)
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_help_page_is_shown_without_importing_the_library() -> None:
+    program = (
+        "import contextlib, sys, widemargin.cli\n"
+        "with contextlib.suppress(SystemExit):\n    widemargin.cli.main(['--help'])\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120, stdout=subprocess.DEVNULL)

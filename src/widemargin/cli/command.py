@@ -1,10 +1,33 @@
 """The ``widemargin`` command: parses the arguments and calls the module of the subcommand."""
 
+import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 
-from widemargin.cli import demo, generate, predict, select
 from widemargin.cli.messages import OneLineParser, run_subcommand
+
+#: What each subcommand does, in the list of all of them and on its own page; its module has its name.
+SUBCOMMANDS = {
+    "select": (
+        "choose a model for a table and save it",
+        "Standardises the features, chooses C and the width of a Gaussian kernel by cross-validation, and reports the "
+        "choice, its score and the standard error.",
+    ),
+    "predict": (
+        "predict the samples of a table with a saved model",
+        "Finds the model's features in the table, in any order, and writes a CSV table with one prediction per line.",
+    ),
+    "generate": (
+        "write a table to try things out on",
+        "Draws samples from a distribution with a known Bayes error, and writes them as a CSV table.",
+    ),
+    "demo": (
+        "choose two models on built-in data and draw them",
+        "Chooses a model for a noisy chess board and one for scikit-learn's breast cancer data, reports their error on "
+        "held-out samples, and draws both.",
+    ),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,41 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["demo", "--output", "picture.png"])  # doctest: +SKIP
     0
     """
+    given = sys.argv[1:] if arguments is None else list(arguments)
     parser = OneLineParser(
         prog="widemargin",
         description="Choose and train support vector machines, and report how far each model is from the optimum.",
     )
     parser.add_argument("--version", action="version", version=f"widemargin {version('widemargin')}")
     subcommands = parser.add_subparsers(title="subcommands", metavar="subcommand", required=True)
-    select.configure(
-        subcommands.add_parser(
-            "select",
-            help="choose a model for a table and save it",
-            description="Standardises the features, chooses C and the width of a Gaussian kernel by cross-validation,"
-            " and reports the choice, its score and the standard error.",
-        )
-    )
-    predict.configure(
-        subcommands.add_parser(
-            "predict",
-            help="predict the samples of a table with a saved model",
-            description="Finds the model's features in the table, in any order, and writes a CSV table with one"
-            " prediction per line.",
-        )
-    )
-    generate.configure(
-        subcommands.add_parser(
-            "generate",
-            help="write a table to try things out on",
-            description="Draws samples from a distribution with a known Bayes error, and writes them as a CSV table.",
-        )
-    )
-    demo.configure(
-        subcommands.add_parser(
-            "demo",
-            help="choose two models on built-in data and draw them",
-            description="Chooses a model for a noisy chess board and one for scikit-learn's breast cancer data, reports"
-            " their error on held-out samples, and draws both.",
-        )
-    )
-    return run_subcommand(parser.parse_args(arguments))
+    chosen = next((one for one in given if not one.startswith("-")), None)
+    for name, (summary, description) in SUBCOMMANDS.items():
+        subparser = subcommands.add_parser(name, help=summary, description=description)
+        if name == chosen:  # imports what it needs, which takes longer than to show a help page
+            import_module(f"widemargin.cli.{name}").configure(subparser)
+    return run_subcommand(parser.parse_args(given))

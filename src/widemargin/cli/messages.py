@@ -11,10 +11,6 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
-from widemargin.datasets.tables import TableError
-from widemargin.persistence.model_file import ModelFileError
-from widemargin.runtime.memory import NotEnoughMemoryError
-
 #: Exit statuses, beside 0 for done: bad data or files, bad usage, Ctrl-C, an output that nobody reads any more.
 FAILED, MISUSED, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
@@ -90,6 +86,11 @@ def progress_bar(quiet: bool) -> str | None:
 
 def run_subcommand(chosen: argparse.Namespace) -> int:
     """Run the subcommand and return its exit status; errors that a user can fix become one line."""
+    # A help page is shown without all that these modules import.
+    from widemargin.datasets.tables import TableError
+    from widemargin.persistence.model_file import ModelFileError
+    from widemargin.runtime.memory import NotEnoughMemoryError
+
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
