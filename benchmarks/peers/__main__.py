@@ -1,13 +1,13 @@
-"""Command line: ``python -m benchmarks.peers fit | machines | predict | memory | search``."""
+"""Command line: ``python -m benchmarks.peers fit | models | predict | memory | search``."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from benchmarks.peers.fit import fit_command, machines_command
-from benchmarks.peers.machines import MACHINES
+from benchmarks.peers.fit import fit_command, models_command
 from benchmarks.peers.memory import memory_command
+from benchmarks.peers.models import MODELS
 from benchmarks.peers.peers import PEERS
 from benchmarks.peers.predict import predict_command
 from benchmarks.peers.problems import BARRED, PREDICTED, PROBLEMS, Problem
@@ -39,9 +39,7 @@ COMMANDS = {
     "fit": Command(
         fit_command, "training time, objective and violation", PROBLEMS, [problem.name for problem in BARRED]
     ),
-    "machines": Command(
-        machines_command, "the same for models other than SVC", MACHINES, list(MACHINES), entries(MACHINES)
-    ),
+    "models": Command(models_command, "the same for models other than SVC", MODELS, list(MODELS), entries(MODELS)),
     "predict": Command(predict_command, "prediction time", PROBLEMS, [problem.name for problem in PREDICTED]),
     "memory": Command(memory_command, "peak memory of a fit with two caches", PROBLEMS, ["a9a"]),
     "search": Command(
@@ -69,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             n_jobs=given.n_jobs,
             time_limit=given.time_limit,
             single_above=given.single_above,
-            rows=given.rows,
+            samples=given.samples,
             record=given.json,
         )
     )
@@ -111,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
             help="a run longer than this many seconds is not repeated (%(default)s)",
         )
         command.add_argument(
-            "--rows", type=positive(int), help="train on this many samples only; no bar is judged then"
+            "--samples", type=positive(int), help="train on this many samples only; no bar is judged then"
         )
         command.add_argument("--json", type=Path, help="file for all numbers")
     return top

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from benchmarks.peers.certificate import kernel_error
-from benchmarks.peers.machines import KNOWN
+from benchmarks.peers.models import KNOWN
 from benchmarks.peers.peers import PEERS, Peer, Settings
 from benchmarks.peers.problems import Split
 from benchmarks.peers.resident import Resident, peak_resident, reset_peak_resident, resident
@@ -41,7 +41,7 @@ class Job:
     entry: str
     folder: Path | None
     n_jobs: int
-    rows: int | None = None
+    samples: int | None = None
     cache: float | str | None = None
 
     @property
@@ -157,7 +157,7 @@ def serve(connection: Connection, job: Job) -> None:
     try:
         job.peer.load()  # before the limit, which sees only libraries already there
         with threadpool_limits(job.n_jobs):
-            split = KNOWN[job.problem].load(job.folder, job.rows)
+            split = KNOWN[job.problem].load(job.folder, job.samples)
             run = TASKS[job.task](split, job.peer, job.settings())
             connection.send(None)
             while connection.recv():

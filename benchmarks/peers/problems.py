@@ -83,10 +83,10 @@ class Problem:
         """Return what ``name`` trains; a peer's SVC unless the problem says otherwise."""
         return self.entries[name] if self.entries else Entry(name, "SVC", self.parameters)
 
-    def load(self, folder: Path | None, rows: int | None = None) -> Split:
-        """Build the data; ``rows`` keeps only that many training rows."""
+    def load(self, folder: Path | None, samples: int | None = None) -> Split:
+        """Build the data; ``samples`` keeps only that many of the training samples."""
         split = self.build(folder)
-        return split if rows is None else split._replace(X=split.X[:rows], y=split.y[:rows])
+        return split if samples is None else split._replace(X=split.X[:samples], y=split.y[:samples])
 
 
 def shuffled(X: FloatMatrix, y: Labels, n_train: int) -> Split:

@@ -79,7 +79,7 @@ def describe(problem: Problem, split: Split, options: Options) -> str:
 def compare(problem: Problem, split: Split, options: Options) -> Result:
     """Measure all peers on one problem and judge widemargin."""
     jobs: dict[str, Job] = {
-        entry: SearchJob(problem.kind, problem.name, entry, options.folder, options.n_jobs, options.rows)
+        entry: SearchJob(problem.kind, problem.name, entry, options.folder, options.n_jobs, options.samples)
         for entry in choose_peers(problem, options)
     }
     measured = alternate(
@@ -153,8 +153,8 @@ def judge_all(problem: Problem, lines: Sequence[Line], options: Options) -> dict
 
 def judge_scores(ours: Line | None, options: Options) -> Verdict:
     """Say whether our scores are scikit-learn's; a score that is no number is not."""
-    if options.rows is not None:
-        return Verdict(None, f"{options.rows} samples are too few to tell scores apart")
+    if options.samples is not None:
+        return Verdict(None, f"{options.samples} samples are too few to tell scores apart")
     if ours is None or ours.largest is None or ours.mean is None:
         return Verdict(None, f"no scores of {OURS} and {REFERENCE} to compare")
     passed = ours.largest <= LARGEST_DIFFERENCE + ROUNDING and ours.mean <= MEAN_DIFFERENCE + ROUNDING

@@ -21,8 +21,8 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
 from sklearn.svm import SVC, OneClassSVM
 
 import widemargin
-from benchmarks.peers.machines import KNOWN
 from benchmarks.peers.measure import TASKS, Job, Run, Timed, timed
+from benchmarks.peers.models import KNOWN
 from benchmarks.peers.peers import Peer, Settings
 from benchmarks.peers.problems import (
     PROBLEMS,

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from benchmarks.peers.machines import KNOWN
 from benchmarks.peers.measure import Job, Measurement, alternate
+from benchmarks.peers.models import KNOWN
 from benchmarks.peers.peers import PEERS, installed
 from benchmarks.peers.problems import Bar, Problem, Split
 from benchmarks.peers.table import indent, number, render
@@ -28,7 +28,7 @@ class Options:
     n_jobs: int
     time_limit: float
     single_above: float
-    rows: int | None
+    samples: int | None
     record: Path | None
 
 
@@ -86,7 +86,7 @@ def compare_all(
     for name in options.problems:
         problem = KNOWN[name]
         try:
-            split = problem.load(options.folder, options.rows)
+            split = problem.load(options.folder, options.samples)
         except FileNotFoundError as missing:
             print(f"\n{name}: skipped. {missing}")
             continue
@@ -114,7 +114,7 @@ def choose_peers(problem: Problem, options: Options, usual: Sequence[str] = tupl
 
 def measure(task: str, problem: Problem, peers: Sequence[str], options: Options) -> dict[str, Measurement]:
     """Run one task for every entry, in alternation."""
-    jobs = {peer: Job(task, problem.name, peer, options.folder, options.n_jobs, options.rows) for peer in peers}
+    jobs = {peer: Job(task, problem.name, peer, options.folder, options.n_jobs, options.samples) for peer in peers}
     return alternate(jobs, repeats=options.repeats, time_limit=options.time_limit, single_above=options.single_above)
 
 
@@ -124,8 +124,8 @@ def judge(
     """Compare our median time with the bar; any objection against our result is a failure whatever the time."""
     if bar is None:
         return Verdict(None, "the problem has no bar")
-    if options.rows is not None:
-        return Verdict(None, f"the bar is for the whole problem, not for {options.rows} samples")
+    if options.samples is not None:
+        return Verdict(None, f"the bar is for the whole problem, not for {options.samples} samples")
     ours = seconds.get(OURS)
     if ours is None:
         return Verdict(None, f"{OURS} has no time")

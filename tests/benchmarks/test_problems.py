@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from benchmarks.papers.data import board_values, connect4_half
-from benchmarks.peers.machines import KNOWN, MACHINES, draw_regression
+from benchmarks.peers.models import KNOWN, MODELS, draw_regression
 from benchmarks.peers.problems import (
     BARRED,
     PROBLEMS,
@@ -59,7 +59,7 @@ def test_generated_problems_need_no_folder(name, shape, labels, monkeypatch):
     assert split.X.shape == shape
     assert set(split.y.tolist()) == labels
     assert np.array_equal(split.X, PROBLEMS[name].load(None).X)
-    assert PROBLEMS[name].load(None, rows=30).X.shape == (30, shape[1])
+    assert PROBLEMS[name].load(None, samples=30).X.shape == (30, shape[1])
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_regression_problem_is_the_stated_one():
     signal = 1.5 * X[:, 0] + np.sin(2 * X[:, 6]) * np.cos(2 * X[:, 7]) + X[:, 1] * X[:, 2] / 2 + 0.3 * np.abs(X[:, 3])
     assert (y.mean(), y.std()) == (pytest.approx(0, abs=1e-12), pytest.approx(1))
     assert np.corrcoef(y, signal)[0, 1] ** 2 == pytest.approx(signal.var() / (signal.var() + 0.25), abs=0.01)
-    split = MACHINES["svr"].load(None)
+    split = MODELS["svr"].load(None)
     assert split.X.shape == (18_000, 8)
     assert len(split.y_test) == 2_640
 
@@ -86,24 +86,24 @@ def test_one_class_problem_is_standardised_and_normal(tmp_path):
     X = np.random.default_rng(0).normal(3, 2, size=(60, 9))
     X[40:] += 100
     np.savez(tmp_path / "ad_shuttle.npz", X=X, y=np.repeat([0, 1], [40, 20]))
-    split = MACHINES["one_class"].load(tmp_path)
+    split = MODELS["one_class"].load(tmp_path)
     assert split.X.shape == (40, 9)
     assert np.allclose(split.X.std(axis=0), 1)
-    assert MACHINES["one_class"].gamma == pytest.approx(1 / (9 * split.X.var()))
+    assert MODELS["one_class"].gamma == pytest.approx(1 / (9 * split.X.var()))
 
 
 def test_every_machine_has_a_bar_against_one_of_its_entries():
-    for problem in MACHINES.values():
+    for problem in MODELS.values():
         assert problem.bar is not None
         assert {"widemargin", *problem.bar.peers} <= set(problem.entries)
         assert problem.entry("widemargin").peer == "widemargin"
-    assert not set(MACHINES) & set(PROBLEMS)
+    assert not set(MODELS) & set(PROBLEMS)
 
 
 def test_mnist_keeps_its_order_and_scales_pixels(tmp_path):
     X = np.arange(12, dtype=np.uint8).reshape(6, 2) * 20
     np.savez(tmp_path / "mnist.npz", X=X, y=np.array([0, 1, 2, 3, 4, 5]), n_train=4)
-    split = PROBLEMS["mnist"].load(tmp_path, rows=3)
+    split = PROBLEMS["mnist"].load(tmp_path, samples=3)
     assert np.allclose(split.X, X[:3] / 255)
     assert split.y.tolist() == [1, -1, 1]
     assert np.allclose(split.X_test, X[4:] / 255)

@@ -5,8 +5,8 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.peers.__main__ import COMMANDS, main
-from benchmarks.peers.machines import KNOWN
 from benchmarks.peers.measure import Measurement, Run
+from benchmarks.peers.models import KNOWN
 from benchmarks.peers.peers import PEERS, Settings
 from benchmarks.peers.problems import PROBLEMS, Bar, Entry, Split
 from benchmarks.peers.search import (
@@ -43,7 +43,7 @@ def options(**changes):
         "n_jobs": 1,
         "time_limit": 60.0,
         "single_above": 30.0,
-        "rows": None,
+        "samples": None,
         "record": None,
     }
     return Options(**(usual | changes))
@@ -72,7 +72,7 @@ def results(folder, *arguments):
 
 
 def test_search_runs_whole_and_records(folder, capsys):
-    arguments = ["--problems", "banana,splice", "--rows", "60", "--repeats", "2", "--n-jobs", "1"]
+    arguments = ["--problems", "banana,splice", "--samples", "60", "--repeats", "2", "--n-jobs", "1"]
     (result,) = results(folder, *arguments, "--peers", "widemargin,sklearn")
     printed = capsys.readouterr().out
     assert "banana search: 60 x 2, 10 x 10 cells of C and gamma, 5 splits" in printed
@@ -95,7 +95,7 @@ def test_search_runs_whole_and_records(folder, capsys):
 
 
 def test_long_searches_time_one_split_of_the_others(folder, capsys):
-    (result,) = results(folder, "--problems", "ringnorm", "--rows", "60", "--repeats", "1")
+    (result,) = results(folder, "--problems", "ringnorm", "--samples", "60", "--repeats", "1")
     printed = capsys.readouterr().out
     assert "sklearn: the first split only, without the final fit; its time x 5" in printed
     assert "1 x 5" in printed
@@ -112,7 +112,7 @@ def test_long_searches_time_one_split_of_the_others(folder, capsys):
 
 
 def test_one_class_searches_agree(tmp_path, capsys):
-    (result,) = results(tmp_path, "--problems", "one_class_500", "--rows", "60", "--repeats", "1", "--n-jobs", "1")
+    (result,) = results(tmp_path, "--problems", "one_class_500", "--samples", "60", "--repeats", "1", "--n-jobs", "1")
     assert "one_class_500 search: 60 x 21, 20 x 20 cells of nu and gamma" in capsys.readouterr().out
     lines = {one["peer"]: one for one in result["lines"]}
     assert list(lines) == ["widemargin", "sklearn"]
@@ -194,7 +194,7 @@ def our_line(**changes):
 )
 def test_judge_scores(changes, passed):
     assert judge_scores(our_line(**changes), options()).passed is passed
-    assert judge_scores(our_line(**changes), options(rows=60)).passed is None
+    assert judge_scores(our_line(**changes), options(samples=60)).passed is None
     assert judge_scores(None, options()).passed is None
 
 
@@ -260,7 +260,7 @@ def test_the_bars_are_the_stated_ones():
 def test_searches_have_the_first_rows_of_the_fits(folder):
     whole, some = PROBLEMS["banana"].load(folder), SEARCHES["banana"].load(folder)
     assert np.array_equal(whole.X[:1_000], some.X)
-    assert SEARCHES["banana"].load(folder, rows=30).X.shape == (30, 2)
+    assert SEARCHES["banana"].load(folder, samples=30).X.shape == (30, 2)
     X, y = two_blobs(n_features=20)
     assert np.array_equal(SEARCHES["ringnorm"].load(folder).X, X[np.random.default_rng(1).permutation(len(y))])
     rows = SEARCHES["one_class_1000"].load(None)
