@@ -10,7 +10,7 @@ from benchmarks.peers.memory import memory_command
 from benchmarks.peers.models import MODELS
 from benchmarks.peers.peers import PEERS
 from benchmarks.peers.predict import predict_command
-from benchmarks.peers.problems import BARRED, PREDICTED, PROBLEMS, Problem
+from benchmarks.peers.problems import BARRED, PREDICTABLE, PREDICTED, PROBLEMS, Problem
 from benchmarks.peers.search import search_command
 from benchmarks.peers.searches import SEARCHES
 from benchmarks.peers.session import Options
@@ -40,7 +40,7 @@ COMMANDS = {
         fit_command, "training time, objective and violation", PROBLEMS, [problem.name for problem in BARRED]
     ),
     "models": Command(models_command, "the same for models other than SVC", MODELS, list(MODELS), entries(MODELS)),
-    "predict": Command(predict_command, "prediction time", PROBLEMS, [problem.name for problem in PREDICTED]),
+    "predict": Command(predict_command, "prediction time", PREDICTABLE, [problem.name for problem in PREDICTED]),
     "memory": Command(memory_command, "peak memory of a fit with two caches", PROBLEMS, ["a9a"]),
     "search": Command(
         search_command,

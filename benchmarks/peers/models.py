@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.peers.problems import (
     INTELEX,
+    PREDICTABLE,
     PROBLEMS,
     SHUFFLE_SEED,
     Bar,
@@ -132,4 +133,4 @@ MODELS = {
 }
 
 #: Every problem that a peer's process may be asked to load.
-KNOWN = PROBLEMS | MODELS
+KNOWN = PREDICTABLE | MODELS

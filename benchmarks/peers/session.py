@@ -142,8 +142,10 @@ def heading(problem: Problem, split: Split, options: Options) -> str:
     """Describe a problem and how it is run."""
     times = "once" if options.repeats == 1 else f"median of {options.repeats} alternating runs"
     parameters = [f"{name} = {value}" for name, value in problem.parameters.items()]
-    described = [f"{split.X.shape[0]:,} x {split.X.shape[1]}", *parameters, f"gamma = {problem.gamma:.4g}"]
-    return f"{problem.name}: {', '.join(described)}, {options.n_jobs} threads, {times}"
+    described = [f"{split.X.shape[0]:,} x {split.X.shape[1]}", *parameters]
+    described += [f"gamma = {problem.gamma:.4g}"] if problem.parameters.get("kernel") != "linear" else []
+    described += [f"{problem.calls} calls a run"] if problem.calls > 1 else []
+    return f"{problem.name}: {', '.join(described)}, {problem.threads(options.n_jobs)} threads, {times}"
 
 
 def timing_table(

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from benchmarks.peers.__main__ import main
 from benchmarks.peers.fit import Line as FitLine
 from benchmarks.peers.fit import objections
-from benchmarks.peers.measure import Job, Measurement, Run, alternate, gram_task, memory_task, predict_task
+from benchmarks.peers.measure import Job, Measurement, Run, alternate, fit_task, gram_task, memory_task, predict_task
 from benchmarks.peers.memory import Line as MemoryLine
 from benchmarks.peers.memory import Result as MemoryResult
 from benchmarks.peers.memory import judge_memory, judge_time
@@ -89,6 +90,53 @@ def test_models_leave_out_who_is_slow_or_no_rival(model_folder):
     assert "sklearn" not in choose_peers(KNOWN["svr"], options())
     assert choose_peers(KNOWN["svr"], options(peers=("widemargin", "sklearn", "hinge"))) == ["widemargin", "sklearn"]
     assert choose_peers(KNOWN["german_hard"], options()) == ["widemargin", "hinge"]
+
+
+@pytest.mark.parametrize("name", ["classes_500", "iris", "madelon", "spambase_precomputed", "shuttle_classes"])
+def test_other_kernels_many_classes_and_short_fits_are_certified(name, tmp_path, capsys):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 5))
+    y = (X[:, 0] + 0.5 * random.normal(size=90) > 0).astype(int) + (X[:, 1] > 1)
+    for stored in ("iris", "madelon", "spambase", "shuttle"):
+        np.savez(tmp_path / f"{stored}.npz", X=X, y=np.minimum(y, 1) if stored in ("madelon", "spambase") else y)
+    record = tmp_path / "fit.json"
+    common = ["--repeats", "1", "--samples", "80", "--n-jobs", "1", "--peers", "widemargin,sklearn,libsvm"]
+    main(["fit", "--problems", name, "--data", str(tmp_path), "--json", str(record), *common])
+    assert ("50 calls a run" in capsys.readouterr().out) == (name == "iris")
+    (result,) = json.loads(record.read_text())["results"]
+    assert [line["peer"] for line in result["lines"]][:2] == ["widemargin", "sklearn"]
+    for line in result["lines"]:
+        assert line["violation"] < 1.1e-3
+        assert line["shortfall"] < 1e-4
+
+
+def test_a_run_of_many_calls_repeats_fits_and_predicts_in_parts():
+    class Counting:
+        calls: ClassVar[list[int]] = []
+
+        def prepare(self, X):
+            return X
+
+        def fit(self, data, y, settings):
+            self.calls.append(len(data))
+
+        def machine(self, model):
+            return model
+
+        def predict(self, model, data):
+            self.calls.append(len(data))
+            return np.zeros(len(data))
+
+    split = PROBLEMS["waveform"].load(None, samples=40)
+    split = split._replace(X_test=split.X_test[:7], y_test=split.y_test[:7])
+    settings = Settings({"C": 1.0}, 0.05, 1e-3, 1, 200, calls=7)
+    fit_task(split, Counting(), settings)()
+    assert Counting.calls == [40] * 7
+    run = predict_task(split, Counting(), settings)()
+    assert Counting.calls == [40] * 8 + [1] * 7
+    assert len(run.product) == 7
+    job = Job("predict", "single_samples", "widemargin", None, 2)
+    assert (job.settings().calls, job.settings().n_jobs) == (500, 1)
 
 
 def test_fresh_processes_take_turns_and_keep_failures_apart(tmp_path):

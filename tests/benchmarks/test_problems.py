@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.datasets import load_iris
 
 from benchmarks.papers.data import board_values, connect4_half
 from benchmarks.peers.models import KNOWN, MODELS, draw_regression
 from benchmarks.peers.problems import (
     BARRED,
+    PREDICTED,
     PROBLEMS,
     Split,
     largest_class,
@@ -51,6 +53,7 @@ def test_largest_class():
         ("waveform", (5_000, 21), {-1, 1}),
         ("chess_board", (1_000, 2), {-1, 1}),
         ("gram", (10_000, 100), {0}),
+        ("classes_500", (2_000, 10), set(range(500))),
     ],
 )
 def test_generated_problems_need_no_folder(name, shape, labels, monkeypatch):
@@ -141,6 +144,23 @@ def test_connect4_of_the_thesis_has_no_draws(tmp_path):
     assert sorted(zip(y.tolist(), X[:, 0].tolist(), strict=True)) == [(-1, 1.0), (1, 0.0)]
 
 
+def test_gammas_that_are_scale_are_numbers(tmp_path):
+    y = np.repeat([0, 1, 2], 50)
+    np.savez(tmp_path / "iris.npz", X=load_iris().data, y=y)
+    for name in ("iris", "classes_500"):
+        X = PROBLEMS[name].load(tmp_path).X
+        assert PROBLEMS[name].gamma == pytest.approx(1 / (X.shape[1] * X.var()), rel=0.02)
+
+
+def test_predicting_leaves_the_bars_of_training_alone():
+    assert KNOWN["a9a"].bar == PROBLEMS["a9a"].bar
+    assert {problem.name: problem.bar.peers for problem in PREDICTED} == {
+        "a9a": ("intelex", "intelex32"),
+        "mnist": ("intelex", "intelex32"),
+        "single_samples": ("sklearn",),
+    }
+
+
 def test_every_row_of_the_speed_table_has_a_bar():
-    assert len(BARRED) == 11
+    assert len(BARRED) == 16
     assert all(problem.bar is not None and problem.bar.factor > 0 for problem in BARRED)
