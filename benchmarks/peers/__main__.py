@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from benchmarks.peers.fit import fit_command, models_command
 from benchmarks.peers.memory import memory_command
 from benchmarks.peers.models import MODELS
-from benchmarks.peers.peers import PEERS
+from benchmarks.peers.peers import TRAINERS
 from benchmarks.peers.predict import predict_command
 from benchmarks.peers.problems import BARRED, PREDICTABLE, PREDICTED, PROBLEMS, Problem
 from benchmarks.peers.search import search_command
@@ -25,7 +25,7 @@ class Command(NamedTuple):
     summary: str
     problems: Mapping[str, Problem]
     usual: Sequence[str]
-    peers: Sequence[str] = tuple(PEERS)
+    peers: Sequence[str] = TRAINERS
     time_limit: float = 120.0
     single_above: float = 30.0
 

@@ -80,7 +80,10 @@ class Peer(Protocol):
 
 @dataclass(frozen=True)
 class EstimatorPeer:
-    """A library whose estimators have scikit-learn's constructors and attributes; the first of ``modules`` has them."""
+    """A library whose estimators have scikit-learn's constructors and attributes; the first of ``modules`` has them.
+
+    What is ``fragile`` may be installed and yet impossible to import.
+    """
 
     name: str
     modules: tuple[str, ...]
@@ -88,6 +91,7 @@ class EstimatorPeer:
     gram: Gram
     input_type: type[np.floating[Any]] = np.float64
     threaded: bool = True
+    fragile: bool = False
 
     def load(self) -> None:
         """Import everything a run needs."""
@@ -155,7 +159,7 @@ class LibsvmPeer:
 
     def gram(self, X: Matrix, gamma: float, n_jobs: int) -> Matrix:
         """Refuse: LIBSVM exports no kernel function."""
-        raise NotImplementedError("LIBSVM has no kernel function of its own")
+        return _no_gram(X, gamma, n_jobs)
 
 
 def _gram_widemargin(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
@@ -177,6 +181,10 @@ def _gram_intelex(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
     return matrix
 
 
+def _no_gram(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
+    raise NotImplementedError("the library has no kernel function of its own")
+
+
 INTELEX_MODULES = ("sklearnex.svm", "onedal.primitives", "daal4py")
 
 PEERS: dict[str, Peer] = {
@@ -195,13 +203,19 @@ PEERS: dict[str, Peer] = {
         EstimatorPeer("intelex", INTELEX_MODULES, "scikit-learn-intelex", _gram_intelex),
         EstimatorPeer("intelex32", INTELEX_MODULES, "scikit-learn-intelex", _gram_intelex, input_type=np.float32),
         LibsvmPeer(),
+        EstimatorPeer("liquidsvm", ("liquidSVM",), "liquidSVM", _no_gram, fragile=True),
     )
 }
+#: Those who train a model of given parameters; liquidSVM only searches.
+TRAINERS = tuple(name for name in PEERS if name != "liquidsvm")
 
 
 def installed(peer: Peer) -> str | None:
-    """Return the version of the peer's package, or None where it is missing."""
+    """Return the version of the peer's package, or None where it is missing or of no use."""
     try:
-        return version(peer.distribution)
-    except PackageNotFoundError:
+        found = version(peer.distribution)
+        if getattr(peer, "fragile", False):
+            peer.load()
+    except (PackageNotFoundError, ImportError, NameError, OSError):
         return None
+    return found

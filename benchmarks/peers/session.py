@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from benchmarks.peers.measure import Job, Measurement, alternate
 from benchmarks.peers.models import KNOWN
-from benchmarks.peers.peers import PEERS, installed
+from benchmarks.peers.peers import PEERS, TRAINERS, installed
 from benchmarks.peers.problems import Bar, Problem, Split
 from benchmarks.peers.table import indent, number, render
 
@@ -104,7 +104,7 @@ def present_peers() -> dict[str, str]:
     return {name: found for name, found in versions.items() if found is not None}
 
 
-def choose_peers(problem: Problem, options: Options, usual: Sequence[str] = tuple(PEERS)) -> list[str]:
+def choose_peers(problem: Problem, options: Options, usual: Sequence[str] = TRAINERS) -> list[str]:
     """Return the installed entries to run: those asked for, or the usual ones without the problem's slow ones."""
     known = problem.entries or PEERS
     wanted = options.peers or [name for name in problem.entries or usual if name not in problem.left_out]
