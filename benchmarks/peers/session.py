@@ -21,15 +21,15 @@ OURS = "widemargin"
 class Options:
     """The command line, read; ``peers`` is None where the problem decides."""
 
-    folder: Path | None
     problems: tuple[str, ...]
-    peers: tuple[str, ...] | None
     repeats: int
-    n_jobs: int
-    time_limit: float
-    single_above: float
-    samples: int | None
-    record: Path | None
+    record: Path | None = None
+    folder: Path | None = None
+    peers: tuple[str, ...] | None = None
+    n_jobs: int = 2
+    time_limit: float = 120.0
+    single_above: float = 30.0
+    samples: int | None = None
 
 
 @dataclass(frozen=True)
