@@ -82,8 +82,6 @@ def test_the_program_measures_and_draws(tmp_path, capsys):
 
 def test_a_line_without_a_slope_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    found = {
-        "samples": (SIZES, {"fit, widemargin": [1.0, 2.0, 4.0, 8.0], "fit, scikit-learn": [1.0, None, None, None]})
-    }
+    seconds = {"fit, widemargin": [1.0, 2.0, 4.0, 8.0], "fit, scikit-learn": [1.0, None, None, None]}
     draw_picture(tmp_path / "growth.png", {"samples": (SIZES, seconds)})
     assert (tmp_path / "growth.png").exists()
