@@ -41,7 +41,7 @@ from widemargin.solvers import Auto
 SECONDS, SHARE = 0.2, 0.2
 
 #: Rows and columns of the large problems, unless the command line says otherwise.
-ROWS, COLUMNS = 100_000, 50
+SAMPLES, COLUMNS = 100_000, 50
 
 #: Rows for kernels that cost a call each, and for kernel matrices.
 FEWER = 4_000
@@ -145,7 +145,7 @@ def noisy_wave(rows: int) -> tuple[Any, Any]:
     return noise(rows), wave(rows)
 
 
-def some(examples: Callable[[int], Any], most: int = ROWS) -> Data:
+def some(examples: Callable[[int], Any], most: int = SAMPLES) -> Data:
     """Return other samples in two classes, so many rows at most."""
     return lambda rows: (examples(min(rows, most)), signs(min(rows, most)))
 
@@ -195,9 +195,9 @@ CASES: Mapping[str, Case] = {
     "SVC, hard margin": Case(1.0, SVC(C=np.inf), signed_noise),
     "SVC, linear": Case(1.0, SVC(kernel="linear"), signed_noise),
     "SVC, poly": Case(1.0, SVC(kernel="poly"), signed_noise),
-    "SVC, 10 classes": Case(1.0, SVC(), classes(10, ROWS)),
-    "SVC, 10 classes against all": Case(1.0, SVC(multi_class="ovr"), classes(10, ROWS)),
-    "SVC, fuzzy": Case(1.0, SVC(decision="fuzzy-minimum"), classes(10, ROWS)),
+    "SVC, 10 classes": Case(1.0, SVC(), classes(10, SAMPLES)),
+    "SVC, 10 classes against all": Case(1.0, SVC(multi_class="ovr"), classes(10, SAMPLES)),
+    "SVC, fuzzy": Case(1.0, SVC(decision="fuzzy-minimum"), classes(10, SAMPLES)),
     "SVC, 500 classes": Case(0.5, SVC(), classes(500)),
     "SVC, 500 classes, two threads": Case(0.5, SVC(n_jobs=2), classes(500)),
     "SVC, 500 classes against all": Case(0.5, SVC(multi_class="ovr"), classes(500)),
@@ -211,7 +211,7 @@ CASES: Mapping[str, Case] = {
     "SVC, callable": Case(1.0, SVC(kernel=slow_kernel), some(noise, 20_000)),
     "SVC, precomputed": Case(0.3, SVC(kernel="precomputed", **unlimited("auto", tol=1e-9)), some(gram, FEWER)),
     "NuSVC": Case(1.0, NuSVC(nu=0.5), signed_noise),
-    "NuSVC, 10 classes": Case(1.0, NuSVC(nu=0.5), classes(10, ROWS)),
+    "NuSVC, 10 classes": Case(1.0, NuSVC(nu=0.5), classes(10, SAMPLES)),
     "NuSVC, 300 classes": Case(0.5, NuSVC(nu=0.5), classes(300)),
     "SVR": Case(1.0, SVR(), noisy_wave),
     "SVR, squared": Case(1.0, SVR(loss="squared_epsilon_insensitive"), noisy_wave),
@@ -292,12 +292,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.deadlines", description="whether max_time holds")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="parts of names of cases; all of them otherwise")
-    parser.add_argument("--rows", type=int, default=ROWS, help="samples of the large problems (%(default)s)")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="samples of the large problems (%(default)s)")
     given = parser.parse_args(arguments)
     names = [name for name in CASES if not given.cases or any(part in name for part in given.cases)]
     if not names:
         parser.error(f"no case has {' or '.join(map(repr, given.cases))} in its name; there are {', '.join(CASES)}")
-    return 0 if report(names, given.rows) else 1
+    return 0 if report(names, given.samples) else 1
 
 
 if __name__ == "__main__":

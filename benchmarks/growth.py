@@ -143,6 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        for job in work.values():
+            job(*two_classes(200, 2))  # modules, threads and processes that only the first run has to wait for
         for label, (sizes, draw) in draws.items():
             found[label] = sizes, measure(sizes, draw, work, given.repeats, given.limit)
             print(table(label, *found[label]), flush=True)

@@ -53,14 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser, permutations: int) -> None:
     """Declare the options of both tables."""
     parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
     parser.add_argument("--permutations", type=int, default=permutations, help="orders of the rows (%(default)s)")
-    parser.add_argument("--rows", type=int, help="use only this many samples of each data set (all of them otherwise)")
+    parser.add_argument("--samples", type=int, help="only so many samples of each data set (all otherwise)")
     parser.add_argument("--n-jobs", type=int, default=2, help="threads (%(default)s)")
 
 
 def load(experiment: Experiment, given: argparse.Namespace) -> Data:
     """Load a data set, or its first rows."""
     X, y = experiment.load(given.data)
-    return X[: given.rows], y[: given.rows]
+    return X[: given.samples], y[: given.samples]
 
 
 def compare(experiment: Experiment, data: Data, cache_fraction: float, given: argparse.Namespace) -> dict[str, Counts]:

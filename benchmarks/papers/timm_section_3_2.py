@@ -47,7 +47,7 @@ C_RANGE, SIGMA_RANGE, GRID = (1.0, 1e5), (0.1, 5.0), 20
 GAP_STOP = 1e-4
 MOST_SECONDS = 120.0
 BAR, PAPER_RATIO = 0.15, 0.11
-ROWS = 300
+SAMPLES = 300
 
 Vector = npt.NDArray[np.float64]
 
@@ -133,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=list(DATA_SETS),
         help=f"comma-separated, of {', '.join(DATA_SETS)}",
     )
-    parser.add_argument("--rows", type=int, default=ROWS, help="most samples of a class, drawn at random (%(default)s)")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="most samples of a class (%(default)s)")
     parser.add_argument("--grid", type=int, default=GRID, help="values of each parameter (%(default)s)")
     parser.add_argument("--n-jobs", type=int, default=2, help="threads (%(default)s)")
     parser.add_argument(
@@ -146,9 +146,9 @@ def run(given: argparse.Namespace) -> None:
     unknown = [name for name in given.data_sets if name not in DATA_SETS]
     if unknown:
         raise SystemExit(f"There is no data set {unknown[0]!r}; known are {', '.join(DATA_SETS)}.")
-    if given.rows < 2 or given.grid < 2 or given.n_jobs < 1:
-        raise SystemExit("--rows and --grid must be at least 2, --n-jobs at least 1.")
-    print(f"{SUMMARY}; {given.grid} x {given.grid} nodes, at most {given.rows} samples of a class")
+    if given.samples < 2 or given.grid < 2 or given.n_jobs < 1:
+        raise SystemExit("--samples and --grid must be at least 2, --n-jobs at least 1.")
+    print(f"{SUMMARY}; {given.grid} x {given.grid} nodes, at most {given.samples} samples of a class")
     graph = grid(given.grid)
     classes = measure_all(given, graph)
     if not classes:
@@ -192,7 +192,7 @@ def classes_of(given: argparse.Namespace) -> Iterator[tuple[str, int, Vector]]:
             continue
         for label in (1, -1):
             members = X[y == label]
-            chosen = np.random.default_rng(0).permutation(len(members))[: given.rows]
+            chosen = np.random.default_rng(0).permutation(len(members))[: given.samples]
             one = np.ascontiguousarray(members[chosen])
             yield name, label, one / np.linalg.norm(one, axis=1).mean()
 

@@ -1,16 +1,17 @@
-"""Command line: ``python -m benchmarks.peers fit | machines | predict | memory | search``."""
+"""Command line: ``python -m benchmarks.peers fit | models | predict | memory | search | import``."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from benchmarks.peers.fit import fit_command, machines_command
-from benchmarks.peers.machines import MACHINES
+from benchmarks.peers.fit import fit_command, models_command
+from benchmarks.peers.imports import STATEMENTS, import_command
 from benchmarks.peers.memory import memory_command
-from benchmarks.peers.peers import PEERS
+from benchmarks.peers.models import MODELS
+from benchmarks.peers.peers import TRAINERS
 from benchmarks.peers.predict import predict_command
-from benchmarks.peers.problems import BARRED, PREDICTED, PROBLEMS, Problem
+from benchmarks.peers.problems import BARRED, PREDICTABLE, PREDICTED, PROBLEMS, Problem
 from benchmarks.peers.search import search_command
 from benchmarks.peers.searches import SEARCHES
 from benchmarks.peers.session import Options
@@ -19,13 +20,16 @@ Number = TypeVar("Number", int, float)
 
 
 class Command(NamedTuple):
-    """A command: which problems and peers may be named, which problems run otherwise, and how long a run may take."""
+    """A command: which problems and peers may be named, which problems run otherwise, and how long a run may take.
+
+    Without ``peers`` it only has the options that say what runs how often.
+    """
 
     run: Callable[[Options], Any]
     summary: str
-    problems: Mapping[str, Problem]
+    problems: Mapping[str, Any]
     usual: Sequence[str]
-    peers: Sequence[str] = tuple(PEERS)
+    peers: Sequence[str] = TRAINERS
     time_limit: float = 120.0
     single_above: float = 30.0
 
@@ -39,10 +43,8 @@ COMMANDS = {
     "fit": Command(
         fit_command, "training time, objective and violation", PROBLEMS, [problem.name for problem in BARRED]
     ),
-    "machines": Command(
-        machines_command, "the same for models other than SVC", MACHINES, list(MACHINES), entries(MACHINES)
-    ),
-    "predict": Command(predict_command, "prediction time", PROBLEMS, [problem.name for problem in PREDICTED]),
+    "models": Command(models_command, "the same for models other than SVC", MODELS, list(MODELS), entries(MODELS)),
+    "predict": Command(predict_command, "prediction time", PREDICTABLE, [problem.name for problem in PREDICTED]),
     "memory": Command(memory_command, "peak memory of a fit with two caches", PROBLEMS, ["a9a"]),
     "search": Command(
         search_command,
@@ -53,26 +55,16 @@ COMMANDS = {
         time_limit=900.0,
         single_above=5.0,
     ),
+    "import": Command(import_command, "processor time of imports", STATEMENTS, list(STATEMENTS), peers=()),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and run the command."""
-    given = parser().parse_args(arguments)
-    command = COMMANDS[given.command]
-    command.run(
-        Options(
-            folder=given.data,
-            problems=given.problems or tuple(command.usual),
-            peers=given.peers,
-            repeats=given.repeats,
-            n_jobs=given.n_jobs,
-            time_limit=given.time_limit,
-            single_above=given.single_above,
-            rows=given.rows,
-            record=given.json,
-        )
-    )
+    given = vars(parser().parse_args(arguments))
+    command = COMMANDS[given.pop("command")]
+    given["problems"] = given["problems"] or tuple(command.usual)
+    command.run(Options(**given))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -84,19 +76,25 @@ def parser() -> argparse.ArgumentParser:
     for name, known in COMMANDS.items():
         command = commands.add_parser(name, help=known.summary, description=known.summary)
         command.add_argument(
-            "--data", type=Path, help="folder of the data sets; the environment variable WIDEMARGIN_DATA otherwise"
-        )
-        command.add_argument(
             "--problems",
             type=names("problem", known.problems),
             help=f"comma-separated, of {', '.join(known.problems)}; {', '.join(known.usual)} otherwise",
+        )
+        command.add_argument("--repeats", type=positive(int), default=3, help="runs of each (%(default)s)")
+        command.add_argument("--json", dest="record", type=Path, help="file for all numbers")
+        if not known.peers:
+            continue
+        command.add_argument(
+            "--data",
+            dest="folder",
+            type=Path,
+            help="folder of the data sets; the environment variable WIDEMARGIN_DATA otherwise",
         )
         command.add_argument(
             "--peers",
             type=names("peer", known.peers),
             help=f"comma-separated, of {', '.join(known.peers)}; otherwise all that do not need minutes",
         )
-        command.add_argument("--repeats", type=positive(int), default=3, help="runs per peer (%(default)s)")
         command.add_argument("--n-jobs", type=positive(int), default=2, help="threads per peer (%(default)s)")
         command.add_argument(
             "--time-limit",
@@ -111,9 +109,8 @@ def parser() -> argparse.ArgumentParser:
             help="a run longer than this many seconds is not repeated (%(default)s)",
         )
         command.add_argument(
-            "--rows", type=positive(int), help="train on this many samples only; no bar is judged then"
+            "--samples", type=positive(int), help="train on this many samples only; no bar is judged then"
         )
-        command.add_argument("--json", type=Path, help="file for all numbers")
     return top
 
 

@@ -1,4 +1,4 @@
-"""What a model with a Gaussian kernel is worth, recomputed in float64 from its support vectors alone.
+"""What a model with a Gaussian or a linear kernel is worth, recomputed in float64 from its support vectors alone.
 
 The dual problem of one pair of classes [Glasmachers2008, eq. 4.1], with signed variables and labels y = +1, -1:
 
@@ -56,15 +56,24 @@ class Certificate:
 
 
 def certify(
-    machine: Machine, X: FloatArray, y: npt.NDArray[Any], *, C: float, gamma: float, ridge: float = 0.0
+    machine: Machine,
+    X: FloatArray,
+    y: npt.NDArray[Any],
+    *,
+    C: float,
+    gamma: float,
+    kernel: str = "rbf",
+    ridge: float = 0.0,
 ) -> Certificate:
     """Judge a classifier on its training data; ``ridge`` is what stands on the diagonal besides the kernel.
 
-    A variable counts as at its bound when it is as near to it as the rounding of the coefficients' own type allows.
+    A precomputed kernel is the Gaussian of X. Centring X leaves the Gaussian as it is, and adds the same number to all
+    entries of a linear kernel's gradient, which makes no difference where sum(a) = 0. A variable counts as at its bound
+    when it is as near to it as the rounding of the coefficients' own type allows.
     """
     centred = X - X.mean(axis=0)
-    rounding = _rounding(machine, C)
-    pairs = [_certify_pair(centred, gamma, C, ridge, rounding, *problem) for problem in pair_problems(machine, y)]
+    rounding, width = _rounding(machine, C), None if kernel == "linear" else gamma
+    pairs = [_certify_pair(centred, width, C, ridge, rounding, *problem) for problem in pair_problems(machine, y)]
     return Certificate(
         objective=sum(pair.objective for pair in pairs),
         violation=max(pair.violation for pair in pairs),
@@ -81,15 +90,13 @@ def pair_problems(
         raise ValueError("The model has no classes; expected a classifier.")
     order = np.argsort(machine.classes)
     codes = order[np.searchsorted(machine.classes[order], y)]
-    support_codes = codes[machine.support]
-    everywhere = np.zeros(len(y))
+    everywhere = np.zeros((len(machine.coef), len(y)))
+    everywhere[:, machine.support] = machine.coef
+    members = [np.flatnonzero(codes == code) for code in range(len(machine.classes))]
     for first, second in combinations(range(len(machine.classes)), 2):
-        everywhere[:] = 0.0
-        for own, other in ((first, second), (second, first)):
-            members = support_codes == own
-            everywhere[machine.support[members]] = machine.coef[other if other < own else other - 1, members]
-        rows = np.flatnonzero((codes == first) | (codes == second))
-        labels, alpha = np.where(codes[rows] == first, 1.0, -1.0), everywhere[rows]
+        own, other = members[first], members[second]
+        rows, labels = np.concatenate([own, other]), np.repeat([1.0, -1.0], [len(own), len(other)])
+        alpha = np.concatenate([everywhere[second - 1, own], everywhere[first, other]])
         if labels @ alpha < 0:  # which of the two classes counts as +1 is the library's choice
             labels = -labels
         if np.any(labels * alpha < 0):
@@ -100,9 +107,12 @@ def pair_problems(
         yield rows, labels, alpha
 
 
-def kernel_product(X: FloatArray, support: npt.NDArray[np.intp], alpha: FloatArray, gamma: float) -> FloatArray:
-    """Return K(X, X[support]) alpha for a Gaussian kernel, by blocks of rows."""
+def kernel_product(X: FloatArray, support: npt.NDArray[np.intp], alpha: FloatArray, gamma: float | None) -> FloatArray:
+    """Return K(X, X[support]) alpha for a Gaussian kernel, by blocks of rows; for a linear one if it has no width."""
     vectors = X[support]
+    if gamma is None:
+        linear: FloatArray = X @ (alpha @ vectors)
+        return linear
     vector_norms = np.einsum("ij,ij->i", vectors, vectors)
     product = np.zeros(len(X))
     step = max(1, BLOCK_BYTES // (8 * max(1, len(support))))
@@ -120,7 +130,7 @@ def kernel_product(X: FloatArray, support: npt.NDArray[np.intp], alpha: FloatArr
 
 def _certify_pair(
     centred: FloatArray,
-    gamma: float,
+    gamma: float | None,
     C: float,
     ridge: float,
     rounding: float,

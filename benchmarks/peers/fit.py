@@ -71,9 +71,9 @@ def fit_command(options: Options) -> list[Result]:
     return compare_all("fit", options, compare, heading)
 
 
-def machines_command(options: Options) -> list[Result]:
+def models_command(options: Options) -> list[Result]:
     """Compare training of the models that are not everybody's SVC."""
-    return compare_all("machines", options, compare, heading)
+    return compare_all("models", options, compare, heading)
 
 
 def compare(problem: Problem, split: Split, options: Options) -> Result:

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from benchmarks.peers.certificate import kernel_error
-from benchmarks.peers.machines import KNOWN
+from benchmarks.peers.models import KNOWN
 from benchmarks.peers.peers import PEERS, Peer, Settings
 from benchmarks.peers.problems import Split
 from benchmarks.peers.resident import Resident, peak_resident, reset_peak_resident, resident
@@ -41,7 +42,7 @@ class Job:
     entry: str
     folder: Path | None
     n_jobs: int
-    rows: int | None = None
+    samples: int | None = None
     cache: float | str | None = None
 
     @property
@@ -55,7 +56,8 @@ class Job:
         entry = problem.entry(self.entry)
         usual: float | str = "auto" if entry.peer == "widemargin" else problem.peer_cache
         cache = usual if self.cache is None else self.cache
-        return Settings(entry.parameters, problem.gamma, TOLERANCE, self.n_jobs, cache, entry.estimator)
+        threads = problem.threads(self.n_jobs)
+        return Settings(entry.parameters, problem.gamma, TOLERANCE, threads, cache, entry.estimator, problem.calls)
 
 
 @dataclass(frozen=True)
@@ -105,16 +107,25 @@ def timed(work: Callable[[], Any], digest: Callable[[Any], Any]) -> Run:
 
 
 def fit_task(split: Split, peer: Peer, settings: Settings) -> Timed:
-    """Time training; the product is the model."""
-    data = peer.prepare(split.X)
-    return lambda: timed(lambda: peer.fit(data, split.y, settings), peer.machine)
+    """Time training; the product is the last model. A precomputed kernel is the Gaussian."""
+    precomputed = settings.kernel == "precomputed"
+    data = peer.prepare(rbf_kernel(split.X, gamma=settings.gamma) if precomputed else split.X)
+
+    def work() -> Any:
+        for _ in range(settings.calls):
+            model = peer.fit(data, split.y, settings)
+        return model
+
+    return lambda: timed(work, peer.machine)
 
 
 def predict_task(split: Split, peer: Peer, settings: Settings) -> Timed:
     """Train once, then time prediction of the test part; the product is the predicted labels."""
     model = peer.fit(peer.prepare(split.X), split.y, settings)
     data = peer.prepare(split.X_test)
-    return lambda: timed(lambda: peer.predict(model, data), np.asarray)
+    step = -(-len(split.y_test) // settings.calls)
+    parts = [data[start : start + step] for start in range(0, len(split.y_test), step)]
+    return lambda: timed(lambda: [peer.predict(model, part) for part in parts], np.concatenate)
 
 
 def gram_task(split: Split, peer: Peer, settings: Settings) -> Timed:
@@ -157,7 +168,7 @@ def serve(connection: Connection, job: Job) -> None:
     try:
         job.peer.load()  # before the limit, which sees only libraries already there
         with threadpool_limits(job.n_jobs):
-            split = KNOWN[job.problem].load(job.folder, job.rows)
+            split = KNOWN[job.problem].load(job.folder, job.samples)
             run = TASKS[job.task](split, job.peer, job.settings())
             connection.send(None)
             while connection.recv():

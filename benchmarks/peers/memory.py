@@ -79,7 +79,7 @@ def compare(problem: Problem, split: Split, options: Options) -> Result:
     """Measure every peer with the usual cache and with a small one; each repeat is a fresh process."""
     jobs: dict[str, Job] = {}
     for peer in choose_peers(problem, options, (OURS,)):
-        usual = Job("memory", problem.name, peer, options.folder, options.n_jobs, options.rows)
+        usual = Job("memory", problem.name, peer, options.folder, options.n_jobs, options.samples)
         jobs[f"{peer}, usual"] = replace(usual, cache=usual.settings().cache)
         jobs[f"{peer}, small"] = replace(usual, cache=SMALL_CACHE)
     caches = {name: job.settings().cache for name, job in jobs.items()}

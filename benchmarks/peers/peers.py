@@ -19,20 +19,29 @@ from benchmarks.peers.certificate import Machine
 Matrix = npt.NDArray[np.floating[Any]]
 Gram = Callable[[Matrix, float, int], Matrix]
 
+LIBSVM_KERNELS = {"linear": 0, "rbf": 2}
+
 
 @dataclass(frozen=True)
 class Settings:
     """What a peer is asked for: the model, the accuracy and the resources.
 
-    ``parameters`` are those of the model besides the kernel (C, epsilon, nu, ...); ``cache`` is in MB or "auto".
+    ``parameters`` are those of the model (C, epsilon, nu, ...), with the kernel if it is not the Gaussian; ``cache`` is
+    in MB or "auto"; a run makes ``calls`` calls.
     """
 
-    parameters: Mapping[str, float | str]
+    parameters: Mapping[str, Any]
     gamma: float
     tolerance: float
     n_jobs: int
     cache: float | str
     estimator: str = "SVC"
+    calls: int = 1
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel."""
+        return str(self.parameters.get("kernel", "rbf"))
 
 
 class Peer(Protocol):
@@ -71,7 +80,10 @@ class Peer(Protocol):
 
 @dataclass(frozen=True)
 class EstimatorPeer:
-    """A library whose estimators have scikit-learn's constructors and attributes; the first of ``modules`` has them."""
+    """A library whose estimators have scikit-learn's constructors and attributes; the first of ``modules`` has them.
+
+    What is ``fragile`` may be installed and yet impossible to import.
+    """
 
     name: str
     modules: tuple[str, ...]
@@ -79,6 +91,7 @@ class EstimatorPeer:
     gram: Gram
     input_type: type[np.floating[Any]] = np.float64
     threaded: bool = True
+    fragile: bool = False
 
     def load(self) -> None:
         """Import everything a run needs."""
@@ -91,15 +104,11 @@ class EstimatorPeer:
 
     def fit(self, data: Matrix, y: npt.NDArray[Any], settings: Settings) -> Any:
         """Fit the library's estimator."""
-        threads = {"n_jobs": settings.n_jobs} if self.threaded else {}
-        model = getattr(import_module(self.modules[0]), settings.estimator)(
-            kernel="rbf",
-            gamma=settings.gamma,
-            tol=settings.tolerance,
-            cache_size=settings.cache,
-            **settings.parameters,
-            **threads,
-        )
+        parameters = {"kernel": settings.kernel, "tol": settings.tolerance, "cache_size": settings.cache}
+        parameters |= {"gamma": settings.gamma} if settings.kernel == "rbf" else {}
+        parameters |= {"n_jobs": settings.n_jobs} if self.threaded else {}
+        parameters |= settings.parameters
+        model = getattr(import_module(self.modules[0]), settings.estimator)(**parameters)
         return model.fit(data, y)
 
     def machine(self, model: Any) -> Machine:
@@ -132,8 +141,8 @@ class LibsvmPeer:
         """Convert to LIBSVM's nodes and train a classifier."""
         library = import_module("libsvm.svmutil")
         options = (
-            f"-s 0 -t 2 -q -c {settings.parameters['C']!r} -g {settings.gamma!r} -e {settings.tolerance!r}"
-            f" -m {settings.cache!r}"
+            f"-s 0 -t {LIBSVM_KERNELS[settings.kernel]} -q -c {settings.parameters['C']!r} -g {settings.gamma!r}"
+            f" -e {settings.tolerance!r} -m {settings.cache!r}"
         )
         return library.svm_train(library.svm_problem(np.asarray(y, dtype=np.float64), data), options)
 
@@ -150,7 +159,7 @@ class LibsvmPeer:
 
     def gram(self, X: Matrix, gamma: float, n_jobs: int) -> Matrix:
         """Refuse: LIBSVM exports no kernel function."""
-        raise NotImplementedError("LIBSVM has no kernel function of its own")
+        return _no_gram(X, gamma, n_jobs)
 
 
 def _gram_widemargin(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
@@ -172,25 +181,41 @@ def _gram_intelex(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
     return matrix
 
 
+def _no_gram(X: Matrix, gamma: float, n_jobs: int) -> Matrix:
+    raise NotImplementedError("the library has no kernel function of its own")
+
+
 INTELEX_MODULES = ("sklearnex.svm", "onedal.primitives", "daal4py")
 
 PEERS: dict[str, Peer] = {
     peer.name: peer
     for peer in (
-        EstimatorPeer("widemargin", ("widemargin", "widemargin.kernels"), "widemargin", _gram_widemargin),
+        # widemargin imports its estimators when they are first asked for.
+        EstimatorPeer(
+            "widemargin",
+            ("widemargin", "widemargin.estimators", "widemargin.kernels"),
+            "widemargin",
+            _gram_widemargin,
+        ),
         EstimatorPeer(
             "sklearn", ("sklearn.svm", "sklearn.metrics.pairwise"), "scikit-learn", _gram_sklearn, threaded=False
         ),
         EstimatorPeer("intelex", INTELEX_MODULES, "scikit-learn-intelex", _gram_intelex),
         EstimatorPeer("intelex32", INTELEX_MODULES, "scikit-learn-intelex", _gram_intelex, input_type=np.float32),
         LibsvmPeer(),
+        EstimatorPeer("liquidsvm", ("liquidSVM",), "liquidSVM", _no_gram, fragile=True),
     )
 }
+#: Those who train a model of given parameters; liquidSVM only searches.
+TRAINERS = tuple(name for name in PEERS if name != "liquidsvm")
 
 
 def installed(peer: Peer) -> str | None:
-    """Return the version of the peer's package, or None where it is missing."""
+    """Return the version of the peer's package, or None where it is missing or of no use."""
     try:
-        return version(peer.distribution)
-    except PackageNotFoundError:
+        found = version(peer.distribution)
+        if getattr(peer, "fragile", False):
+            peer.load()
+    except (PackageNotFoundError, ImportError, NameError, OSError):
         return None
+    return found

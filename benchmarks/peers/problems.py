@@ -17,7 +17,7 @@ from widemargin.datasets import chess_board, load_npz, ringnorm, twonorm, wavefo
 
 FloatMatrix = npt.NDArray[np.float64]
 Labels = npt.NDArray[Any]
-Parameters = Mapping[str, float | str]
+Parameters = Mapping[str, Any]
 
 SHUFFLE_SEED = 1
 
@@ -64,9 +64,10 @@ class Problem:
     """A way to build a data set, the model to be trained on it, and the bar.
 
     ``kind`` is "fit" for a model and "gram" for a full kernel matrix. ``parameters`` are those of the model besides
-    the kernel. ``entries`` says who trains what, if it is not everybody's SVC. ``left_out`` names the entries that run
-    only on request, most of them because they need minutes; ``peer_cache`` is the kernel cache in MB given to everybody
-    but widemargin, which sizes its own.
+    the Gaussian kernel. ``entries`` says who trains what, if it is not everybody's SVC. ``left_out`` names the entries
+    that run only on request, most of them because they need minutes; ``peer_cache`` is the kernel cache in MB given to
+    everybody but widemargin, which sizes its own. A run makes ``calls`` calls where one is too short for the clock: it
+    repeats a fit, or predicts the test samples in that many parts, on one thread, as by default.
     """
 
     name: str
@@ -77,16 +78,21 @@ class Problem:
     kind: str = "fit"
     left_out: tuple[str, ...] = ()
     peer_cache: int = 200
+    calls: int = 1
     entries: Mapping[str, Entry] = field(default_factory=dict)
 
     def entry(self, name: str) -> Entry:
         """Return what ``name`` trains; a peer's SVC unless the problem says otherwise."""
         return self.entries[name] if self.entries else Entry(name, "SVC", self.parameters)
 
-    def load(self, folder: Path | None, rows: int | None = None) -> Split:
-        """Build the data; ``rows`` keeps only that many training rows."""
+    def threads(self, n_jobs: int) -> int:
+        """Return how many of ``n_jobs`` threads a library is told to use."""
+        return n_jobs if self.calls == 1 else 1
+
+    def load(self, folder: Path | None, samples: int | None = None) -> Split:
+        """Build the data; ``samples`` keeps only that many of the training samples."""
         split = self.build(folder)
-        return split if rows is None else split._replace(X=split.X[:rows], y=split.y[:rows])
+        return split if samples is None else split._replace(X=split.X[:samples], y=split.y[:samples])
 
 
 def shuffled(X: FloatMatrix, y: Labels, n_train: int) -> Split:
@@ -150,6 +156,32 @@ def shuttle(folder: Path | None) -> Split:
     return standardised(shuffled(X, np.where(y == 1, 1, -1), 43_500))
 
 
+def shuttle_classes(folder: Path | None) -> Split:
+    """Return 20,000 standardised rows, all seven classes."""
+    X, y, _ = stored("shuttle", folder)
+    return standardised(shuffled(X, y, 20_000))
+
+
+def many_classes(folder: Path | None) -> Split:
+    """Draw 500 classes of four samples with ten features, next to each other; none of them is tested."""
+    random = np.random.default_rng(SHUFFLE_SEED)
+    y = np.arange(2_000) % 500
+    X = 2 * random.standard_normal((500, 10))[y] + random.standard_normal((2_000, 10)) / 2
+    return Split(X, y, X[:0], y[:0])
+
+
+def madelon(folder: Path | None) -> Split:
+    """Return all 2,000 samples of 500 features, standardised."""
+    X, y, _ = stored("madelon", folder)
+    return standardised(shuffled(X, y, len(y)))
+
+
+def iris(folder: Path | None) -> Split:
+    """Return all 150 flowers."""
+    X, y, _ = stored("iris", folder)
+    return shuffled(X, y, len(y))
+
+
 def a9a(folder: Path | None) -> Split:
     """Return 26,000 of the 32,561 published training rows, dense."""
     X, y, extra = stored("a9a", folder)
@@ -202,6 +234,9 @@ def normal_rows(n_rows: int, n_features: int) -> Callable[[Path | None], Split]:
     return build
 
 
+LINEAR = {"C": 1, "kernel": "linear"}
+PRECOMPUTED = {"C": 10, "kernel": "precomputed"}
+
 BARRED = (
     Problem("banana", {"C": 100}, 0.25, banana, Bar(1 / 4, ("sklearn",))),
     Problem("spambase", {"C": 10}, 0.005, spambase, Bar(1 / 5, ("sklearn",))),
@@ -227,6 +262,20 @@ BARRED = (
     Problem(
         "connect4", {"C": 4.5}, 0.2, connect4, Bar(1 / 4, INTELEX), left_out=("sklearn", "libsvm"), peer_cache=2_000
     ),
+    # gamma="scale" of these three, as a number so that everybody has the same: 1 / (d var X).
+    Problem("shuttle_classes", {"C": 10}, 1 / 9, shuttle_classes, Bar(1 / 4, ("sklearn",))),
+    Problem("classes_500", {"C": 1}, 1 / 42.5, many_classes, Bar(1.0, ("sklearn",)), left_out=INTELEX),
+    Problem("iris", {"C": 1}, 1 / (4 * 3.896), iris, Bar(1.0, ("sklearn",)), calls=50),
+    Problem("madelon", LINEAR, 1.0, madelon, Bar(1 / 4, ("sklearn",))),
+    Problem(
+        "spambase_precomputed",
+        PRECOMPUTED,
+        0.005,
+        spambase,
+        Bar(1 / 3, ("sklearn",)),
+        # oneDAL hands this kernel on to scikit-learn; LIBSVM wants a list of its own making.
+        entries={name: Entry(name, "SVC", PRECOMPUTED) for name in ("widemargin", "sklearn")},
+    ),
 )
 
 UNBARRED = (
@@ -238,5 +287,16 @@ UNBARRED = (
 
 PROBLEMS = {problem.name: problem for problem in BARRED + UNBARRED}
 
-# Prediction: at most the time of the fastest oneDAL.
-PREDICTED = tuple(replace(PROBLEMS[name], bar=Bar(1.0, INTELEX)) for name in ("a9a", "mnist"))
+
+def some_to_predict(folder: Path | None) -> Split:
+    """Return spambase with 500 samples to predict."""
+    split = spambase(folder)
+    return split._replace(X_test=split.X_test[:500], y_test=split.y_test[:500])
+
+
+# Prediction: at most the time of the fastest oneDAL; of single samples, at most that of scikit-learn.
+PREDICTED = (
+    *(replace(PROBLEMS[name], bar=Bar(1.0, INTELEX)) for name in ("a9a", "mnist")),
+    replace(PROBLEMS["spambase"], name="single_samples", build=some_to_predict, bar=Bar(1.0, ("sklearn",)), calls=500),
+)
+PREDICTABLE = {problem.name: problem for problem in PREDICTED} | PROBLEMS

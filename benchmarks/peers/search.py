@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.peers.measure import Job, Measurement, alternate
 from benchmarks.peers.problems import Bar, Entry, FloatMatrix, Problem, Split
-from benchmarks.peers.searches import N_SPLITS, REFERENCE, SEARCHES, SearchJob, Selection
+from benchmarks.peers.searches import REFERENCE, SEARCHES, SearchJob, Selection
 from benchmarks.peers.session import OURS, Options, Verdict, choose_peers, compare_all, judge, timing_table
 from benchmarks.peers.table import number
 
@@ -24,7 +24,7 @@ class Line:
     peer: str
     seconds: float | None
     all_seconds: tuple[float, ...]
-    splits: int
+    folds: int
     times: int
     best: Mapping[str, float] | None = None
     best_score: float | None = None
@@ -52,7 +52,7 @@ class Result:
 
     def table(self) -> str:
         """Render the lines and the verdicts."""
-        header = ["splits", "best score", "best cell", "largest difference", "mean difference", "solved / repeated"]
+        header = ["folds", "best score", "best cell", "largest difference", "mean difference", "solved / repeated"]
         table = timing_table(self.lines, header, cells, remarks)
         return "\n".join([table, *(f"{name} {verdict}" for name, verdict in self.judged.items())])
 
@@ -65,11 +65,13 @@ def search_command(options: Options) -> list[Result]:
 
 def describe(problem: Problem, split: Split, options: Options) -> str:
     """Describe a search."""
-    task = (
-        f"20 x 20 cells of nu and gamma, scored on {len(split.y_test)} other rows"
-        if problem.kind == "one-class search"
-        else f"10 x 10 cells of C and gamma, {N_SPLITS} splits, then a fit of the best"
-    )
+    plan = problem.entry(OURS).parameters["plan"]
+    if problem.kind == "one-class search":
+        task = f"20 x 20 cells of nu and gamma, scored on {len(split.y_test)} other samples"
+    else:
+        cells = " x ".join(str(len(values)) for values in plan.grid(split.X, problem.gamma).values())
+        metrics = " and ".join(plan.metrics)
+        task = f"{cells} cells of C and gamma, {metrics} over {plan.folds} folds, then a fit of the best"
     several = f"median of {options.repeats} alternating runs, one where it takes more than {options.single_above:g} s"
     repeats = "once" if options.repeats == 1 else several
     shape = f"{split.X.shape[0]:,} x {split.X.shape[1]}"
@@ -79,7 +81,7 @@ def describe(problem: Problem, split: Split, options: Options) -> str:
 def compare(problem: Problem, split: Split, options: Options) -> Result:
     """Measure all peers on one problem and judge widemargin."""
     jobs: dict[str, Job] = {
-        entry: SearchJob(problem.kind, problem.name, entry, options.folder, options.n_jobs, options.rows)
+        entry: SearchJob(problem.kind, problem.name, entry, options.folder, options.n_jobs, options.samples)
         for entry in choose_peers(problem, options)
     }
     measured = alternate(
@@ -97,18 +99,19 @@ def has_runs(measured: Mapping[str, Measurement], peer: str) -> bool:
 
 def line(peer: str, measured: Measurement, entry: Entry, reference: FloatMatrix | None) -> Line:
     """Return a peer's line: the median time and the largest differences of all its runs."""
-    splits, times = int(entry.parameters["splits"]), int(entry.parameters["times"])
+    times = int(entry.parameters["times"])
+    folds = int(entry.parameters["plan"].folds) if times == 1 else 1
     all_seconds = tuple(run.seconds for run in measured.runs)
     notes = tuple(measured.notes)
     if measured.seconds is None:
-        return Line(peer, None, all_seconds, splits, times, notes=notes)
+        return Line(peer, None, all_seconds, folds, times, notes=notes)
     chosen: Selection = measured.runs[-1].product
     largest, mean = worst_differences([run.product.scores for run in measured.runs], reference)
     return Line(
         peer,
         times * measured.seconds,
         all_seconds,
-        splits,
+        folds,
         times,
         best=chosen.best,
         best_score=chosen.best_score,
@@ -125,7 +128,7 @@ def line(peer: str, measured: Measurement, entry: Entry, reference: FloatMatrix 
 def worst_differences(
     runs: Sequence[FloatMatrix | None], reference: FloatMatrix | None
 ) -> tuple[float | None, float | None]:
-    """Return the largest and the mean distance of the cells' mean scores, over the splits that both have."""
+    """Return the largest and the mean distance of the cells' mean scores, over the folds that both have."""
     found = [differences(scores, reference) for scores in runs if scores is not None and reference is not None]
     if not found:
         return None, None
@@ -153,8 +156,8 @@ def judge_all(problem: Problem, lines: Sequence[Line], options: Options) -> dict
 
 def judge_scores(ours: Line | None, options: Options) -> Verdict:
     """Say whether our scores are scikit-learn's; a score that is no number is not."""
-    if options.rows is not None:
-        return Verdict(None, f"{options.rows} samples are too few to tell scores apart")
+    if options.samples is not None:
+        return Verdict(None, f"{options.samples} samples are too few to tell scores apart")
     if ours is None or ours.largest is None or ours.mean is None:
         return Verdict(None, f"no scores of {OURS} and {REFERENCE} to compare")
     passed = ours.largest <= LARGEST_DIFFERENCE + ROUNDING and ours.mean <= MEAN_DIFFERENCE + ROUNDING
@@ -164,9 +167,9 @@ def judge_scores(ours: Line | None, options: Options) -> Verdict:
 
 def cells(line: Line) -> list[str]:
     """Render what a search found."""
-    best = "-" if line.best is None else ", ".join(f"{name} = {value:.4g}" for name, value in line.best.items())
+    best = "-" if not line.best else ", ".join(f"{name} = {value:.4g}" for name, value in line.best.items())
     return [
-        str(line.splits) if line.times == 1 else f"{line.splits} x {line.times}",
+        str(line.folds) if line.times == 1 else f"{line.folds} x {line.times}",
         number(line.best_score, ".4f"),
         best,
         number(line.largest, ".5f"),
@@ -177,5 +180,5 @@ def cells(line: Line) -> list[str]:
 
 def remarks(line: Line) -> list[str]:
     """Say what is not in the columns."""
-    scaled = [] if line.times == 1 else [f"the first split only, without the final fit; its time x {line.times}"]
+    scaled = [] if line.times == 1 else [f"the first fold only, without the final fit; its time x {line.times}"]
     return [*scaled, *line.notes]

@@ -1,9 +1,12 @@
 """The searches: who looks for the best cell of which grid, on what data, and which time is asked of widemargin.
 
-A grid of ten values of C and ten of gamma over five splits makes 500 machines and a final fit. Everybody gets the same
-cells, splits and tolerance. Where a peer would need many minutes, it searches the first split only, without the final
-fit, and its time counts five times; widemargin always does the whole search. One-class machines are trained on rows of
-one class, a grid of 20 x 20, and scored by how far the share of other rows of that class that they reject is from nu.
+A grid of ten values of C and ten of gamma over five folds makes 500 machines and a final fit; those of many classes, of
+iris and of other metrics are smaller. Everybody gets the same cells, folds and tolerance. Votes that tie are decided by
+the order of the classes, which is scikit-learn's default. Where a peer would need many minutes, it searches the first
+fold only, without the final fit, and its time counts five times; widemargin always does the whole search. liquidSVM
+draws folds of its own, has no offset, and no final fit: its scores are not compared. One-class machines are trained on
+rows of one class, a grid of 20 x 20, and scored by how far the share of other rows of that class that they reject is
+from nu.
 """
 
 import os
@@ -21,8 +24,8 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
 from sklearn.svm import SVC, OneClassSVM
 
 import widemargin
-from benchmarks.peers.machines import KNOWN
 from benchmarks.peers.measure import TASKS, Job, Run, Timed, timed
+from benchmarks.peers.models import KNOWN
 from benchmarks.peers.peers import Peer, Settings
 from benchmarks.peers.problems import (
     PROBLEMS,
@@ -34,12 +37,12 @@ from benchmarks.peers.problems import (
     Problem,
     Split,
     shuffled,
+    standardised,
     stored,
 )
 from benchmarks.peers.session import OURS
 from widemargin.datasets import waveform
 
-N_SPLITS = 5
 HELD_OUT_ROWS = 500
 WARM_UP_ROWS = 200
 
@@ -48,9 +51,36 @@ REFERENCE = "sklearn"
 Grid = Mapping[str, Sequence[float]]
 
 
+class Plan(NamedTuple):
+    """What is searched: cells, number of folds, and metrics, of which the first decides.
+
+    ``cells`` are those of a grid that does not depend on the data.
+    """
+
+    cells: Grid | None = None
+    folds: int = 5
+    metrics: tuple[str, ...] = ("accuracy",)
+
+    def grid(self, X: FloatMatrix, centre: float) -> Grid:
+        """Return the cells; the usual ones have widths around ``centre``."""
+        return self.cells or classifier_grid(X, centre)
+
+    def scoring(self, refit: bool = True) -> dict[str, Any]:
+        """Return the metrics as searches want them; without ``refit`` there is no final fit."""
+        if len(self.metrics) == 1:
+            return {"scoring": self.metrics[0], "refit": refit}
+        return {"scoring": list(self.metrics), "refit": self.metrics[0] if refit else False}
+
+
+USUAL = Plan()
+
+
 @dataclass(frozen=True)
 class Selection:
-    """What a search chose, the scores of its cells on its splits (none where it left cells out), and its work."""
+    """What a search chose, the scores of its cells on its folds (none where it left cells out), and its work.
+
+    The scores of a second metric follow those of the first.
+    """
 
     best: Mapping[str, float]
     best_score: float
@@ -63,8 +93,9 @@ class Selection:
 def selection(search: Any) -> Selection:
     """Digest a fitted search; one whose cells did not all see all rows has no scores to compare."""
     found = search.cv_results_
-    keys = [f"split{split}_test_score" for split in range(N_SPLITS) if f"split{split}_test_score" in found]
-    scores = None if "n_resources" in found else np.column_stack([found[key] for key in keys])
+    metrics = [key.removeprefix("split0") for key in found if key.startswith("split0_test_")]
+    folds = [[found[key] for key in found if key.startswith("split") and key.endswith(metric)] for metric in metrics]
+    scores = None if "n_resources" in found or not folds else np.hstack(folds).T
     best = {name: float(value) for name, value in search.best_params_.items()}
     work = getattr(search, "work_report_", None)
     if work is None:
@@ -103,15 +134,14 @@ def rejection_score(machine: Any, X: FloatMatrix, y: None = None) -> float:
 
 def shared(grid: Grid, cv: Any, settings: Settings) -> Any:
     """Return widemargin's search."""
-    machine = widemargin.SVC(tol=settings.tolerance)
-    return widemargin.GridSearchCV(machine, grid, cv=cv, scoring="accuracy", n_jobs=settings.n_jobs)
+    machine = widemargin.SVC(tol=settings.tolerance, break_ties=False)
+    return widemargin.GridSearchCV(machine, grid, cv=cv, n_jobs=settings.n_jobs, **plan_of(settings).scoring())
 
 
 def in_processes(grid: Grid, cv: Any, settings: Settings) -> Any:
     """Return scikit-learn's search in several processes."""
     machine = SVC(tol=settings.tolerance, cache_size=settings.cache)
-    refit = settings.parameters["times"] == 1
-    return GridSearchCV(machine, grid, cv=cv, scoring="accuracy", n_jobs=settings.n_jobs, refit=refit)
+    return GridSearchCV(machine, grid, cv=cv, n_jobs=settings.n_jobs, **plan_of(settings).scoring(is_whole(settings)))
 
 
 def in_threads(grid: Grid, cv: Any, settings: Settings) -> Any:
@@ -119,8 +149,7 @@ def in_threads(grid: Grid, cv: Any, settings: Settings) -> Any:
     machine = import_module("sklearnex.svm").SVC(
         tol=settings.tolerance, cache_size=settings.cache, n_jobs=settings.n_jobs
     )
-    refit = settings.parameters["times"] == 1
-    return GridSearchCV(machine, grid, cv=cv, scoring="accuracy", n_jobs=1, refit=refit)
+    return GridSearchCV(machine, grid, cv=cv, n_jobs=1, **plan_of(settings).scoring(is_whole(settings)))
 
 
 def by_halving(grid: Grid, cv: Any, settings: Settings) -> Any:
@@ -128,14 +157,48 @@ def by_halving(grid: Grid, cv: Any, settings: Settings) -> Any:
     import_module("sklearn.experimental.enable_halving_search_cv")
     machine = SVC(tol=settings.tolerance, cache_size=settings.cache)
     return import_module("sklearn.model_selection").HalvingGridSearchCV(
-        machine, grid, cv=cv, scoring="accuracy", n_jobs=settings.n_jobs, random_state=0
+        machine, grid, cv=cv, n_jobs=settings.n_jobs, random_state=0, **plan_of(settings).scoring()
     )
+
+
+class LiquidSearch:
+    """liquidSVM's own search: its cost is C, its width gamma^-1/2, and it cannot read exponents."""
+
+    def __init__(self, grid: Grid, cv: Any, settings: Settings) -> None:
+        self.grid, self.settings = grid, settings
+
+    def fit(self, X: FloatMatrix, y: Labels) -> "LiquidSearch":
+        """Search; every fold chooses a cell of its own, so that there is no best one."""
+        model = import_module("liquidSVM").mcSVM(
+            X,
+            np.unique(y, return_inverse=True)[1] + 1.0,
+            threads=self.settings.n_jobs,
+            folds=plan_of(self.settings).folds,
+            gammas=[f"{gamma**-0.5:.12f}" for gamma in self.grid["gamma"]],
+            c_values=[f"{C:.12f}" for C in self.grid["C"]],
+        )
+        # The validation errors of the models that it chose, one for each fold and pair of classes.
+        self.cv_results_: dict[str, Any] = {}
+        self.best_params_: dict[str, float] = {}
+        self.best_score_ = 1 - float(model.errSelect[:, 7].mean())
+        return self
 
 
 def shared_one_class(grid: Grid, cv: Any, settings: Settings) -> Any:
     """Return widemargin's search for one-class models."""
     machine, score = widemargin.OneClassSVM(tol=settings.tolerance), widemargin.RejectionScore()
     return widemargin.GridSearchCV(machine, grid, cv=cv, scoring=score, n_jobs=settings.n_jobs, refit=False)
+
+
+def plan_of(settings: Settings) -> Plan:
+    """Return what is plan."""
+    found: Plan = settings.parameters["plan"]
+    return found
+
+
+def is_whole(settings: Settings) -> bool:
+    """Say whether all folds are searched, and the best cell is trained on all samples in the end."""
+    return bool(settings.parameters["times"] == 1)
 
 
 class Kind(NamedTuple):
@@ -150,6 +213,7 @@ KINDS = {
     "in processes": Kind(in_processes, processes=True),
     "in threads": Kind(in_threads),
     "by halving": Kind(by_halving, processes=True),
+    "its own": Kind(LiquidSearch),
     "shared one-class": Kind(shared_one_class),
     "plain loop": Kind(PlainLoop, processes=True),
 }
@@ -174,13 +238,12 @@ def search_task(split: Split, peer: Peer, settings: Settings) -> Timed:
     """Time a search; a small one before each brings in what any search needs: processes, threads, modules."""
     kind = KINDS[settings.estimator]
     X, y = peer.prepare(split.X), split.y
-    cv: Any = StratifiedKFold(N_SPLITS, shuffle=True, random_state=0)
-    first = settings.parameters["splits"] == 1
-    small = classifier_grid(X, settings.gamma, 2)
-    grid = classifier_grid(X, settings.gamma)
+    cv: Any = StratifiedKFold(plan_of(settings).folds, shuffle=True, random_state=0)
+    grid = plan_of(settings).grid(X, settings.gamma)
+    small = {name: values[:2] for name, values in grid.items()}
 
     def search(cells: Grid, rows: int) -> Any:
-        parts = [next(cv.split(X[:rows], y[:rows]))] if first else cv
+        parts = cv if is_whole(settings) else [next(cv.split(X[:rows], y[:rows]))]
         return kind.build(cells, parts, settings).fit(X[:rows], y[:rows])
 
     def run() -> Run:
@@ -257,23 +320,44 @@ def one_class_rows(n_rows: int) -> Callable[[Path | None], Split]:
     return build
 
 
-def search_problem(name: str, build: Callable[[Path | None], Split], share: float, *, long: bool = False) -> Problem:
-    """Return a search for a classifier; ``long`` where the others can only be timed on a split."""
-    whole, first = {"splits": N_SPLITS, "times": 1}, {"splits": 1, "times": N_SPLITS}
+def scaled(name: str, n_samples: int) -> Callable[[Path | None], Split]:
+    """Return a builder of some samples of a stored set, standardised and divided by sqrt(d)."""
+
+    def build(folder: Path | None) -> Split:
+        X, y, _ = stored(name, folder)
+        split = standardised(shuffled(X, y, n_samples))
+        return split._replace(X=split.X / np.sqrt(X.shape[1]))
+
+    return build
+
+
+def search_problem(
+    name: str,
+    build: Callable[[Path | None], Split],
+    share: float,
+    *,
+    plan: Plan = USUAL,
+    long: bool = False,
+) -> Problem:
+    """Return a search for a classifier; ``long`` where the others can only be timed on a fold."""
+    whole = {"plan": plan, "times": 1}
+    others = {"plan": plan, "times": plan.folds} if long else whole
     entries = {
         OURS: Entry(OURS, "shared", whole),
-        "sklearn": Entry("sklearn", "in processes", first if long else whole),
-        "intelex": Entry("intelex", "in threads", first if long else whole),
+        "sklearn": Entry("sklearn", "in processes", others),
+        "intelex": Entry("intelex", "in threads", others),
     }
     if name in ("spambase", "ringnorm"):
         entries["halving"] = Entry("sklearn", "by halving", whole)
+    if plan.metrics == ("accuracy",):
+        entries["liquidsvm"] = Entry("liquidsvm", "its own", whole)
     # Its name has to differ from that of the single fit; gamma is the middle of the grid in units of 1 / (d var X).
     return Problem(f"{name} search", {}, 1.0, build, Bar(share, (REFERENCE,)), kind="search", entries=entries)
 
 
 def one_class_problem(n_rows: int) -> Problem:
     """Return a search for a one-class model."""
-    once = {"splits": 1, "times": 1}
+    once = {"plan": Plan(folds=1), "times": 1}
     entries = {
         OURS: Entry(OURS, "shared one-class", once),
         "sklearn": Entry("sklearn", "plain loop", once),
@@ -284,12 +368,24 @@ def one_class_problem(n_rows: int) -> Problem:
     )
 
 
+FOUR_BY_FOUR = Plan({"C": [1, 4, 16, 64], "gamma": [0.5, 1, 2, 4]}, folds=3)
+EIGHT_BY_FOUR = Plan({"C": [2.0**power for power in range(-2, 6)], "gamma": [0.25, 0.5, 1, 2]})
+AUC = EIGHT_BY_FOUR._replace(metrics=("roc_auc",))
+TWO_METRICS = EIGHT_BY_FOUR._replace(metrics=("roc_auc", "accuracy"))
+
 SEARCHES = {
     "banana": search_problem("banana", part(PROBLEMS["banana"].build, 1_000), 1 / 17),
     "splice": search_problem("splice", part(PROBLEMS["splice"].build, 1_000), 1 / 55),
     "spambase": search_problem("spambase", PROBLEMS["spambase"].build, 1 / 45),
     "ringnorm": search_problem("ringnorm", ringnorm, 1 / 28, long=True),
     "a9a": search_problem("a9a", part(PROBLEMS["a9a"].build, 10_000), 1 / 50, long=True),
+    "letter": search_problem("letter", scaled("letter", 3_000), 1 / 5, plan=FOUR_BY_FOUR),
+    "pendigits": search_problem("pendigits", scaled("pendigits", 3_000), 1 / 8, plan=FOUR_BY_FOUR),
+    "satimage": search_problem("satimage", scaled("satimage", 3_000), 1 / 10, plan=FOUR_BY_FOUR),
+    "usps": search_problem("usps", scaled("usps", 2_000), 1 / 12, plan=FOUR_BY_FOUR),
+    "iris": search_problem("iris", PROBLEMS["iris"].build, 1 / 6, plan=EIGHT_BY_FOUR),
+    "spambase_auc": search_problem("spambase_auc", scaled("spambase", 2_000), 1 / 25, plan=AUC),
+    "spambase_two_metrics": search_problem("spambase_two_metrics", scaled("spambase", 2_000), 1 / 20, plan=TWO_METRICS),
 } | {f"one_class_{n_rows}": one_class_problem(n_rows) for n_rows in (500, 1_000, 2_000)}
 
 KNOWN.update({problem.name: problem for problem in SEARCHES.values()})

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from benchmarks.peers.machines import KNOWN
 from benchmarks.peers.measure import Job, Measurement, alternate
-from benchmarks.peers.peers import PEERS, installed
+from benchmarks.peers.models import KNOWN
+from benchmarks.peers.peers import PEERS, TRAINERS, installed
 from benchmarks.peers.problems import Bar, Problem, Split
 from benchmarks.peers.table import indent, number, render
 
@@ -21,15 +21,15 @@ OURS = "widemargin"
 class Options:
     """The command line, read; ``peers`` is None where the problem decides."""
 
-    folder: Path | None
     problems: tuple[str, ...]
-    peers: tuple[str, ...] | None
     repeats: int
-    n_jobs: int
-    time_limit: float
-    single_above: float
-    rows: int | None
-    record: Path | None
+    record: Path | None = None
+    folder: Path | None = None
+    peers: tuple[str, ...] | None = None
+    n_jobs: int = 2
+    time_limit: float = 120.0
+    single_above: float = 30.0
+    samples: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def compare_all(
     for name in options.problems:
         problem = KNOWN[name]
         try:
-            split = problem.load(options.folder, options.rows)
+            split = problem.load(options.folder, options.samples)
         except FileNotFoundError as missing:
             print(f"\n{name}: skipped. {missing}")
             continue
@@ -104,7 +104,7 @@ def present_peers() -> dict[str, str]:
     return {name: found for name, found in versions.items() if found is not None}
 
 
-def choose_peers(problem: Problem, options: Options, usual: Sequence[str] = tuple(PEERS)) -> list[str]:
+def choose_peers(problem: Problem, options: Options, usual: Sequence[str] = TRAINERS) -> list[str]:
     """Return the installed entries to run: those asked for, or the usual ones without the problem's slow ones."""
     known = problem.entries or PEERS
     wanted = options.peers or [name for name in problem.entries or usual if name not in problem.left_out]
@@ -114,7 +114,7 @@ def choose_peers(problem: Problem, options: Options, usual: Sequence[str] = tupl
 
 def measure(task: str, problem: Problem, peers: Sequence[str], options: Options) -> dict[str, Measurement]:
     """Run one task for every entry, in alternation."""
-    jobs = {peer: Job(task, problem.name, peer, options.folder, options.n_jobs, options.rows) for peer in peers}
+    jobs = {peer: Job(task, problem.name, peer, options.folder, options.n_jobs, options.samples) for peer in peers}
     return alternate(jobs, repeats=options.repeats, time_limit=options.time_limit, single_above=options.single_above)
 
 
@@ -124,8 +124,8 @@ def judge(
     """Compare our median time with the bar; any objection against our result is a failure whatever the time."""
     if bar is None:
         return Verdict(None, "the problem has no bar")
-    if options.rows is not None:
-        return Verdict(None, f"the bar is for the whole problem, not for {options.rows} samples")
+    if options.samples is not None:
+        return Verdict(None, f"the bar is for the whole problem, not for {options.samples} samples")
     ours = seconds.get(OURS)
     if ours is None:
         return Verdict(None, f"{OURS} has no time")
@@ -142,8 +142,10 @@ def heading(problem: Problem, split: Split, options: Options) -> str:
     """Describe a problem and how it is run."""
     times = "once" if options.repeats == 1 else f"median of {options.repeats} alternating runs"
     parameters = [f"{name} = {value}" for name, value in problem.parameters.items()]
-    described = [f"{split.X.shape[0]:,} x {split.X.shape[1]}", *parameters, f"gamma = {problem.gamma:.4g}"]
-    return f"{problem.name}: {', '.join(described)}, {options.n_jobs} threads, {times}"
+    described = [f"{split.X.shape[0]:,} x {split.X.shape[1]}", *parameters]
+    described += [f"gamma = {problem.gamma:.4g}"] if problem.parameters.get("kernel") != "linear" else []
+    described += [f"{problem.calls} calls a run"] if problem.calls > 1 else []
+    return f"{problem.name}: {', '.join(described)}, {problem.threads(options.n_jobs)} threads, {times}"
 
 
 def timing_table(

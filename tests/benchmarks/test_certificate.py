@@ -52,6 +52,19 @@ def test_two_classes_agree_with_the_definition(block_bytes, monkeypatch):
     assert found.n_support == len(model.support_)
 
 
+@pytest.mark.parametrize("centers", [2, 3])
+def test_linear_kernels_agree_with_scikit_learn_on_their_kernel_matrix(centers):
+    X, y = blobs(centers)
+    model = SVC(C=C, kernel="linear").fit(X, y)
+    found = certify(machine_of(model), X, y, C=C, gamma=GAMMA, kernel="linear")
+    assert found.violation < 1.1e-3
+    assert certify(machine_of(model), X, y, C=C, gamma=GAMMA).violation > 0.1
+    if centers == 2:
+        alpha = model.dual_coef_[0]
+        vectors = X[model.support_]
+        assert found.objective == pytest.approx(np.abs(alpha).sum() - np.square(alpha @ vectors).sum() / 2, rel=1e-9)
+
+
 def test_pairs_of_classes_agree_with_separate_machines():
     X, y = blobs(4)
     found = certify(machine_of(SVC(C=C, gamma=GAMMA).fit(X, y)), X, y, C=C, gamma=GAMMA)

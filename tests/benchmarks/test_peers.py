@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -7,11 +8,11 @@ import pytest
 from benchmarks.peers.__main__ import main
 from benchmarks.peers.fit import Line as FitLine
 from benchmarks.peers.fit import objections
-from benchmarks.peers.machines import KNOWN, MACHINES
-from benchmarks.peers.measure import Job, Measurement, Run, alternate, gram_task, memory_task, predict_task
+from benchmarks.peers.measure import Job, Measurement, Run, alternate, fit_task, gram_task, memory_task, predict_task
 from benchmarks.peers.memory import Line as MemoryLine
 from benchmarks.peers.memory import Result as MemoryResult
 from benchmarks.peers.memory import judge_memory, judge_time
+from benchmarks.peers.models import KNOWN, MODELS
 from benchmarks.peers.peers import PEERS, Settings
 from benchmarks.peers.problems import PROBLEMS, Bar
 from benchmarks.peers.session import Options, choose_peers, judge
@@ -30,7 +31,7 @@ def options(**changes):
         "n_jobs": 1,
         "time_limit": 60.0,
         "single_above": 30.0,
-        "rows": None,
+        "samples": None,
         "record": None,
     }
     return Options(**(usual | changes))
@@ -38,7 +39,7 @@ def options(**changes):
 
 def test_fit_runs_and_records(tmp_path, capsys):
     record = tmp_path / "fit.json"
-    common = ["--peers", "widemargin,sklearn", "--repeats", "2", "--rows", "200", "--n-jobs", "1"]
+    common = ["--peers", "widemargin,sklearn", "--repeats", "2", "--samples", "200", "--n-jobs", "1"]
     main(["fit", "--problems", "waveform,banana", "--data", str(tmp_path), "--json", str(record), *common])
     printed = capsys.readouterr().out
     assert "waveform: 200 x 21" in printed
@@ -55,7 +56,7 @@ def test_fit_runs_and_records(tmp_path, capsys):
 
 
 @pytest.fixture
-def machine_folder(tmp_path):
+def model_folder(tmp_path):
     """A folder with some made-up rows of the stored machine problems."""
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 9))
@@ -66,11 +67,11 @@ def machine_folder(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["svr", "one_class", "svdd", "german_squared", "german_hard", "waveform_hard"])
-def test_machines_meet_their_tolerance_and_agree(name, machine_folder, capsys):
-    record = machine_folder / "machines.json"
-    entries = [entry for entry in MACHINES[name].entries if not entry.startswith("intelex")]
-    common = ["--repeats", "1", "--rows", "200", "--n-jobs", "1", "--peers", ",".join(entries)]
-    main(["machines", "--problems", name, "--data", str(machine_folder), "--json", str(record), *common])
+def test_models_meet_their_tolerance_and_agree(name, model_folder, capsys):
+    record = model_folder / "models.json"
+    entries = [entry for entry in MODELS[name].entries if not entry.startswith("intelex")]
+    common = ["--repeats", "1", "--samples", "200", "--n-jobs", "1", "--peers", ",".join(entries)]
+    main(["models", "--problems", name, "--data", str(model_folder), "--json", str(record), *common])
     printed = capsys.readouterr().out
     assert f"{name}: 200 x" in printed
     assert "not judged: the bar is for the whole problem" in printed
@@ -85,15 +86,62 @@ def test_machines_meet_their_tolerance_and_agree(name, machine_folder, capsys):
         assert line["notes"] == []
 
 
-def test_machines_leave_out_who_is_slow_or_no_rival(machine_folder):
+def test_models_leave_out_who_is_slow_or_no_rival(model_folder):
     assert "sklearn" not in choose_peers(KNOWN["svr"], options())
     assert choose_peers(KNOWN["svr"], options(peers=("widemargin", "sklearn", "hinge"))) == ["widemargin", "sklearn"]
     assert choose_peers(KNOWN["german_hard"], options()) == ["widemargin", "hinge"]
 
 
+@pytest.mark.parametrize("name", ["classes_500", "iris", "madelon", "spambase_precomputed", "shuttle_classes"])
+def test_other_kernels_many_classes_and_short_fits_are_certified(name, tmp_path, capsys):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 5))
+    y = (X[:, 0] + 0.5 * random.normal(size=90) > 0).astype(int) + (X[:, 1] > 1)
+    for stored in ("iris", "madelon", "spambase", "shuttle"):
+        np.savez(tmp_path / f"{stored}.npz", X=X, y=np.minimum(y, 1) if stored in ("madelon", "spambase") else y)
+    record = tmp_path / "fit.json"
+    common = ["--repeats", "1", "--samples", "80", "--n-jobs", "1", "--peers", "widemargin,sklearn,libsvm"]
+    main(["fit", "--problems", name, "--data", str(tmp_path), "--json", str(record), *common])
+    assert ("50 calls a run" in capsys.readouterr().out) == (name == "iris")
+    (result,) = json.loads(record.read_text())["results"]
+    assert [line["peer"] for line in result["lines"]][:2] == ["widemargin", "sklearn"]
+    for line in result["lines"]:
+        assert line["violation"] < 1.1e-3
+        assert line["shortfall"] < 1e-4
+
+
+def test_a_run_of_many_calls_repeats_fits_and_predicts_in_parts():
+    class Counting:
+        calls: ClassVar[list[int]] = []
+
+        def prepare(self, X):
+            return X
+
+        def fit(self, data, y, settings):
+            self.calls.append(len(data))
+
+        def machine(self, model):
+            return model
+
+        def predict(self, model, data):
+            self.calls.append(len(data))
+            return np.zeros(len(data))
+
+    split = PROBLEMS["waveform"].load(None, samples=40)
+    split = split._replace(X_test=split.X_test[:7], y_test=split.y_test[:7])
+    settings = Settings({"C": 1.0}, 0.05, 1e-3, 1, 200, calls=7)
+    fit_task(split, Counting(), settings)()
+    assert Counting.calls == [40] * 7
+    run = predict_task(split, Counting(), settings)()
+    assert Counting.calls == [40] * 8 + [1] * 7
+    assert len(run.product) == 7
+    job = Job("predict", "single_samples", "widemargin", None, 2)
+    assert (job.settings().calls, job.settings().n_jobs) == (500, 1)
+
+
 def test_fresh_processes_take_turns_and_keep_failures_apart(tmp_path):
     jobs = {
-        "good": Job("fit", "waveform", "sklearn", None, 1, rows=100),
+        "good": Job("fit", "waveform", "sklearn", None, 1, samples=100),
         "bad": Job("fit", "banana", "sklearn", tmp_path, 1),
     }
     measured = alternate(jobs, repeats=2, time_limit=60.0, single_above=30.0, fresh=True)
@@ -122,7 +170,7 @@ def test_missing_data_in_a_process_is_reported(tmp_path):
 def test_predict_and_gram_tasks(name):
     peer = PEERS[name]
     settings = Settings({"C": 1.0}, 0.05, 1e-3, 1, PROBLEMS["waveform"].peer_cache)
-    split = PROBLEMS["waveform"].load(None, rows=200)
+    split = PROBLEMS["waveform"].load(None, samples=200)
     split = split._replace(X_test=split.X_test[:300], y_test=split.y_test[:300])
     run = predict_task(split, peer, settings)()
     assert run.seconds > 0
@@ -139,7 +187,7 @@ def test_memory_task_sees_what_a_fit_takes():
         def fit(self, data, y, settings):
             return int(np.ones(len(data) * MEGABYTE // 8).sum())
 
-    split = PROBLEMS["waveform"].load(None, rows=40)
+    split = PROBLEMS["waveform"].load(None, samples=40)
     run = memory_task(split, Hungry(), Settings({"C": 1.0}, 0.05, 1e-3, 1, 200))()
     assert 35 * MEGABYTE < run.product.growth < 60 * MEGABYTE
 
@@ -163,7 +211,7 @@ def test_judge(seconds, objection, passed, text):
 
 def test_judge_refuses_fewer_rows_and_problems_without_bar():
     seconds = {"widemargin": 0.1, "intelex": 2.0}
-    assert judge(BAR, seconds, options(rows=10)).passed is None
+    assert judge(BAR, seconds, options(samples=10)).passed is None
     assert judge(None, seconds, options()).passed is None
 
 
@@ -224,7 +272,7 @@ def test_bad_options_are_refused(bad, capsys):
     assert bad[0] in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("command", "problem"), [("fit", "svr"), ("machines", "letter")])
+@pytest.mark.parametrize(("command", "problem"), [("fit", "svr"), ("models", "letter")])
 def test_commands_know_their_own_problems(command, problem, capsys):
     with pytest.raises(SystemExit):
         main([command, "--problems", problem])

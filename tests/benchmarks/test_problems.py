@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.datasets import load_iris
 
 from benchmarks.papers.data import board_values, connect4_half
-from benchmarks.peers.machines import KNOWN, MACHINES, draw_regression
+from benchmarks.peers.models import KNOWN, MODELS, draw_regression
 from benchmarks.peers.problems import (
     BARRED,
+    PREDICTED,
     PROBLEMS,
     Split,
     largest_class,
@@ -51,6 +53,7 @@ def test_largest_class():
         ("waveform", (5_000, 21), {-1, 1}),
         ("chess_board", (1_000, 2), {-1, 1}),
         ("gram", (10_000, 100), {0}),
+        ("classes_500", (2_000, 10), set(range(500))),
     ],
 )
 def test_generated_problems_need_no_folder(name, shape, labels, monkeypatch):
@@ -59,7 +62,7 @@ def test_generated_problems_need_no_folder(name, shape, labels, monkeypatch):
     assert split.X.shape == shape
     assert set(split.y.tolist()) == labels
     assert np.array_equal(split.X, PROBLEMS[name].load(None).X)
-    assert PROBLEMS[name].load(None, rows=30).X.shape == (30, shape[1])
+    assert PROBLEMS[name].load(None, samples=30).X.shape == (30, shape[1])
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_regression_problem_is_the_stated_one():
     signal = 1.5 * X[:, 0] + np.sin(2 * X[:, 6]) * np.cos(2 * X[:, 7]) + X[:, 1] * X[:, 2] / 2 + 0.3 * np.abs(X[:, 3])
     assert (y.mean(), y.std()) == (pytest.approx(0, abs=1e-12), pytest.approx(1))
     assert np.corrcoef(y, signal)[0, 1] ** 2 == pytest.approx(signal.var() / (signal.var() + 0.25), abs=0.01)
-    split = MACHINES["svr"].load(None)
+    split = MODELS["svr"].load(None)
     assert split.X.shape == (18_000, 8)
     assert len(split.y_test) == 2_640
 
@@ -86,24 +89,24 @@ def test_one_class_problem_is_standardised_and_normal(tmp_path):
     X = np.random.default_rng(0).normal(3, 2, size=(60, 9))
     X[40:] += 100
     np.savez(tmp_path / "ad_shuttle.npz", X=X, y=np.repeat([0, 1], [40, 20]))
-    split = MACHINES["one_class"].load(tmp_path)
+    split = MODELS["one_class"].load(tmp_path)
     assert split.X.shape == (40, 9)
     assert np.allclose(split.X.std(axis=0), 1)
-    assert MACHINES["one_class"].gamma == pytest.approx(1 / (9 * split.X.var()))
+    assert MODELS["one_class"].gamma == pytest.approx(1 / (9 * split.X.var()))
 
 
 def test_every_machine_has_a_bar_against_one_of_its_entries():
-    for problem in MACHINES.values():
+    for problem in MODELS.values():
         assert problem.bar is not None
         assert {"widemargin", *problem.bar.peers} <= set(problem.entries)
         assert problem.entry("widemargin").peer == "widemargin"
-    assert not set(MACHINES) & set(PROBLEMS)
+    assert not set(MODELS) & set(PROBLEMS)
 
 
 def test_mnist_keeps_its_order_and_scales_pixels(tmp_path):
     X = np.arange(12, dtype=np.uint8).reshape(6, 2) * 20
     np.savez(tmp_path / "mnist.npz", X=X, y=np.array([0, 1, 2, 3, 4, 5]), n_train=4)
-    split = PROBLEMS["mnist"].load(tmp_path, rows=3)
+    split = PROBLEMS["mnist"].load(tmp_path, samples=3)
     assert np.allclose(split.X, X[:3] / 255)
     assert split.y.tolist() == [1, -1, 1]
     assert np.allclose(split.X_test, X[4:] / 255)
@@ -141,6 +144,23 @@ def test_connect4_of_the_thesis_has_no_draws(tmp_path):
     assert sorted(zip(y.tolist(), X[:, 0].tolist(), strict=True)) == [(-1, 1.0), (1, 0.0)]
 
 
+def test_gammas_that_are_scale_are_numbers(tmp_path):
+    y = np.repeat([0, 1, 2], 50)
+    np.savez(tmp_path / "iris.npz", X=load_iris().data, y=y)
+    for name in ("iris", "classes_500"):
+        X = PROBLEMS[name].load(tmp_path).X
+        assert PROBLEMS[name].gamma == pytest.approx(1 / (X.shape[1] * X.var()), rel=0.02)
+
+
+def test_predicting_leaves_the_bars_of_training_alone():
+    assert KNOWN["a9a"].bar == PROBLEMS["a9a"].bar
+    assert {problem.name: problem.bar.peers for problem in PREDICTED} == {
+        "a9a": ("intelex", "intelex32"),
+        "mnist": ("intelex", "intelex32"),
+        "single_samples": ("sklearn",),
+    }
+
+
 def test_every_row_of_the_speed_table_has_a_bar():
-    assert len(BARRED) == 11
+    assert len(BARRED) == 16
     assert all(problem.bar is not None and problem.bar.factor > 0 for problem in BARRED)

@@ -1,13 +1,15 @@
 import json
+import sys
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.peers.__main__ import COMMANDS, main
-from benchmarks.peers.machines import KNOWN
 from benchmarks.peers.measure import Measurement, Run
-from benchmarks.peers.peers import PEERS, Settings
+from benchmarks.peers.models import KNOWN
+from benchmarks.peers.peers import PEERS, Settings, installed
 from benchmarks.peers.problems import PROBLEMS, Bar, Entry, Split
 from benchmarks.peers.search import (
     Line,
@@ -21,17 +23,20 @@ from benchmarks.peers.search import (
 from benchmarks.peers.searches import (
     KINDS,
     SEARCHES,
+    LiquidSearch,
+    Plan,
     Selection,
     classifier_grid,
     one_class_grid,
     one_class_task,
     rejection_score,
     search_task,
+    selection,
 )
 from benchmarks.peers.session import Options, Verdict, choose_peers
 from widemargin import SVC, OneClassSVM
 
-WHOLE, FIRST = {"splits": 5, "times": 1}, {"splits": 1, "times": 5}
+WHOLE, FIRST = {"plan": Plan(), "times": 1}, {"plan": Plan(), "times": 5}
 
 
 def options(**changes):
@@ -43,7 +48,7 @@ def options(**changes):
         "n_jobs": 1,
         "time_limit": 60.0,
         "single_above": 30.0,
-        "rows": None,
+        "samples": None,
         "record": None,
     }
     return Options(**(usual | changes))
@@ -72,10 +77,10 @@ def results(folder, *arguments):
 
 
 def test_search_runs_whole_and_records(folder, capsys):
-    arguments = ["--problems", "banana,splice", "--rows", "60", "--repeats", "2", "--n-jobs", "1"]
+    arguments = ["--problems", "banana,splice", "--samples", "60", "--repeats", "2", "--n-jobs", "1"]
     (result,) = results(folder, *arguments, "--peers", "widemargin,sklearn")
     printed = capsys.readouterr().out
-    assert "banana search: 60 x 2, 10 x 10 cells of C and gamma, 5 splits" in printed
+    assert "banana search: 60 x 2, 10 x 10 cells of C and gamma, accuracy over 5 folds" in printed
     assert "splice search: skipped. The data folder" in printed
     assert "banana search, time    not judged: the bar is for the whole problem" in printed
     assert "banana search, scores  not judged: 60 samples are too few" in printed
@@ -84,7 +89,7 @@ def test_search_runs_whole_and_records(folder, capsys):
     for one in lines.values():
         assert len(one["all_seconds"]) == 2
         assert one["seconds"] == pytest.approx(np.mean(one["all_seconds"]))
-        assert (one["splits"], one["times"]) == (5, 1)
+        assert (one["folds"], one["times"]) == (5, 1)
         assert len(one["scores"]) == 100
         assert one["best_score"] == max(one["scores"])
         assert one["notes"] == []
@@ -94,15 +99,15 @@ def test_search_runs_whole_and_records(folder, capsys):
     assert lines["widemargin"]["unfinished"] == 0
 
 
-def test_long_searches_time_one_split_of_the_others(folder, capsys):
-    (result,) = results(folder, "--problems", "ringnorm", "--rows", "60", "--repeats", "1")
+def test_long_searches_time_one_fold_of_the_others(folder, capsys):
+    (result,) = results(folder, "--problems", "ringnorm", "--samples", "60", "--repeats", "1")
     printed = capsys.readouterr().out
-    assert "sklearn: the first split only, without the final fit; its time x 5" in printed
+    assert "sklearn: the first fold only, without the final fit; its time x 5" in printed
     assert "1 x 5" in printed
     lines = {one["peer"]: one for one in result["lines"]}
     assert {"widemargin", "sklearn", "halving"} <= set(lines)
     assert lines["sklearn"]["seconds"] == pytest.approx(5 * lines["sklearn"]["all_seconds"][0])
-    assert (lines["sklearn"]["splits"], lines["widemargin"]["splits"]) == (1, 5)
+    assert (lines["sklearn"]["folds"], lines["widemargin"]["folds"]) == (1, 5)
     assert lines["widemargin"]["times"] == 1
     assert lines["widemargin"]["mean"] < 0.01
     assert lines["halving"]["scores"] is None
@@ -111,8 +116,101 @@ def test_long_searches_time_one_split_of_the_others(folder, capsys):
     assert result["judged"].keys() == {"time", "halving", "scores"}
 
 
+@pytest.mark.parametrize(
+    ("name", "described", "n_scores"),
+    [
+        ("satimage", "4 x 4 cells of C and gamma, accuracy over 3 folds", 16),
+        ("iris", "8 x 4 cells of C and gamma, accuracy over 5 folds", 32),
+        ("spambase_auc", "8 x 4 cells of C and gamma, roc_auc over 5 folds", 32),
+        ("spambase_two_metrics", "8 x 4 cells of C and gamma, roc_auc and accuracy over 5 folds", 64),
+    ],
+)
+def test_many_classes_and_other_metrics_have_equal_scores(name, described, n_scores, folder, capsys):
+    X, y = two_blobs(90, 6)
+    np.savez(folder / "spambase.npz", X=X, y=y)
+    y[(X[:, 2] > 0.5) & (y == 1)] = 3
+    for stored in ("satimage", "iris"):
+        np.savez(folder / f"{stored}.npz", X=X, y=y)
+    arguments = ["--problems", name, "--samples", "60", "--repeats", "1", "--n-jobs", "1"]
+    (result,) = results(folder, *arguments, "--peers", "widemargin,sklearn")
+    assert described in capsys.readouterr().out
+    ours, theirs = result["lines"]
+    assert len(ours["scores"]) == n_scores
+    assert ours["largest"] < 0.02
+    assert ours["mean"] < 0.005  # a sample whose decision value is 0 to the tolerance, in a few cells
+    assert ours["best_score"] == pytest.approx(max(ours["scores"][:32]), abs=1e-12)
+    assert ours["best"].keys() == theirs["best"].keys() == {"C", "gamma"}
+
+
+def test_several_metrics_follow_each_other():
+    class Searched:
+        best_params_: ClassVar = {"C": 1}
+        best_score_ = 0.9
+        cv_results_: ClassVar = {
+            "mean_test_auc": np.array([0.75, 0.85]),
+            "split0_test_auc": np.array([0.7, 0.8]),
+            "split1_test_auc": np.array([0.8, 0.9]),
+            "split0_test_accuracy": np.array([0.1, 0.2]),
+            "split1_test_accuracy": np.array([0.3, 0.4]),
+        }
+
+    assert selection(Searched()).scores.tolist() == [[0.7, 0.8], [0.8, 0.9], [0.1, 0.3], [0.2, 0.4]]
+
+
+LIQUID = """
+import numpy as np
+
+asked = []
+
+
+class mcSVM:
+    def __init__(self, data, labs=None, mcType="AvA_hinge", **options):
+        asked.append((labs, options))
+        self.errSelect = np.zeros((options["folds"], 14))
+        self.errSelect[:, 7] = np.linspace(0, 0.2, options["folds"])
+"""
+
+
+@pytest.fixture
+def liquid(tmp_path, monkeypatch):
+    """A module with the part of liquidSVM's interface that is used, installed."""
+    (tmp_path / "liquidSVM.py").write_text(LIQUID)
+    (tmp_path / "liquidSVM-1.0.dist-info").mkdir()
+    (tmp_path / "liquidSVM-1.0.dist-info" / "METADATA").write_text("Name: liquidSVM\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "liquidSVM", raising=False)
+    yield tmp_path
+    sys.modules.pop("liquidSVM", None)
+
+
+def test_liquidsvm_takes_part_where_it_works(liquid, folder, capsys):
+    (result,) = results(folder, "--problems", "banana", "--samples", "60", "--repeats", "1", "--peers", "liquidsvm")
+    assert "liquidsvm 1.0" in capsys.readouterr().out
+    (line,) = result["lines"]
+    assert (line["peer"], line["folds"], line["scores"], line["best"]) == ("liquidsvm", 5, None, {})
+    assert line["best_score"] == pytest.approx(0.9)
+    assert "liquidsvm" in choose_peers(SEARCHES["letter"], options())
+    assert "liquidsvm" not in choose_peers(SEARCHES["spambase_auc"], options())
+    assert "liquidsvm" not in choose_peers(PROBLEMS["banana"], options())
+    (liquid / "liquidSVM.py").write_text("raise NameError('no library')")
+    del sys.modules["liquidSVM"]
+    assert installed(PEERS["liquidsvm"]) is None
+
+
+def test_liquidsvm_is_asked_for_the_same_cells(liquid):
+    X, y = two_blobs()
+    settings = Settings({"plan": Plan(), "times": 1}, 1.0, 1e-3, 3, 200, "its own")
+    found = LiquidSearch({"C": [0.25, 8], "gamma": [1e-6, 4.0]}, None, settings).fit(X, np.where(y == 1, 7, 5))
+    assert found.best_score_ == pytest.approx(0.9)
+    ((labels, asked),) = sys.modules["liquidSVM"].asked
+    assert (asked["threads"], asked["folds"]) == (3, 5)
+    assert asked["c_values"] == ["0.250000000000", "8.000000000000"]
+    assert asked["gammas"] == ["1000.000000000000", "0.500000000000"]  # exp(-|x - y|^2 / width^2)
+    assert np.array_equal(labels, np.where(y == 1, 2, 1))
+
+
 def test_one_class_searches_agree(tmp_path, capsys):
-    (result,) = results(tmp_path, "--problems", "one_class_500", "--rows", "60", "--repeats", "1", "--n-jobs", "1")
+    (result,) = results(tmp_path, "--problems", "one_class_500", "--samples", "60", "--repeats", "1", "--n-jobs", "1")
     assert "one_class_500 search: 60 x 21, 20 x 20 cells of nu and gamma" in capsys.readouterr().out
     lines = {one["peer"]: one for one in result["lines"]}
     assert list(lines) == ["widemargin", "sklearn"]
@@ -165,7 +263,7 @@ def test_rejection_score_is_the_distance_from_nu():
     assert rejection_score(Rejecting(), np.zeros((10, 1))) == pytest.approx(-0.2)
 
 
-def test_differences_are_those_of_the_splits_both_have():
+def test_differences_are_those_of_the_folds_both_have():
     ours = np.array([[0.5, 0.9], [0.7, 0.1]])
     theirs = np.array([[0.5], [0.6]])
     assert np.allclose(differences(ours, theirs), [0, 0.1])
@@ -177,7 +275,7 @@ def test_differences_are_those_of_the_splits_both_have():
 
 
 def our_line(**changes):
-    usual = {"peer": "widemargin", "seconds": 1.0, "all_seconds": (1.0,), "splits": 5, "times": 1}
+    usual = {"peer": "widemargin", "seconds": 1.0, "all_seconds": (1.0,), "folds": 5, "times": 1}
     return Line(**(usual | {"largest": 0.001, "mean": 0.0001} | changes))
 
 
@@ -194,7 +292,7 @@ def our_line(**changes):
 )
 def test_judge_scores(changes, passed):
     assert judge_scores(our_line(**changes), options()).passed is passed
-    assert judge_scores(our_line(**changes), options(rows=60)).passed is None
+    assert judge_scores(our_line(**changes), options(samples=60)).passed is None
     assert judge_scores(None, options()).passed is None
 
 
@@ -238,7 +336,7 @@ def test_table_has_a_line_per_peer_and_all_verdicts():
     assert "431 / 69" in ours
     assert "30.00" in theirs
     assert "1 x 5" in theirs
-    assert below[0].startswith("sklearn: the first split only")
+    assert below[0].startswith("sklearn: the first fold only")
     assert below[1] == "sklearn: a warning"
     assert below[2:] == ["time FAIL: late", "scores pass: "]
     assert list(result.verdicts()) == ["a9a search, time", "a9a search, scores"]
@@ -247,6 +345,8 @@ def test_table_has_a_line_per_peer_and_all_verdicts():
 def test_the_bars_are_the_stated_ones():
     shares = {name: problem.bar for name, problem in SEARCHES.items()}
     stated = {"banana": 17, "splice": 55, "spambase": 45, "ringnorm": 28, "a9a": 50}
+    stated |= {"letter": 5, "pendigits": 8, "satimage": 10, "usps": 12, "iris": 6}
+    stated |= {"spambase_auc": 25, "spambase_two_metrics": 20}
     stated |= {f"one_class_{rows}": 10 for rows in (500, 1_000, 2_000)}
     assert shares == {name: Bar(1 / share, ("sklearn",)) for name, share in stated.items()}
     for name, problem in SEARCHES.items():
@@ -260,7 +360,7 @@ def test_the_bars_are_the_stated_ones():
 def test_searches_have_the_first_rows_of_the_fits(folder):
     whole, some = PROBLEMS["banana"].load(folder), SEARCHES["banana"].load(folder)
     assert np.array_equal(whole.X[:1_000], some.X)
-    assert SEARCHES["banana"].load(folder, rows=30).X.shape == (30, 2)
+    assert SEARCHES["banana"].load(folder, samples=30).X.shape == (30, 2)
     X, y = two_blobs(n_features=20)
     assert np.array_equal(SEARCHES["ringnorm"].load(folder).X, X[np.random.default_rng(1).permutation(len(y))])
     rows = SEARCHES["one_class_1000"].load(None)
@@ -268,9 +368,9 @@ def test_searches_have_the_first_rows_of_the_fits(folder):
 
 
 def test_the_command_knows_its_peers_and_limits(capsys):
-    assert COMMANDS["search"].peers == ("widemargin", "sklearn", "intelex", "halving")
+    assert set(COMMANDS["search"].peers) == {"widemargin", "sklearn", "intelex", "halving", "liquidsvm"}
     assert choose_peers(SEARCHES["banana"], options(peers=("widemargin", "halving"))) == ["widemargin"]
-    for bad in (["--peers", "libsvm"], ["--problems", "letter"]):
+    for bad in (["--peers", "libsvm"], ["--problems", "shuttle"]):
         with pytest.raises(SystemExit):
             main(["search", *bad])
         assert bad[0] in capsys.readouterr().err

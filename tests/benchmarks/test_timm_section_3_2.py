@@ -20,7 +20,7 @@ def folder(tmp_path):
 
 
 def test_a_small_grid_is_measured_walked_and_drawn(folder, capsys):
-    options = ["--data-sets", "heart,banana,splice", "--grid", "4", "--rows", "15", "--n-jobs", "1"]
+    options = ["--data-sets", "heart,banana,splice", "--grid", "4", "--samples", "15", "--n-jobs", "1"]
     main(["timm_section_3_2", "--data", str(folder), *options, "--output", str(folder / "out")])
     printed = capsys.readouterr().out
     assert "splice: skipped. The data folder" in printed
@@ -40,7 +40,7 @@ def test_a_small_grid_is_measured_walked_and_drawn(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"), [(["--data-sets", "hearts"], "no data set 'hearts'"), (["--rows", "1"], "at least 2")]
+    ("bad", "words"), [(["--data-sets", "hearts"], "no data set 'hearts'"), (["--samples", "1"], "at least 2")]
 )
 def test_what_makes_no_sense_is_refused(bad, words):
     with pytest.raises(SystemExit, match=words):
@@ -48,7 +48,7 @@ def test_what_makes_no_sense_is_refused(bad, words):
 
 
 def test_every_class_has_unit_mean_norm(folder):
-    given = SimpleNamespace(data=folder, data_sets=["heart"], rows=20)
+    given = SimpleNamespace(data=folder, data_sets=["heart"], samples=20)
     found = list(timm_section_3_2.classes_of(given))
     assert [(name, label, len(X)) for name, label, X in found] == [("heart", 1, 20), ("heart", -1, 20)]
     for _, _, X in found:

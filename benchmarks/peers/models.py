@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.peers.problems import (
     INTELEX,
+    PREDICTABLE,
     PROBLEMS,
     SHUFFLE_SEED,
     Bar,
@@ -88,7 +89,7 @@ def hard_margin(name: str, data: Problem, gamma: float) -> Problem:
 
 GERMAN = Problem("german", {"C": 1}, 0.05, german)
 
-MACHINES = {
+MODELS = {
     problem.name: problem
     for problem in (
         Problem(
@@ -132,4 +133,4 @@ MACHINES = {
 }
 
 #: Every problem that a peer's process may be asked to load.
-KNOWN = PROBLEMS | MACHINES
+KNOWN = PREDICTABLE | MODELS
