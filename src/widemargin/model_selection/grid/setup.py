@@ -20,6 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.regression import SVR, NuSVR
@@ -306,10 +307,6 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], sc
         if setting.get("calibration") is not None:
             return _why_calibrated_alone(estimator, param_grid, scorers)
     return None
-
-
-#: The way to probabilities that takes decision values of the search.
-FROM_SEARCH = "from-search"
 
 
 def calibrations(estimator: Any, param_grid: Any = None) -> set[Any]:

@@ -16,8 +16,10 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import _check_method_params
 
+from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.validation import require_flag, require_number, without_gamma_warnings
-from widemargin.model_selection.grid.setup import FROM_SEARCH, fit_parameters, model_of, prefix_of
+from widemargin.model_selection.grid.calibration import fit_chosen
+from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of
 from widemargin.model_selection.search.task import (
@@ -302,11 +304,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             self.multimetric_ = False
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-                if study.calibration_folds is not None:
-                    model_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
+                calibrated = study.calibration_folds is not None
+                held_out = study.held_out_values(self.best_estimator_) if calibrated else None
                 with tasks.refit(self.best_estimator_), without_gamma_warnings():
                     began = time.perf_counter()
-                    self.best_estimator_.fit(study.X, study.y, **fit_params)
+                    fit_chosen(self.best_estimator_, study.X, study.y, fit_params, held_out)
                     self.refit_time_ = time.perf_counter() - began
                 if hasattr(self.best_estimator_, "feature_names_in_"):
                     self.feature_names_in_ = self.best_estimator_.feature_names_in_
