@@ -25,7 +25,7 @@ from widemargin.kernels.spread import MODERATE, moderate
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
 from widemargin.machines.nu_property import with_borders
-from widemargin.machines.one_class import ConstantSumMachine, settled, solve_sums, train
+from widemargin.machines.one_class import ConstantSumMachine, scores_of, settled, solve_sums, train
 
 Vector = NDArray[np.float64]
 
@@ -259,5 +259,5 @@ def ball_chain(
         own = ConstantSumMachine(ids, linear[ids], problem.upper[ids], 1.0)
         inside = replace(one.solution, alpha=one.solution.alpha[ids], gradient=one.solution.gradient[ids])
         ball = read_ball(own, own.problem(), inside, diagonal, unit)
-        distances = diagonal - 2.0 * (linear - one.solution.gradient) + ball.squared_norm
+        distances = diagonal - 2.0 * scores_of(one.solution, linear) + ball.squared_norm
         yield ball, distances, one

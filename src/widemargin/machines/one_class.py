@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,16 @@ from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.kernels.spread import moderate
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import ridge_of
-from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
+from widemargin.machines.dual import (
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    solve_all,
+    values_of,
+)
 
 Vector = NDArray[np.float64]
 
@@ -92,9 +102,21 @@ class ConstantSumMachine:
 
     def similarities(self, problem: DualProblem, solution: Solution) -> Vector:
         """Read (Ka)_n / T, ridge aside, off the gradient: with it every example has its score without further cost."""
-        total = problem.total[0]
-        ridge = 0.0 if self.ridge is None else self.ridge * solution.alpha
-        return np.asarray((problem.linear - solution.gradient - ridge) / total)
+        return scores_of(solution, problem.linear, self.ridge) / problem.total[0]
+
+
+def scores_of(
+    solution: Solution, linear: Vector | float = 0.0, ridge: Vector | None = None, at: Any = slice(None)
+) -> Vector:
+    """Read scores off a solution, of samples held out too: decision values before the threshold, (Ka)_n.
+
+    Examples
+    --------
+    >>> outcome = Outcome("converged", 0.0, 0.0, 0.0, "float64")
+    >>> scores_of(Solution(np.array([0.5, 0.0]), np.array([-0.25, -0.75]), -0.25, outcome)).tolist()
+    [0.25, 0.75]
+    """
+    return values_of(replace(solution, intercept=0.0), linear, ridge, at)
 
 
 def nu_machine(weights: Vector, nu: float, scale: float = 1.0) -> ConstantSumMachine:
