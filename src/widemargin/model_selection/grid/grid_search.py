@@ -21,7 +21,7 @@ from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
 from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
-from widemargin.model_selection.grid.paths.costs import measure_search
+from widemargin.model_selection.grid.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
 from widemargin.model_selection.grid.results import (
     Mask,
