@@ -101,7 +101,7 @@ def test_cold_work_is_that_of_machines_fitted_alone(machine: Any, name: str) -> 
     assert cold.iterations == sum(one.iterations for one in expected)
     assert cold.kernel_evaluations == sum(one.kernel_evaluations for one in expected)
     assert cold.kernel_evaluations > search.work_report_.kernel_evaluations
-    assert measure_cold(search, X, y, n_machines=5).trained == 5
+    assert measure_cold(search, X, y, n_fits=5).trained == 5
     weighted = measure_cold(search, X, y, sample_weight=np.arange(len(y)) % 3)
     assert weighted.kernel_evaluations < cold.kernel_evaluations  # a third of the rows is not there
 

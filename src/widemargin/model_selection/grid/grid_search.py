@@ -44,6 +44,7 @@ from widemargin.model_selection.grid.setup import (
     repeats_for_gamma,
     require_shared,
     search_data,
+    several_scorers,
     why_plain,
 )
 from widemargin.model_selection.grid.shared_search import SharedSearch
@@ -341,7 +342,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 with tasks.refit(self.best_estimator_):
                     self._refit(X, y, fit_params, held_out)
             scorers = search.data.scoring.scorers
-            self.scorer_ = getattr(scorers, "_scorers", scorers)
+            self.scorer_ = several_scorers(scorers) or scorers
         return found, remarks(found, missing, ended)
 
     def _get_scorers(self) -> tuple[Any, str]:

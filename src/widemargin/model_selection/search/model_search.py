@@ -96,9 +96,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     n_jobs : int, default=None
         Threads. Points that a strategy asks for together are evaluated side by side; a single point gets all threads.
     progress : None, bool, "rich", "log" or Progress, default=None
-        What is shown meanwhile, as in :class:`GridSearchCV`; None is ``verbose > 0``.
-    verbose : int, default=0
-        Above 0 shows progress.
+        What is shown meanwhile, as in :class:`GridSearchCV`; None shows nothing.
 
     Attributes
     ----------
@@ -168,7 +166,6 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
-        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.objective = objective
@@ -183,7 +180,6 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, then train the model that was chosen on all samples.
@@ -284,12 +280,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     @with_callbacks
     def _search_and_refit(self, study: ModelStudy, fit_params: Mapping[str, Any]) -> Sequence[Warning]:
         """Run a search and refit; return what is worth a remark."""
-        shown = self.verbose > 0 if self.progress is None else self.progress
         weights = study.params.get("sample_weight")
         with SearchTasks(self, study.X, study.y, refit=bool(self.refit), sample_weight=weights) as tasks:
             with tasks.search(None) as evaluations:
                 told = evaluations.end if evaluations.anybody_listens else None
-                chosen = study.run(self.journal, progress_for(shown, "evaluations"), shown, told)
+                chosen = study.run(self.journal, progress_for(self.progress, "evaluations"), self.progress, told)
             self.best_value_, self.trace_, self.ended_ = chosen.value, chosen.trace, chosen.ended
             self.edges_, self.notes_ = chosen.edges, chosen.notes
             self.n_evaluations_ = chosen.trace.n_evaluations
