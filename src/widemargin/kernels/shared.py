@@ -96,8 +96,8 @@ class SharedKernel:
     def matrix(self, parameters: KernelParameters, stop: Stop | None = None) -> Matrix:
         """Return the (n, n) kernel matrix of some parameters; not to be written to.
 
-        The last few are kept, so that all who work with the same parameters at the same time share one. `stop` says
-        when to give up, with a TimeoutError.
+        The last few are kept, so that all who work with the same parameters at the same time share one; for a thread
+        that is further behind, a matrix is computed again. `stop` says when to give up, with a TimeoutError.
         """
         if parameters.kernel != self.kernel or parameters.map != self.map:
             raise ValueError(f"this shared kernel holds kernel={self.kernel!r}; got {parameters!r}.")
