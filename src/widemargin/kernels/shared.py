@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelParameters, LinearMap, callable_matrix, count, examples
+from widemargin.kernels.rows import KernelParameters, LinearMap, callable_matrix, core_samples, count
 from widemargin.runtime import Lock, Stop, single_threaded_blas
 
 Matrix = NDArray[np.float32]
@@ -76,7 +76,7 @@ class SharedKernel:
         else:
             function = "squared-distance" if kernel == "rbf" else "linear"
             with single_threaded_blas():
-                source = _core.kernel_source(examples(X if map is None else map(X)), function, 1.0, 0.0, 1)
+                source = _core.kernel_source(core_samples(X if map is None else map(X)), function, 1.0, 0.0, 1)
                 self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads, **stop.limits()))
             if kernel == "rbf":
                 np.fill_diagonal(self.base, 0.0)

@@ -245,7 +245,7 @@ class ObjectiveContract(Contract):
             after = bound.evaluate(kernel, C, generator=np.random.default_rng(0))
             assert _same_bits(before, after), f"{what}: an interruption must leave no trace."
 
-    def leaves_the_examples_alone(self) -> None:
+    def leaves_the_samples_alone(self) -> None:
         """Nothing is written into samples, labels, weights or the kernel."""
         for task, kernel, C in self._points(1):
             kept = [np.array(part) for part in (task.X, task.y, task.weights, kernel.theta)]

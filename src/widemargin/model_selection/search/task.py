@@ -102,7 +102,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
     is_classifier = isinstance(model, SVC)
     n_classes = len(model.classes_) if is_classifier else 0
     kernel = kernel_of(model)
-    samples = kernel.examples(X)
+    samples = kernel.samples(X)
     gamma = None
     if is_numeric(X):
         require_magnitude(X)
