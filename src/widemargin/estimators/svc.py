@@ -431,8 +431,8 @@ class SVC(KernelClassifier):
         found = getattr(self, "sigmoids_", None)
         if found is None:
             raise ValueError(
-                f"This model has no probabilities yet: calibration={self.calibration!r} was set after the fit, or the "
-                "model belongs to a search that is still running; fit again, or use the best_estimator_ of the search."
+                f"This model has no probabilities yet: calibration={self.calibration!r} was set after the fit, or a "
+                "search that is under way trained it; fit again, or use the best_estimator_ of the search."
             )
         if found.shape != (functions, 2):
             raise ValueError(

@@ -130,7 +130,7 @@ class KernelParameters:
 
     @property
     def is_linear(self) -> bool:
-        """Whether this is the linear kernel of the samples themselves, so that machines have weights of features."""
+        """Whether this is the linear kernel of the samples themselves, so that models have weights of features."""
         return self.kernel == "linear" and self.map is None
 
     def mapped(self, X: Any) -> Any:
@@ -329,7 +329,7 @@ def derived_rows(rows: RowSource, *, base: Any = None, scale: Any = None, ridge:
         The sample of `rows` behind each sample of the new kernel; each one once, in order, if not given. Regression
         with a `nu` has every sample twice, once for either side of its tube.
     scale : array-like, optional
-        A label for each sample; 0 makes a sample that has nothing in common with any other, which is how a machine
+        A label for each sample; 0 makes a sample that has nothing in common with any other, which is how a model
         without intercept gets rid of the sum constraint.
     ridge : array-like, optional
         What the square loss adds to the diagonal.

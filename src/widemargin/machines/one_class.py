@@ -52,8 +52,8 @@ SUBSET_SHARE = 0.05
 #: Violation at which a subset is solved well enough, as a share of the typical gradient.
 SUBSET_TOLERANCE = 0.01
 
-#: Rounds in which the tolerance of the minimum norm problem follows the norm found; each continues the last.
-MOST_ROUNDS = 20
+#: Times that the tolerance of the minimum norm problem follows the norm found; each solve continues the last.
+MOST_SOLVES = 20
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def train_squared_slack(
     source, ids = machine.source(rows)
     most = float(source.diagonal()[ids].min())
     problem, solution = train(machine, rows, stop=replace(stop, tolerance=stop.tolerance * most), options=options)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_SOLVES):
         tolerance = stop.tolerance * squared_norm(solution)
         if solution.outcome.reason != "converged" or solution.outcome.kkt_violation <= tolerance:
             break
@@ -298,7 +298,7 @@ def at_margin_one(machine: ConstantSumMachine, solution: Solution) -> tuple[Vect
         Coefficients of the samples in ``machine.ids``, and the outcome in the units of the margin.
     """
     if machine.ridge is None:
-        raise ValueError("The machine has no ridge: only squared slack has a margin of 1.")
+        raise ValueError("Only models with squared slack have a margin of 1; this problem has no ridge.")
     # The best point of the ray, also where rounding has taken the sum away from 1.
     scale = float(solution.alpha.sum()) / squared_norm(solution)
     alpha, gradient = scale * solution.alpha, 1.0 + scale * solution.gradient

@@ -209,7 +209,7 @@ def test_scorers_that_may_ask_for_probabilities() -> None:
         search = GridSearchCV(machine(calibration="folds"), GRID, cv=3, scoring=likelihood).fit(X, y)
     assert search.best_score_ > -0.7
     check(GridSearchCV(machine(), GRID, cv=3, scoring=accuracy).fit(X, y), X)
-    with pytest.raises(ValueError, match="the model belongs to a search that is still running"):
+    with pytest.raises(ValueError, match="a search that is under way trained it"):
         GridSearchCV(machine(), GRID, cv=3, scoring=likelihood, error_score="raise").fit(X, y)
 
 

@@ -211,8 +211,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             )
         if y is not None and self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
             raise TypeError(
-                f"scoring=None says nothing about labels: {type(model_of(self.estimator)).__name__} has no score of "
-                "its own; pass scoring='accuracy' or the like, or leave y out."
+                f"scoring=None makes no use of y: {type(model_of(self.estimator)).__name__} has no score method; pass "
+                "scoring='accuracy' or another scorer, or leave y out."
             )
         reason = self._why_plain(params)
         if reason is not None:
@@ -296,8 +296,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         given += ["max_memory"] * (self.max_memory != "auto") + ["plan"] * (self.plan not in PLAIN_PLANS)
         if given:
             raise ValueError(
-                f"{reason}, so this search would train every model alone, where {', '.join(given)} cannot be kept "
-                "to; leave that out, or search estimators that share work."
+                f"{reason}, so this search would train every model alone, where {', '.join(given)} would have "
+                "no effect; leave it out, or search estimators that share work."
             )
         warnings.warn(
             f"{reason}, so this search trains every model alone, as scikit-learn's does.",

@@ -291,7 +291,7 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], sc
     model = model_of(estimator)
     family = family_of(model)
     if family is None:
-        return f"{type(model).__name__} is no estimator whose candidates can share work"
+        return f"{type(model).__name__} is not an estimator whose candidates can share work"
     if isinstance(estimator, Pipeline) and estimator.memory is not None:
         return "The pipeline caches its steps in `memory`"
     settings = [model.get_params(deep=False)]

@@ -228,7 +228,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if not axes and prices is None:
             raise ValueError(
                 f"There is nothing to search: the kernel {subject.kernel!r} has no free parameters here, and C={C!r} "
-                "is not to be chosen."
+                "is fixed."
             )
         if axes:
             require_fit(strategy, objective, subject, len(axes))

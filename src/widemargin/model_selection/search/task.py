@@ -132,7 +132,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
 
 def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
     """Fit the steps before the model to all samples; without y, if the objective may hold samples out."""
-    if not objective.needs_machine:
+    if not objective.trains_models:
         return steps.fit_transform(X, y, **own)
     try:
         return clone(steps).fit_transform(X, None, **own)
