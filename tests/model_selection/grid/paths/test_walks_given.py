@@ -270,7 +270,7 @@ def test_searches_with_plans_are_cloned_and_set() -> None:
 )
 def test_plans_of_other_candidates_are_refused(grid: Any, found: str) -> None:
     plan = heuristic_plan(graph_of(grid))
-    with pytest.raises(ValueError, match=r"plan must be one of this search's candidates \(12, 4 values of C.*" + found):
+    with pytest.raises(ValueError, match=r"plan must be for this search's candidates \(12, 4 values of C.*" + found):
         searched(classifier(), "two", plan)
 
 
