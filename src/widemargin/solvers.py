@@ -72,7 +72,7 @@ class Decomposition(Solver):
 
 
 class Auto(Decomposition):
-    """Blocks of rows while these are new, then single steps, and Newton steps where free variables are few.
+    """Blocks of rows while these are new, then SMO, and Newton steps where free variables are few.
 
     Where kernel values are cheap (the Gaussian kernel of few features), it works on the free and the strongly violating
     variables only, and comes back to the others from time to time.

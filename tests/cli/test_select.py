@@ -211,7 +211,7 @@ def test_a_best_point_on_the_edge_is_said(
     monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
     X, y = datasets.chess_board(200, size=2, random_state=0)
     arguments = ["select", str(write(tmp_path / "train.csv", X, y.tolist())), "--quiet", "--cv", "3"]
-    monkeypatch.setattr(growth, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(growth, "MOST_STEPS", 0)
     assert main(arguments) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("edge")]
     assert line == "edge      C is the largest that was tried; a better model may lie beyond"

@@ -107,7 +107,7 @@ def test_encoded_text(write: Write) -> None:
 def test_text_that_cannot_be_encoded(write: Write) -> None:
     many = write("a,name,y\n" + "".join(f"1,name {row},0\n" for row in range(21)))
     assert refusal(many, encode=True) == (
-        "table.csv, column 'name': 21 different texts found, at most 20 can be encoded (the option ignore leaves a "
+        "table.csv, column 'name': 21 different values found, at most 20 can be encoded (the option ignore leaves a "
         "column out)."
     )
     gap = write("a,name,y\n1,x,0\n2,,1\n")

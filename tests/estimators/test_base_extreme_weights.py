@@ -88,12 +88,16 @@ def test_a_share_so_small_that_no_bound_matters(Machine: Any, nu: float) -> None
         ),
         (SVC(loss="squared_hinge"), 1e-300, "too small for loss='squared_hinge'; it must be above 5e-31"),
         (SVR(loss="squared_epsilon_insensitive"), 1e-300, "too small for loss='squared_epsilon_insensitive'; it must"),
-        (NuSVR(), 1e300, "C times sample_weight sums to 4e+301, which the width of the tube is priced by"),
-        (NuSVR(C=1e300), 1.0, "C times sample_weight sums to 4e+301, which the width of the tube is priced by"),
+        (NuSVR(), 1e300, "C times sample_weight sums to 4e+301, too large to compute with"),
+        (NuSVR(C=1e300), 1.0, "C times sample_weight sums to 4e+301, too large to compute with"),
         (SVC(C=1e-200), 1e-200, "C times sample_weight is 0 in float64 for every row"),
         (SVR(C=1e-200), 1e-200, "C times sample_weight is 0 in float64 for every row"),
         (SVDD(C=0.1), 1e-300, "C=0.1 is infeasible: the coefficients of the centre could not sum to 1"),
-        (NuSVC(class_weight={0: 1e100, 1: 1e100}), 1e300, "class_weight times sample_weight exceeds float64 at row 0"),
+        (
+            NuSVC(class_weight={0: 1e100, 1: 1e100}),
+            1e300,
+            "class_weight times sample_weight exceeds float64 at sample 0",
+        ),
     ],
     ids=repr,
 )
@@ -102,7 +106,7 @@ def test_what_cannot_be_computed_is_refused_in_a_sentence(model: Any, scale: flo
     with pytest.raises(ValueError, match=re.escape(sentence)):
         model.fit(X, y, sample_weight=np.full(40, scale))
     search = GridSearchCV(model, {"tol": [1e-3]}, cv=2, error_score="raise")
-    named = re.escape(re.split(" is | sums | reaches | at row ", sentence)[0])
+    named = re.escape(re.split(" is | sums | reaches | at sample ", sentence)[0])
     with pytest.raises(ValueError, match=named):
         search.fit(X, None if isinstance(model, OneClassSVM | SVDD) else y, sample_weight=np.full(40, scale))
 

@@ -21,7 +21,7 @@ from widemargin.kernels import (
     normalized,
 )
 from widemargin.kernels.scikit_learn import as_kernel
-from widemargin.testing.kernels import KERNEL_OBJECT_CLAUSES, takes_sparse_examples
+from widemargin.testing.kernels import KERNEL_OBJECT_CLAUSES, takes_sparse_samples
 
 KERNELS = [
     Gaussian(),
@@ -69,7 +69,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("clause", [*KERNEL_OBJECT_CLAUSES, takes_sparse_examples], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("clause", [*KERNEL_OBJECT_CLAUSES, takes_sparse_samples], ids=lambda one: one.__name__)
 def test_contract(clause, kernel, rows):
     X, Z = rows
     clause(as_kernel(kernel).fitted(X), X, Z)

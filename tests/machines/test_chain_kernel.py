@@ -107,8 +107,8 @@ def test_counts_lead_to_the_machine_of_squared_slack(kernel: ChainKernel) -> Non
 @both_kernels
 @pytest.mark.parametrize("nus", [(0.1, 0.3, 0.7), (0.7, 0.3)])
 def test_pairs_of_classes_along_nu(kernel: ChainKernel, nus: tuple[float, ...]) -> None:
-    examples = PairSamples((0, 1), np.arange(N, dtype=np.int32), Y)
-    found = solve_nu_chain(kernel, examples, np.ones(N), nus, stop=STOP)
+    samples = PairSamples((0, 1), np.arange(N, dtype=np.int32), Y)
+    found = solve_nu_chain(kernel, samples, np.ones(N), nus, stop=STOP)
     labels = (Y < 0).astype(np.intp)
     for nu, one in zip(nus, found, strict=True):
         (alone,) = solve_nu_pairs(kernel.rows, labels, 2, nu, np.ones(N), stop=STOP, options=SolverOptions())

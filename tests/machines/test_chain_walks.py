@@ -140,8 +140,8 @@ Y = np.where(X[:, 0] + 0.5 * RNG.normal(size=N) > 0, 1.0, -1.0)
 
 def nu_chain(kernel: ChainKernel) -> Iterator[LinkSolution]:
     ids = np.arange(0, N, 2, dtype=np.int32)
-    examples = PairSamples((0, 1), ids, Y[ids])
-    for one in solve_nu_chain(kernel, examples, np.ones(len(ids)), [0.1, 0.3, 0.5], stop=StopRule(1e-7)):
+    samples = PairSamples((0, 1), ids, Y[ids])
+    for one in solve_nu_chain(kernel, samples, np.ones(len(ids)), [0.1, 0.3, 0.5], stop=StopRule(1e-7)):
         yield LinkSolution(one.solution)
 
 

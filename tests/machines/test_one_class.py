@@ -1,4 +1,4 @@
-"""One-class machines against oracles, for every solver; sparse starts; machines without some of their examples."""
+"""One-class machines against oracles, for every solver; sparse starts; machines without some of their samples."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _many() -> tuple[Array, Any]:
 
 
 @pytest.mark.parametrize("nu", [0.02, 0.4])
-def test_a_sample_gives_a_good_and_sparse_start(nu: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subset_gives_a_good_and_sparse_start(nu: float, monkeypatch: pytest.MonkeyPatch) -> None:
     X, rows = _many()
     machine = nu_machine(np.ones(len(X)), nu)
     starts: list[Array] = []
@@ -184,7 +184,7 @@ def test_a_sample_gives_a_good_and_sparse_start(nu: float, monkeypatch: pytest.M
     monkeypatch.setattr(one_class, "solve_all", watched)
     _, solution = train(machine, rows, stop=StopRule(1e-3), options=SolverOptions())
     assert len(starts) == 2
-    assert np.count_nonzero(starts[0]) <= nu * one_class.SAMPLE_SIZES[0] + 1
+    assert np.count_nonzero(starts[0]) <= nu * one_class.SUBSET_SIZES[0] + 1
     assert np.count_nonzero(starts[1]) <= nu * len(X) + 50
     # Rows taken blindly would share nu of the total with the solution.
     shared = np.minimum(starts[1], solution.alpha).sum() / machine.total

@@ -154,7 +154,7 @@ def test_folds_of_a_splitter() -> None:
 def test_edges_that_remain_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, labels = datasets.chess_board(200, size=2, random_state=0)
     monkeypatch.setattr(selection, "c_values", lambda: np.array([0.01, 0.04]))
-    monkeypatch.setattr(growth, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(growth, "MOST_STEPS", 0)
     assert select(rows, labels, cv=3).edges["C"] == "largest"
 
 

@@ -42,7 +42,7 @@ def test_losses_count_slack_or_its_square(loss, squared):
 
 def test_what_is_not_said_is_usual():
     objective = Zero()
-    flags = objective.deterministic, objective.differentiable, objective.needs_machine, objective.chooses_c
+    flags = objective.deterministic, objective.differentiable, objective.trains_models, objective.chooses_c
     assert flags == (True, True, True, True)
     assert not objective.greater_is_better
     assert objective.why_not(task(), 1.0) is None

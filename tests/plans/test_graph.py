@@ -30,7 +30,7 @@ def test_neighbours_differ_by_one_step_in_one_axis():
     assert len(graph.edges()) == 24
     assert graph.step(4, 3) == Step("C", -1)
     assert graph.step(4, 7) == Step("gamma", 1)
-    with pytest.raises(ValueError, match="nodes 0 and 8 are no neighbours"):
+    with pytest.raises(ValueError, match="nodes 0 and 8 are not neighbours"):
         graph.step(0, 8)
 
 

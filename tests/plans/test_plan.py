@@ -76,11 +76,11 @@ def test_a_root_decides_about_its_own_part_only():
 
 def test_plans_are_checked():
     graph = grid(1, 3)
-    with pytest.raises(ValueError, match="nodes 0 and 2 are no neighbours"):
+    with pytest.raises(ValueError, match="nodes 0 and 2 are not neighbours"):
         Plan(graph, (None, 0, 0))
     with pytest.raises(ValueError, match="in a circle, but 2 nodes"):
         Plan(graph, (1, 0, None))
-    with pytest.raises(ValueError, match="3 entries, one a node, got 2"):
+    with pytest.raises(ValueError, match="3 entries, one per node; got 2"):
         Plan(graph, (None, 0))
 
 

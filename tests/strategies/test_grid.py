@@ -54,7 +54,7 @@ def test_what_does_not_fit():
         GridSearch(points=4).begin(box(), seed=0, max_evaluations=15)
     with pytest.raises(ValueError, match=r"points=\[4\] of 'grid' must hold one number for each of the 2 parameters\."):
         GridSearch(points=[4]).begin(box(), seed=0)
-    with pytest.raises(ValueError, match=r"strategy='grid' needs 512 evaluations at least for 9 parameters; 400 are"):
+    with pytest.raises(ValueError, match=r"strategy='grid' needs at least 512 evaluations for 9 parameters; 400 are"):
         GridSearch().begin(box(9), seed=0)
     with pytest.raises(ValueError, match=r"points=1 of 'grid' must be at least 2 on each axis, or None\."):
         GridSearch(points=1)

@@ -203,7 +203,7 @@ def test_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
         progress_for("rich")
     assert isinstance(progress_for(True), LogProgress)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with pytest.warns(UserWarning, match="shows a bar with rich, which .* brings; without that, only the logger"):
+    with pytest.warns(UserWarning, match="shows no bar without rich, which .* brings; the logger 'widemargin' gets"):
         assert isinstance(progress_for(True), LogProgress)
 
 
@@ -213,7 +213,7 @@ def test_a_notebook_without_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(ImportError, match=r"^progress='rich' needs ipywidgets, which a notebook needs and pip install"):
         progress_for("rich")
-    with pytest.warns(UserWarning, match="shows a bar with ipywidgets"):
+    with pytest.warns(UserWarning, match="shows no bar without ipywidgets"):
         assert isinstance(progress_for(True), LogProgress)
     monkeypatch.setitem(sys.modules, "ipywidgets", types.ModuleType("ipywidgets"))
     sys.modules["ipywidgets"].__spec__ = importlib.util.find_spec("rich")

@@ -88,7 +88,7 @@ def test_kinks_are_told_from_smooth_points():
     class Ramp(Objective):
         """The distance of theta from a lattice: kinks every 2e-4 leave half of the points within reach of one."""
 
-        name, needs_machine, chooses_c = "ramp", False, False
+        name, trains_models, chooses_c = "ramp", False, False
 
         def __init__(self, period: float) -> None:
             self.period = period
@@ -111,7 +111,7 @@ def test_kinks_are_told_from_smooth_points():
 
 
 def test_flags_have_to_be_true():
-    fails(Altered(lambda found, kernel, C, how: found, needs_machine=True), "needs_machine is declared True")
+    fails(Altered(lambda found, kernel, C, how: found, trains_models=True), "trains_models is declared True")
     trains = Altered(lambda found, kernel, C, how: replace(found, work=Work(trained=1)))
     fails(trains, "1 models were trained")
     fails(Altered(lambda found, kernel, C, how: replace(found, value=found.value + C)), "chooses_c is declared False")

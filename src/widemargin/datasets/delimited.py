@@ -113,8 +113,8 @@ def find_layout(
 
     With ``delimiter=None`` it is the one of tab, semicolon and comma that splits the first rows into equally many
     fields, most of them numbers; of several, the one that makes most fields. With ``header=None`` the first row holds
-    names if one of the `known` names is among them; if no field of it is a number; or if a text stands above a number,
-    and the other fields are different whole numbers, as in ``0,1,2,label``.
+    names if one of the `known` names is among them; if no field of it is a number; or if a string stands above a
+    number, and the other fields are different whole numbers, as in ``0,1,2,label``.
     """
     if delimiter is None:
         delimiter = max(_DELIMITERS, key=lambda candidate: _split_quality(data, candidate))
@@ -207,7 +207,8 @@ def read_columns(
 ) -> tuple[FloatMatrix, list[list[str]], Sequence[int]]:
     """Read some columns as numbers and some as text, and the line of each row.
 
-    `advice` is added to the error where a text stands in place of a number. Texts, one list a column, are stripped.
+    `advice` is added to the error where a string stands in place of a number. Strings, one list per column, are
+    stripped.
     """
     values, lines = array("d"), array("q")
     texts: list[list[str]] = [[] for _ in text]

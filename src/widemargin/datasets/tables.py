@@ -325,7 +325,7 @@ def _values(grid: Grid, column: int, found: list[str]) -> tuple[str, ...]:
     values = sorted(set(found))
     if len(values) > MOST_VALUES:
         raise TableError(
-            f"{grid.file}, column {grid.names[column]!r}: {len(values)} different texts found, at most {MOST_VALUES} "
+            f"{grid.file}, column {grid.names[column]!r}: {len(values)} different values found, at most {MOST_VALUES} "
             "can be encoded (the option ignore leaves a column out)."
         )
     return tuple(values)
@@ -344,7 +344,7 @@ def _feature_names(grid: Grid, columns: Sequence[int], encoded: Values) -> list[
 def _assembled(
     names: Sequence[str], numeric: Sequence[str], numbers: FloatMatrix, encoded: Values, texts: Sequence[list[str]]
 ) -> FloatMatrix:
-    """Put numbers, and zeros and ones for texts, into the order of the features."""
+    """Put numbers, and zeros and ones for strings, into the order of the features."""
     if not encoded:
         return numbers
     parts = dict(zip(numeric, numbers.T, strict=True))

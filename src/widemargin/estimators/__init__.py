@@ -1,6 +1,7 @@
 """What users fit, with scikit-learn's interface: classifiers, regressors, one-class models, and what only they share.
 
-Imports from ``machines``, ``kernels`` and ``study``; nothing here knows of searches, model files or the command line.
+Imports from ``solvers``, ``machines``, ``kernels`` and ``runtime``; nothing here knows of searches, model files or the
+command line.
 """
 
 from widemargin.estimators.nu_svc import NuSVC

@@ -441,11 +441,11 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         return self._functions().values(X)
 
     def _knowing(self, values: Callable[[Any], Matrix] | None = None, **attributes: Any) -> Self:
-        """Return a copy that knows some fitted attributes, and its decision values on some samples, without a fit.
+        """Return a copy that knows some fitted attributes, and its decision values on some samples, without a fit."""
+        return self._copy(**attributes, _known_values=values)
 
-        Copying it the usual way takes ten times as long.
-        """
+    def _copy(self, **attributes: Any) -> Self:
+        """Return a copy with other attributes; copying it the usual way takes ten times as long."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, **attributes)
-        twin._known_values = values
         return twin

@@ -22,7 +22,10 @@ from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.held_out import held_out_values
 from widemargin.machines.sigmoid import LARGEST_SLOPE, Sigmoid, fit_platt, fit_slope, slope_for_no_error
 
-CALIBRATIONS = (None, "folds", "from-search")
+#: The way to probabilities that takes decision values of the search.
+FROM_SEARCH = "from-search"
+
+CALIBRATIONS = (None, "folds", FROM_SEARCH)
 METHODS = ("slope", "platt")
 
 #: Exponents of sigmoids stay within this: beyond, the larger of two probabilities would be rounded to 1.

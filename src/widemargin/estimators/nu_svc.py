@@ -152,7 +152,7 @@ class NuSVC(KernelClassifier):
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         if not np.isfinite(weights).all():
             row = int(np.flatnonzero(~np.isfinite(weights))[0])
-            raise ValueError(f"class_weight times sample_weight exceeds float64 at row {row}; lower one of them.")
+            raise ValueError(f"class_weight times sample_weight exceeds float64 at sample {row}; lower one of them.")
         self._require_feasible(labels, weights)
         return moderate(weights)
 

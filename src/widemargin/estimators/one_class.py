@@ -23,6 +23,7 @@ from widemargin.machines.one_class import (
     at_margin_one,
     nu_machine,
     nu_scale,
+    scores_of,
     squared_norm,
     squared_slack_machine,
     times,
@@ -258,7 +259,7 @@ class OneClassSVM(NoveltyModel):
         self._keep_machine(X, kernel, machine, alpha, offset, outcome)
         if self.loss == "hinge" and self.target_rejection is None:
             scores = np.zeros(n)
-            scores[machine.ids] = -scale * solution.gradient
+            scores[machine.ids] = scale * scores_of(solution)
             self._accept_border(X, weights, rows.diagonal(), scores, measured=self._predicts_in_single)
         self._add_to_report(held_out)
 

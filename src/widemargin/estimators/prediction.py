@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelParameters, call_kernel, count, examples, take
+from widemargin.kernels.rows import KernelParameters, call_kernel, core_samples, count, take
 from widemargin.runtime import single_threaded_blas
 
 Matrix = NDArray[np.float64]
@@ -188,7 +188,7 @@ class DecisionFunctions:
         if kernel.kernel == "precomputed":
             return self._combined(X[:, self.support].astype(np.float64), dual_coef) + intercept
         if not callable(kernel.kernel):
-            support, new = kernel.rows_of(self.support_vectors), examples(kernel.mapped(X))
+            support, new = kernel.rows_of(self.support_vectors), core_samples(kernel.mapped(X))
             # Where every function has a row of coefficients for all support vectors, these are one group.
             whole = len(self.layout.functions) == self.layout.rows
             sizes = [n_vectors] if whole else np.asarray(self.n_support).tolist()

@@ -324,8 +324,8 @@ class NuSVR(KernelRegressor):
             total = float(bounds.sum())
         if total > LARGEST_SUM:
             raise ValueError(
-                f"C times sample_weight sums to {total:.3g}, which the width of the tube is priced by, too large to "
-                f"compute with; lower C or the weights, so that it is at most {LARGEST_SUM:g}."
+                f"C times sample_weight sums to {total:.3g}, too large to compute with; lower C or the weights until "
+                f"the sum, which weighs the width of the tube, is at most {LARGEST_SUM:g}."
             )
         return bounds
 
@@ -337,7 +337,7 @@ class NuSVR(KernelRegressor):
     def _check_combination(self) -> None:
         super()._check_combination()
         if np.isinf(self.C):
-            raise ValueError("C must be finite for NuSVR, where it is the price of the tube's width too; got inf.")
+            raise ValueError("C must be finite for NuSVR, which weighs the width of the tube with it, too; got inf.")
 
 
 def warn_of_missing_tube(epsilon: float) -> None:

@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 
 from widemargin.estimators.calibration import (
     CALIBRATIONS,
+    FROM_SEARCH,
     METHODS,
     class_probabilities,
     fitted_sigmoids,
@@ -24,7 +26,14 @@ from widemargin.estimators.multi_class import DECISIONS, SCHEMES
 from widemargin.estimators.out_of_fold import OutOfFold, function_name
 from widemargin.estimators.prediction import Matrix
 from widemargin.estimators.report import warn_of_missing_margin
-from widemargin.estimators.validation import Accepts, priced, require_choice, require_flag, require_number
+from widemargin.estimators.validation import (
+    Accepts,
+    check_weights,
+    priced,
+    require_choice,
+    require_flag,
+    require_number,
+)
 from widemargin.kernels.rows import RowSource
 from widemargin.machines.classifier import (
     PairSamples,
@@ -262,7 +271,7 @@ class SVC(KernelClassifier):
         began = time.perf_counter()
         self._check_parameters()
         self._warn_of_unused_gamma()
-        held_out = self._values_from_search()
+        self._forget_calibration()
         X, labels, weights = self._check_training_data(X, y, sample_weight)
         self.class_weight_ = self._class_factors(labels, weights)
         with np.errstate(over="ignore"):  # what there is no number for asks for a hard margin, or is refused
@@ -283,11 +292,8 @@ class SVC(KernelClassifier):
             self._last = (self.classes_.tolist(), bounds, starting_points(solutions, len(bounds)))
         if self.calibration is not None:
             problems = problems[: len(solutions)]  # where time ran out, there are no others
-            if held_out is None:
-                samples = None if self.kernel == "precomputed" or self._takes_objects else X
-                values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **loss)
-            else:
-                values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
+            samples = None if self.kernel == "precomputed" or self._takes_objects else X
+            values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **loss)
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
         self._tell()
         if np.isinf(bounds).any():
@@ -403,28 +409,24 @@ class SVC(KernelClassifier):
                 warn_of_missing_margin(one, self.classes_)
                 break
 
-    def _take_out_of_fold(self, values: OutOfFold) -> None:
-        """Take the decision values that a search has of the samples of the next fit."""
-        self._out_of_fold = values
-
-    def _values_from_search(self) -> OutOfFold | None:
-        """Return the values to calibrate with that a search has left, and forget the last calibration.
-
-        Raises
-        ------
-        ValueError
-            If there should be some and are none.
-        """
+    def _forget_calibration(self) -> None:
+        """Forget the last calibration; refuse to fit with one that only a search can make."""
         self.__dict__.pop("sigmoids_", None)
-        given: OutOfFold | None = self.__dict__.pop("_out_of_fold", None)
-        if self.calibration != "from-search":
-            return None
-        if given is None:
+        if self.calibration == FROM_SEARCH:
             raise ValueError(
                 "calibration='from-search' needs the held-out decision values of a search, which a single fit does not "
                 "have; fit a GridSearchCV of this estimator, or pass calibration='folds'."
             )
-        return given
+
+    def _calibrate(self, held_out: OutOfFold, y: Any, sample_weight: Any) -> None:
+        """Calibrate a fitted model with the held-out decision values of a search; the rest is what it was fitted on."""
+        labels = np.unique(column_or_1d(y), return_inverse=True)[1]
+        weights, scheme = check_weights(sample_weight, len(labels)), self._scheme()
+        with np.errstate(over="ignore"):
+            bounds = self._bounds(labels, weights * self.class_weight_[labels])
+        problems = scheme.problems(labels, bounds)[: len(self.fit_report_.begun)]
+        values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
+        self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
 
     def _sigmoids(self, functions: int) -> Matrix:
         found = getattr(self, "sigmoids_", None)

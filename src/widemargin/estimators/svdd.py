@@ -263,7 +263,7 @@ class SVDD(NoveltyModel):
         ball, solution, self.spread_ = train_ball(machine, rows, diagonal, stop=stop, options=options)
         squared_radius = ball.squared_radius
         held_out: list[ProblemReport] = []
-        # Where time has run out, there is none for others: the ball's own radius rejects about as many rows.
+        # Where time has run out, there is none for others: the ball's own radius rejects about as many samples.
         if self.target_rejection is not None and solution.outcome.reason != "time budget":
 
             def read(problem: DualProblem, found: Solution) -> tuple[Vector, Outcome]:
@@ -303,7 +303,7 @@ class SVDD(NoveltyModel):
         self._keep_function(X, kernel, coefficients=coefficients, intercept=0.0, outcome=ball.outcome)
         self.center_coef_ = coefficients[self.support_]
         if kernel.is_linear:
-            # The kernel solved with was that of centred rows.
+            # The kernel solved with was that of centred samples.
             norm = float(np.square(as_dense(self._functions().linear_weights())).sum())
         self.center_squared_norm_ = norm
         used = diagonal[machine.ids]

@@ -94,7 +94,7 @@ def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
 
 
 def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Refuse anything but one of the listed values; texts out of NumPy's arrays are texts."""
+    """Refuse anything but one of the listed values; strings out of NumPy's arrays are strings."""
     if isinstance(value, (str, NoneType)):
         known = value in choices
     else:
@@ -116,7 +116,7 @@ def require_jobs(name: str, value: Any) -> None:
 
 
 def require_class_weight(name: str, value: Any) -> None:
-    """Refuse texts other than "balanced"; what else means nothing is found where the classes are known."""
+    """Refuse strings other than "balanced"; what else means nothing is found where the classes are known."""
     if isinstance(value, str) and value != "balanced":
         raise ValueError(f"{name} must be one of 'balanced'; got {value!r}.")
 

@@ -182,11 +182,11 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     def diag(self, X: Any) -> Vector:
         """Return k(x, x) for the samples `X`, as scikit-learn's kernels do."""
-        return self.diagonal(self.examples(X))
+        return self.diagonal(self.samples(X))
 
-    def examples(self, X: Any) -> Any:
+    def samples(self, X: Any) -> Any:
         """Return samples as the other methods take them: float64, C-ordered or CSR, if they have to be vectors."""
-        return as_examples(X) if self.requires_vector_input else X
+        return as_samples(X) if self.requires_vector_input else X
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Kernel values between `X` and `Y` (itself if None), and their derivatives if asked for.
@@ -202,8 +202,8 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         ndarray of shape (n, m), or a pair of these
         """
         self._require_numbers()
-        left = self.examples(X)
-        right = left if Y is None else self.examples(Y)
+        left = self.samples(X)
+        right = left if Y is None else self.samples(Y)
         K = self.values(left, right)
         if not eval_gradient:
             return K
@@ -371,7 +371,7 @@ def is_kernel_object(kernel: Any) -> bool:
     return isinstance(kernel, GaussianProcessKernel)
 
 
-def as_examples(X: Any) -> Any:
+def as_samples(X: Any) -> Any:
     """Return numbers as the core takes them: float64, C-ordered, or CSR."""
     if sp.issparse(X):
         return canonical(X.tocsr().astype(np.float64))

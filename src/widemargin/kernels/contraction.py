@@ -35,7 +35,7 @@ class KernelBlocks:
     ----------
     kernel : Kernel
     X, Y : n and m samples
-        As :meth:`Kernel.examples` gives them. Without `Y` it is `X`, and blocks below the diagonal are left out.
+        As :meth:`Kernel.samples` gives them. Without `Y` it is `X`, and blocks below the diagonal are left out.
     poll : callable, optional
         Called before each block; may raise to end the computation.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
-from widemargin.kernels.base import Vector, as_examples
+from widemargin.kernels.base import Vector, as_samples
 from widemargin.kernels.spread import moderate
 from widemargin.runtime import single_threaded_blas
 
@@ -60,7 +60,7 @@ def jaakkola_gamma(X: Any, y: Any = None, weights: Vector | None = None) -> floa
     >>> jaakkola_gamma(X) == 1 / (2 * 2.0**2)
     True
     """
-    X = as_examples(X)
+    X = as_samples(X)
     n = X.shape[0]
     labels = np.zeros(n, dtype=np.intp) if y is None else np.unique(np.asarray(y), return_inverse=True)[1]
     counts = np.ones(n) if weights is None else moderate(np.asarray(weights, dtype=np.float64))
@@ -86,7 +86,7 @@ def distances_of_pairs(X: Any) -> Vector:
     >>> distances_of_pairs(np.array([[0.0], [3.0], [3.0]])).tolist()
     [3.0, 3.0, 0.0]
     """
-    X = as_examples(X)
+    X = as_samples(X)
     everything = np.arange(X.shape[0])
     return np.concatenate([np.empty(0), *(found for _, _, found in _pairs(X, everything))])
 

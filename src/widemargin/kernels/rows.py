@@ -87,15 +87,15 @@ class FixedKernel:
 
     def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
         """Kernel values between two blocks; those too large to compute with are for others to refuse."""
-        left = self.kernel.examples(A)
+        left = self.kernel.samples(A)
         with np.errstate(over="ignore", invalid="ignore"):
-            values: NDArray[np.float64] = self.kernel.values(left, left if A is B else self.kernel.examples(B))
+            values: NDArray[np.float64] = self.kernel.values(left, left if A is B else self.kernel.samples(B))
         return values
 
     def diagonal(self, X: Any) -> NDArray[np.float64]:
         """k(x, x) for the rows of `X`."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.ascontiguousarray(self.kernel.diagonal(self.kernel.examples(X)), dtype=np.float64)
+            return np.ascontiguousarray(self.kernel.diagonal(self.kernel.samples(X)), dtype=np.float64)
 
     def __repr__(self) -> str:
         return self._text
@@ -130,7 +130,7 @@ class KernelParameters:
 
     @property
     def is_linear(self) -> bool:
-        """Whether this is the linear kernel of the samples themselves, so that machines have weights of features."""
+        """Whether this is the linear kernel of the samples themselves, so that models have weights of features."""
         return self.kernel == "linear" and self.map is None
 
     def mapped(self, X: Any) -> Any:
@@ -165,7 +165,7 @@ def checked_rows(X: Any) -> Any:
     return canonical(X)
 
 
-def examples(X: Any) -> _core.Samples:
+def core_samples(X: Any) -> _core.Samples:
     """Hand a matrix to the core without copying it: C-ordered float32/float64, or CSR with any index type."""
     if sp.issparse(X):
         X = checked_rows(X)
@@ -315,7 +315,7 @@ def row_source(
         return _core.gram_source(np.ascontiguousarray(gram, dtype=dtype))
     if not 0 <= degree <= LARGEST_DEGREE:
         raise ValueError(f"degree must be a whole number from 0 to {LARGEST_DEGREE}; got {degree!r}.")
-    return _core.kernel_source(examples(X), kernel, float(gamma), float(coef0), int(degree))
+    return _core.kernel_source(core_samples(X), kernel, float(gamma), float(coef0), int(degree))
 
 
 def derived_rows(rows: RowSource, *, base: Any = None, scale: Any = None, ridge: Any = None) -> RowSource:
@@ -329,7 +329,7 @@ def derived_rows(rows: RowSource, *, base: Any = None, scale: Any = None, ridge:
         The sample of `rows` behind each sample of the new kernel; each one once, in order, if not given. Regression
         with a `nu` has every sample twice, once for either side of its tube.
     scale : array-like, optional
-        A label for each sample; 0 makes a sample that has nothing in common with any other, which is how a machine
+        A label for each sample; 0 makes a sample that has nothing in common with any other, which is how a model
         without intercept gets rid of the sum constraint.
     ridge : array-like, optional
         What the square loss adds to the diagonal.
@@ -391,7 +391,7 @@ def kernel_matrix(
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'.")
     rows = row_source(X, kernel=kernel, gamma=gamma, coef0=coef0, degree=degree)
-    columns = None if Y is None else examples(Y)
+    columns = None if Y is None else core_samples(Y)
     if Y is not None and X.shape[1] != Y.shape[1]:
         raise ValueError(f"Y has {Y.shape[1]} columns where X has {X.shape[1]}.")
     compute = _core.kernel_matrix_float32 if dtype == "float32" else _core.kernel_matrix_float64

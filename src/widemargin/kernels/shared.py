@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelParameters, LinearMap, callable_matrix, count, examples
+from widemargin.kernels.rows import KernelParameters, LinearMap, callable_matrix, core_samples, count
 from widemargin.runtime import Lock, Stop, single_threaded_blas
 
 Matrix = NDArray[np.float32]
@@ -76,7 +76,7 @@ class SharedKernel:
         else:
             function = "squared-distance" if kernel == "rbf" else "linear"
             with single_threaded_blas():
-                source = _core.kernel_source(examples(X if map is None else map(X)), function, 1.0, 0.0, 1)
+                source = _core.kernel_source(core_samples(X if map is None else map(X)), function, 1.0, 0.0, 1)
                 self.base = np.asarray(_core.kernel_matrix_float32(source, None, n_threads, **stop.limits()))
             if kernel == "rbf":
                 np.fill_diagonal(self.base, 0.0)
@@ -96,8 +96,8 @@ class SharedKernel:
     def matrix(self, parameters: KernelParameters, stop: Stop | None = None) -> Matrix:
         """Return the (n, n) kernel matrix of some parameters; not to be written to.
 
-        The last few are kept, so that all who work with the same parameters at the same time share one. `stop` says
-        when to give up, with a TimeoutError.
+        The last few are kept, so that all who work with the same parameters at the same time share one; for a thread
+        that is further behind, a matrix is computed again. `stop` says when to give up, with a TimeoutError.
         """
         if parameters.kernel != self.kernel or parameters.map != self.map:
             raise ValueError(f"this shared kernel holds kernel={self.kernel!r}; got {parameters!r}.")

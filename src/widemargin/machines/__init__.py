@@ -1,4 +1,5 @@
 """Machines, the dual problems behind models: each builds problems, has the core solve them and reads solutions back.
 
-Imports ``kernels`` and ``runtime``; one sign convention (signed variables, kernels without labels) holds throughout.
+Imports ``kernels``, ``runtime`` and the compiled core; one sign convention (signed variables, kernels without labels)
+holds throughout.
 """

@@ -29,7 +29,7 @@ BLOCK_ENTRIES = 2**20
 
 
 def coupled(pairs: Matrix, n_classes: int) -> Matrix:
-    """Couple the probabilities of pairs: O(k^3) for each example.
+    """Couple the probabilities of pairs: O(k^3) for each sample.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""The smallest ball that encloses most of the examples [Tax2004].
+r"""The smallest ball that encloses most of the samples [Tax2004].
 
 For weights w_n of total W and a price C (or a fraction nu = 1 / (C W)) the ball with centre c and radius R solves
 
@@ -25,12 +25,12 @@ from widemargin.kernels.spread import MODERATE, moderate
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
 from widemargin.machines.nu_property import with_borders
-from widemargin.machines.one_class import ConstantSumMachine, settled, solve_sums, train
+from widemargin.machines.one_class import ConstantSumMachine, scores_of, settled, solve_sums, train
 
 Vector = NDArray[np.float64]
 
-#: Examples from which the spread of all is taken.
-SPREAD_SAMPLE = 500
+#: Samples from which the spread of all is taken.
+SPREAD_SUBSET = 500
 
 #: Violations below this share of the largest kernel value are rounding.
 ROUNDING = 1e-10
@@ -43,12 +43,12 @@ class Ball:
     Parameters
     ----------
     center : ndarray of shape (m,)
-        Coefficients of the centre over the examples with a variable; they sum to 1.
+        Coefficients of the centre over the samples with a variable; they sum to 1.
     squared_norm : float
         Of the centre.
     squared_radius : float
     squared_distances : ndarray of shape (m,)
-        Of the examples with a variable from the centre.
+        Of the samples with a variable from the centre.
     outcome : Outcome
         In the units of the ball: the objective is the dual one, which at the optimum is R^2 + C sum w xi; the
         violation is that of squared distances, divided by the spread.
@@ -64,7 +64,7 @@ class Ball:
 def ball_machine(
     weights: Vector, diagonal: Vector, *, nu: float | None = None, C: float = math.inf
 ) -> ConstantSumMachine:
-    """Build the machine of a ball; examples of weight 0 have no variable.
+    """Build the machine of a ball; samples of weight 0 have no variable.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def ball_machine(
     diagonal : ndarray of shape (n,)
         k(x_n, x_n).
     nu : float, optional
-        Share of the weight that may stay outside, the hard ball if that is less than any example's; if not given, `C`
+        Share of the weight that may stay outside, the hard ball if that is less than any sample's; if not given, `C`
         counts.
     C : float
         At least 1 / W; infinity, or anything from 1 / min(w) on, asks for a hard ball.
@@ -126,10 +126,10 @@ def ball_unit(
 ) -> float:
     """Return the unit of the tolerance: the spread, or the least that can be told from rounding.
 
-    That is the mean squared distance of the examples from their mean, by an even sample of them; where the time of
+    That is the mean squared distance of the samples from their mean, by an even selection of them; where the time of
     `stop` does not even suffice for that, an estimate.
     """
-    chosen = np.unique(np.linspace(0, len(machine.ids) - 1, SPREAD_SAMPLE).astype(np.intp))
+    chosen = np.unique(np.linspace(0, len(machine.ids) - 1, SPREAD_SUBSET).astype(np.intp))
     ids, share = machine.ids[chosen], machine.upper[chosen] / machine.upper[chosen].sum()
     problem = DualProblem(np.zeros(len(ids)), np.zeros(len(ids)), np.ones(len(ids)), (1.0, 0.0))
     plain = replace(options, solver="smo")
@@ -151,9 +151,9 @@ def train_ball(
     machine : ConstantSumMachine
         From :func:`ball_machine`.
     rows : RowSource
-        Kernel rows of all examples.
+        Kernel rows of all samples.
     diagonal : ndarray of shape (n,)
-        k(x_n, x_n) of all examples.
+        k(x_n, x_n) of all samples.
     stop, options
         See :mod:`widemargin.machines.dual`.
     """
@@ -177,7 +177,7 @@ def scaled_stop(
 def squared_distances(
     machine: ConstantSumMachine, problem: DualProblem, solution: Solution, diagonal: Vector
 ) -> tuple[Vector, float]:
-    """Squared distances of the examples from the centre, and the centre's squared norm, from the gradient."""
+    """Squared distances of the samples from the centre, and the centre's squared norm, from the gradient."""
     similarity = machine.similarities(problem, solution)
     norm = float(solution.alpha @ similarity) / problem.total[0]
     return diagonal[machine.ids] - 2.0 * similarity + norm, norm
@@ -186,7 +186,7 @@ def squared_distances(
 def read_ball(
     machine: ConstantSumMachine, problem: DualProblem, solution: Solution, diagonal: Vector, unit: float
 ) -> Ball:
-    """Read the ball off a solution: on its surface lie the examples whose variables are inside their bounds."""
+    """Read the ball off a solution: on its surface lie the samples whose variables are inside their bounds."""
     total = problem.total[0]
     solution = with_borders(problem, solution)
     distances, norm = squared_distances(machine, problem, solution, diagonal)
@@ -217,11 +217,11 @@ def ball_chain(
     Parameters
     ----------
     kernel : ChainKernel
-        Of all examples.
+        Of all samples.
     machines : sequence of ConstantSumMachine
-        From :func:`ball_machine`, over the same examples; the others are held out.
+        From :func:`ball_machine`, over the same samples; the others are held out.
     diagonal : ndarray of shape (n,)
-        k(x_n, x_n) of all examples.
+        k(x_n, x_n) of all samples.
     unit : float
         See :func:`ball_unit`.
     start : ndarray of shape (n,), optional
@@ -232,7 +232,7 @@ def ball_chain(
     Yields
     ------
     (Ball, ndarray, LinkSolution)
-        The ball, squared distances of all examples from its centre, and what was solved: for a sum of 1. Fewer where
+        The ball, squared distances of all samples from its centre, and what was solved: for a sum of 1. Fewer where
         time ran out.
 
     Examples
@@ -259,5 +259,5 @@ def ball_chain(
         own = ConstantSumMachine(ids, linear[ids], problem.upper[ids], 1.0)
         inside = replace(one.solution, alpha=one.solution.alpha[ids], gradient=one.solution.gradient[ids])
         ball = read_ball(own, own.problem(), inside, diagonal, unit)
-        distances = diagonal - 2.0 * (linear - one.solution.gradient) + ball.squared_norm
+        distances = diagonal - 2.0 * scores_of(one.solution, linear) + ball.squared_norm
         yield ball, distances, one

@@ -1,11 +1,11 @@
-"""Decision values of examples by machines that were not trained on them, for every example in turn.
+"""Decision values of samples by machines that were not trained on them, for every sample in turn.
 
-The examples are split into folds, and each two-class problem is solved once without each of them: the variables of the
+The samples are split into folds, and each two-class problem is solved once without each of them: the variables of the
 fold that is held out have the box [0, 0], so that their decision values, f(x_n) = y_n - G_n + b, fall out of the
 gradient (see :mod:`widemargin.machines.chain`).
 
-These machines are close to the one trained on all examples, which is known. They start from its solution and its
-gradient. Examples beyond the margin by more than 1, y_n f(x_n) > 2, are left aside at first, and more of them if many
+These machines are close to the one trained on all samples, which is known. They start from its solution and its
+gradient. Samples beyond the margin by more than 1, y_n f(x_n) > 2, are left aside at first, and more of them if many
 would be left; m^2 kernel values of the others are shared by all folds. Decision values of those left aside follow from
 the support vectors, and tell which of them were left aside wrongly: these take part from there on, the worst first. In
 the end no machine violates the optimality conditions of the whole problem by more than its tolerance.
@@ -36,7 +36,7 @@ Places = NDArray[np.intp]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-#: Examples whose margin exceeds 1 by more are left aside at first.
+#: Samples whose margin exceeds 1 by more are left aside at first.
 FAR = 1.0
 
 #: So many times the support vectors, and some more, take part at first.
@@ -51,7 +51,7 @@ FINISHED_EXACTLY = 128
 
 @dataclass(frozen=True)
 class HeldOutValues:
-    """Decision values of the examples of a problem, each by a machine trained without its fold.
+    """Decision values of the samples of a problem, each by a machine trained without its fold.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def held_out_values(
     Parameters
     ----------
     rows : RowSource
-        Kernel rows of all examples.
+        Kernel rows of all samples.
     problems : sequence of PairSamples
     machines : sequence of PairSolution
-        Their solutions on all examples.
+        Their solutions on all samples.
     bounds : ndarray of shape (n,)
-        C of every example; inf asks for a hard margin.
+        C of every sample; inf asks for a hard margin.
     folds : ndarray of shape (n,)
-        The fold of every example.
+        The fold of every sample.
     stop : StopRule
         For each machine; the deadline is for all of them together.
     options : SolverOptions
@@ -100,7 +100,7 @@ def held_out_values(
     Returns
     -------
     list of HeldOutValues
-        For each problem, in the order of its examples.
+        For each problem, in the order of its samples.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def held_out_values(
 
 @dataclass(frozen=True)
 class _Point:
-    """Where a machine starts: variables of the examples that take part, and y - K a there."""
+    """Where a machine starts: variables of the samples that take part, and y - K a there."""
 
     alpha: Vector
     gradient: Vector
@@ -137,10 +137,10 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Problem:
-    """A two-class problem; examples are counted as it counts them."""
+    """A two-class problem; samples are counted as it counts them."""
 
     rows: RowSource
-    examples: PairSamples
+    samples: PairSamples
     bounds: Vector
     folds: Folds
     squared: bool
@@ -149,8 +149,8 @@ class _Problem:
     options: SolverOptions
 
     def solve(self, whole: Solution, stop: StopRule) -> HeldOutValues:
-        """Train machines without each fold, from the machine trained on all examples."""
-        signs = self.examples.signs
+        """Train machines without each fold, from the machine trained on all samples."""
+        signs = self.samples.signs
         values, reasons = np.full(len(signs), np.nan), dict[int, str]()
         near = self._near(whole)
         part, rest = np.flatnonzero(near), np.flatnonzero(~near)
@@ -178,8 +178,8 @@ class _Problem:
         return HeldOutValues(values, tuple(reasons.values()))
 
     def _near(self, whole: Solution) -> NDArray[np.bool_]:
-        """Tell the examples that take part from those that are left aside: not many more than support vectors."""
-        signs, used = self.examples.signs, whole.alpha != 0
+        """Tell the samples that take part from those that are left aside: not many more than support vectors."""
+        signs, used = self.samples.signs, whole.alpha != 0
         beyond = np.where(used, -np.inf, signs * values_of(whole, signs) - 1.0)
         most = MOST_NEAR * int(np.count_nonzero(used)) + SOME
         limit = FAR if most >= len(beyond) else min(FAR, float(np.partition(beyond, most)[most]))
@@ -203,16 +203,16 @@ class _Problem:
     @property
     def _small(self) -> bool:
         """Whether solvers finish such a problem exactly, by rows, so that weights are the same as repetitions."""
-        return len(self.examples.ids) <= FINISHED_EXACTLY
+        return len(self.samples.ids) <= FINISHED_EXACTLY
 
     def _able_folds(self) -> list[int]:
         """List the folds without which there are still two classes."""
-        signs = self.examples.signs
+        signs = self.samples.signs
         return [int(fold) for fold in np.unique(self.folds) if len(np.unique(signs[self.folds != fold])) == 2]
 
     def _kernel(self, part: Places, stop: StopRule) -> ChainKernel:
-        """Return the kernel of the examples that take part: as a matrix, if it pays and that fits into the cache."""
-        ids = self.examples.ids[part]
+        """Return the kernel of the samples that take part: as a matrix, if it pays and that fits into the cache."""
+        ids = self.samples.ids[part]
         rows, matrix = derived_rows(self.rows, base=ids), None
         if not self._small and (self.options.cache_bytes is None or 4 * len(ids) ** 2 <= self.options.cache_bytes):
             matrix = np.asarray(_core.kernel_among(self.rows, ids, self.options.n_threads, **stop.limits()))
@@ -220,7 +220,7 @@ class _Problem:
 
     def _without(self, fold: int, part: Places, kernel: ChainKernel, start: _Point, stop: StopRule) -> Solution:
         """Train a machine without a fold."""
-        signs, all_bounds = self.examples.signs[part], self.bounds[part]
+        signs, all_bounds = self.samples.signs[part], self.bounds[part]
         bounds = np.where(self.folds[part] == fold, 0.0, all_bounds)
         labels = taking_part(signs, bounds)
         links: tuple[Link, ...] = ()
@@ -238,16 +238,16 @@ class _Problem:
     def _joined(
         self, fold: int, part: Places, more: Places, one: Solution, sums: Vector, join: NDArray[np.bool_]
     ) -> _Point:
-        """Return a solution as a start for a problem that some more examples take part in."""
-        signs = self.examples.signs
+        """Return a solution as a start for a problem that some more samples take part in."""
+        signs = self.samples.signs
         known = one.gradient + np.where(self.folds[part] == fold, signs[part], 0.0)
         return _Point(np.append(one.alpha, np.zeros(len(more))), np.append(known, signs[more] - sums[join]))
 
     def _sums(self, solutions: Sequence[Solution], part: Places, rest: Places, stop: StopRule) -> Vector:
-        """Decision values, intercepts aside, of the examples that took no part: a row for each machine."""
+        """Decision values, intercepts aside, of the samples that took no part: a row for each machine."""
         alpha = np.array([one.alpha for one in solutions])
         used = np.flatnonzero(alpha.any(axis=0))
-        ids, coefficients = self.examples.ids, np.ascontiguousarray(alpha[:, used])
+        ids, coefficients = self.samples.ids, np.ascontiguousarray(alpha[:, used])
         threads = self.options.n_threads
         return np.asarray(
             _core.combined_rows(self.rows, ids[part[used]], coefficients, ids[rest], threads, **stop.limits())
@@ -265,7 +265,7 @@ def _require_finite(points: Iterable[_Point]) -> None:
 
 
 def _worst(short: Vector, most: int) -> NDArray[np.bool_]:
-    """Choose the examples that are short of the margin, or so many of those that are shortest of it."""
+    """Choose the samples that are short of the margin, or so many of those that are shortest of it."""
     limit = np.partition(short, -most)[-most] if 0 < most < len(short) else 0.0
     return np.asarray((short > 0) & (short >= limit))
 

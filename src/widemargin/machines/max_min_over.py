@@ -3,7 +3,7 @@
 minimise ||w||^2 / 2 + sum_n C_n xi_n^2 / 2 subject to <w, phi(x_n)> >= 1 - xi_n   [Timm2009, eq. 1]
 
 Its dual is to maximise sum(a) - a'K*a / 2 over a >= 0 with K* = K + diag(1 / C_n). OneClassMaxMinOver raises the count
-of the example with the smallest score s = K*a by 2, lowers that of the supporting one with the largest score by 1, and
+of the sample with the smallest score s = K*a by 2, lowers that of the supporting one with the largest score by 1, and
 scales at the end [Timm2009, Algorithms 1 and 2]. Counts and kernel rows are good starts for neighbouring parameters,
 which is what a :class:`CountingState` carries over.
 """
@@ -70,9 +70,9 @@ class CountingState:
 class CountedMachine:
     """Coefficients, counts divided by the smallest score `rho`, so that this is 1 then, and how they were reached.
 
-    A run that had to end while some example still scored 0 or less has no such scale: `rho` is 1 then, coefficients are
+    A run that had to end while some sample still scored 0 or less has no such scale: `rho` is 1 then, coefficients are
     the counts themselves. `gap` is the feasibility gap, (primal - dual) / (primal + 1), infinite for these; `gaps` are
-    those seen on the way. In `outcome` the violation is the largest distance of a supporting example's score from 1, or
+    those seen on the way. In `outcome` the violation is the largest distance of a supporting sample's score from 1, or
     of any that is below, the duality gap that of the machine.
     """
 
@@ -110,7 +110,7 @@ def count_to_gap(
     state : CountingState
         Kernel rows and counts to start from; changed in place.
     bounds : ndarray
-        C of every example, positive and finite.
+        C of every sample, positive and finite.
     stop : StopRule
         Its tolerance is the feasibility gap to reach. Where somebody asks for the end through it, what was reached
         until then is not computed.
@@ -173,18 +173,18 @@ def count_chain(
     Parameters
     ----------
     kernel : ChainKernel
-        Of all examples.
+        Of all samples.
     prices : sequence of ndarray
-        C of every example for each machine; the same ones are 0, which holds them out.
+        C of every sample for each machine; the same ones are 0, which holds them out.
     start : ndarray, optional
-        Counts of every example for the first machine to start from; those of examples that are held out do not count.
+        Counts of every sample for the first machine to start from; those of samples that are held out do not count.
     stop : StopRule
         Its tolerance is the feasibility gap; the deadline is for all machines together.
 
     Yields
     ------
     LinkSolution
-        Each a :class:`CountedSolution`: coefficients scaled to margin 1, and the gradient 1 - Ka of all examples, in
+        Each a :class:`CountedSolution`: coefficients scaled to margin 1, and the gradient 1 - Ka of all samples, in
         which the slack has no part. Fewer where time ran out.
 
     Examples
@@ -217,7 +217,7 @@ def count_chain(
 
 
 def _with_gradient(solution: CountedSolution, rows: RowSource, stop: StopRule) -> CountedSolution:
-    """Return a solution with the gradient 1 - Ka of all examples; interrupted, if that was."""
+    """Return a solution with the gradient 1 - Ka of all samples; interrupted, if that was."""
     alpha, n = solution.alpha, len(solution.alpha)
     problem = DualProblem(np.ones(n), np.zeros(n), np.where(alpha > 0, np.inf, 0.0), (float(alpha.sum()), 0.0))
     # No step is taken: what is asked for is the gradient.

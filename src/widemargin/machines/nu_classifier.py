@@ -55,7 +55,7 @@ MOST_STAGES = 30
 
 
 def constant_sum(signs: Vector, weights: Vector, nu: float) -> tuple[float, float]:
-    """Return the constant sum of each class of a pair, and the largest one that its examples admit.
+    """Return the constant sum of each class of a pair, and the largest one that its samples admit.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def tightest_pair(labels: NDArray[np.intp], n_classes: int, weights: Vector) -> 
 class _Search:
     """One pair of classes on its way to the scale at which rho is 1; all numbers are in units of `power`."""
 
-    examples: PairSamples
+    samples: PairSamples
     bounds: Vector
     total: float
     start: Vector
@@ -132,13 +132,13 @@ class _Search:
 
     def problem(self, scale: float) -> DualProblem:
         """Build the dual problem at some scale."""
-        bounded = box(self.examples.signs, self.bounds / scale)
-        total, group = self.total / scale, (self.examples.signs < 0).astype(np.uint8)
+        bounded = box(self.samples.signs, self.bounds / scale)
+        total, group = self.total / scale, (self.samples.signs < 0).astype(np.uint8)
         return DualProblem(np.zeros(len(self.bounds)), bounded.lower, bounded.upper, (total, -total), group)
 
     def subproblem(self) -> Subproblem:
         """Build the dual problem at the present scale, to start from the last solution."""
-        problem, ids = self.problem(self.scale), self.examples.ids
+        problem, ids = self.problem(self.scale), self.samples.ids
         if self.found is None:
             return Subproblem(ids, problem, self.start / self.scale)
         return Subproblem(ids, problem, self.found.alpha / self.scale, self.found.gradient / self.scale)
@@ -168,7 +168,7 @@ class _Search:
         last = self.last
         solved = self.rho > self.smallest_rho and last.outcome.kkt_violation <= self.tolerance * self.rho
         self.settled = solved or last.outcome.reason != "converged"
-        # a'Ka would be 2 rho total if no example had slack.
+        # a'Ka would be 2 rho total if no sample had slack.
         self.rescale(-float(last.alpha @ last.gradient) / (2.0 * self.total))
 
     def rescale(self, rho: float) -> None:
@@ -189,13 +189,13 @@ class _Search:
             objective=2.0 * self.total / rho + last.outcome.objective / rho / rho,
         )
         intercept = 0.5 * (last.intercept + last.second_intercept) / rho
-        signs, ids, pair = self.examples.signs, self.examples.ids, self.examples.pair
+        signs, ids, pair = self.samples.signs, self.samples.ids, self.samples.pair
         solution = Solution(last.alpha / rho, signs + last.gradient / rho, intercept, outcome)
         return PairSolution(pair, ids, solution, hard_margin_found=found)
 
 
 def filled(signs: Vector, weights: Vector, total: float) -> Vector:
-    """Return a feasible point with few variables off zero: the heaviest examples of each class, filled up.
+    """Return a feasible point with few variables off zero: the heaviest samples of each class, filled up.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def restored(alpha: Vector, signs: Vector, bounds: Vector, total: float) -> Vect
 
 
 def starting_points_in_weights(machines: list[PairSolution], weights: Vector, nu: float) -> dict[Pair, Vector]:
-    """Spread solutions over all examples, multiplied by their rho, to start the next fit from."""
+    """Spread solutions over all samples, multiplied by their rho, to start the next fit from."""
     starts = starting_points(machines, len(weights))
     for machine in machines:
         total = float(np.abs(machine.solution.alpha).sum())
@@ -254,7 +254,7 @@ def solve_nu_pairs(
     options: SolverOptions,
     starts: Mapping[Pair, Vector] | None = None,
 ) -> list[PairSolution]:
-    """Train every pair of classes that both have examples with a positive weight.
+    """Train every pair of classes that both have samples with a positive weight.
 
     Parameters
     ----------
@@ -263,13 +263,13 @@ def solve_nu_pairs(
     nu : float
         Feasible for every pair; see :func:`tightest_pair`.
     weights : ndarray
-        Weight of every example: 0 leaves it out, 2 is the same as having it twice.
+        Weight of every sample: 0 leaves it out, 2 is the same as having it twice.
     stop : StopRule
         Its tolerance is in units of the margin, its budgets hold for all stages together.
     options : SolverOptions
         See :mod:`widemargin.machines.dual`.
     starts : mapping from pair to ndarray, optional
-        Signed starting points over all examples, in units of the weights: see :func:`starting_points_in_weights`.
+        Signed starting points over all samples, in units of the weights: see :func:`starting_points_in_weights`.
 
     Returns
     -------
@@ -298,15 +298,15 @@ def solve_nu_pairs(
 
 
 def solve_nu_chain(
-    kernel: ChainKernel, examples: PairSamples, weights: Vector, fractions: Sequence[float], *, stop: StopRule
+    kernel: ChainKernel, samples: PairSamples, weights: Vector, fractions: Sequence[float], *, stop: StopRule
 ) -> Iterator[PairSolution]:
     """Train one pair of classes for several nu, each from the last solution.
 
     Parameters
     ----------
     kernel : ChainKernel
-    examples : PairSamples
-        Some examples of the kernel, or all; those of a sign 0 are held out.
+    samples : PairSamples
+        Some samples of the kernel, or all; those of a sign 0 are held out.
     weights : ndarray
         Theirs.
     fractions : sequence of float
@@ -323,19 +323,19 @@ def solve_nu_chain(
     --------
     >>> from widemargin.kernels.rows import row_source
     >>> kernel = ChainKernel(row_source(np.array([[0.0], [1.0], [3.0], [4.0]]), kernel="linear"))
-    >>> examples = PairSamples((0, 1), np.arange(4, dtype=np.int32), np.array([1.0, 1.0, -1.0, -1.0]))
-    >>> found = solve_nu_chain(kernel, examples, np.ones(4), [0.2, 0.4], stop=StopRule())
+    >>> samples = PairSamples((0, 1), np.arange(4, dtype=np.int32), np.array([1.0, 1.0, -1.0, -1.0]))
+    >>> found = solve_nu_chain(kernel, samples, np.ones(4), [0.2, 0.4], stop=StopRule())
     >>> [one.solution.alpha.round(3).tolist() for one in found]
     [[0.0, 0.5, -0.5, 0.0], [0.0, 0.5, -0.5, 0.0]]
     """
-    unit = typical(kernel.diagonal()[examples.ids[weights > 0]])
-    whole = np.array_equal(examples.ids, np.arange(kernel.rows.size))
+    unit = typical(kernel.diagonal()[samples.ids[weights > 0]])
+    whole = np.array_equal(samples.ids, np.arange(kernel.rows.size))
     part: ChainKernel | None = None
     last: Vector | None = None
     for nu in fractions:
         if part is None:
-            part = kernel if whole else kernel.part(examples.ids)
-        search = _search(examples, weights, nu, unit, stop.tolerance, last)
+            part = kernel if whole else kernel.part(samples.ids)
+        search = _search(samples, weights, nu, unit, stop.tolerance, last)
         (found,) = _settled([search], partial(_solve_on, part), stop)
         last = search.last.alpha * search.power
         if not kernel.keeps:
@@ -346,15 +346,15 @@ def solve_nu_chain(
 
 
 def _solve_on(kernel: ChainKernel, subproblems: list[Subproblem], stop: StopRule) -> list[Solution]:
-    """Solve problems over all examples of a kernel."""
+    """Solve problems over all samples of a kernel."""
     return [next(kernel.solve(Chain((Link(one.problem),), start=one.start), stop)).solution for one in subproblems]
 
 
 def _search(
-    examples: PairSamples, weights: Vector, nu: float, unit: float, tolerance: float, last: Vector | None
+    samples: PairSamples, weights: Vector, nu: float, unit: float, tolerance: float, last: Vector | None
 ) -> _Search:
     """Begin with a pair of classes, at the last solution if there is one; `unit` is a typical kernel value."""
-    total = min(constant_sum(examples.signs, weights, nu))
+    total = min(constant_sum(samples.signs, weights, nu))
     if total == 0.0:
         raise ValueError(f"nu={nu:g} times the weights of a class is 0 in float64; raise nu, or the weights.")
     # No variable exceeds the sum; twice the sum is no bound then, and a tighter one for the gap.
@@ -362,11 +362,11 @@ def _search(
     # The machine divided by rho is the same for weights of any unit: that of the sum keeps clear of tiny numbers.
     power = 2.0 ** math.floor(math.log2(total))
     bounds, total = bounds / power, total / power
-    start = filled(examples.signs, bounds, total)
+    start = filled(samples.signs, bounds, total)
     if last is not None:
-        start = restored(last / power, examples.signs, bounds, total)
+        start = restored(last / power, samples.signs, bounds, total)
     largest_rho = max(total * unit, 1e200 * np.finfo(np.float64).tiny)
-    return _Search(examples, bounds, total, start, largest_rho, tolerance, power)
+    return _Search(samples, bounds, total, start, largest_rho, tolerance, power)
 
 
 def _settled(

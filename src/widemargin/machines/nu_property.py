@@ -1,13 +1,13 @@
 r"""What nu promises: no more than its share of the training weight lies outside [Schoelkopf2001, proposition 3].
 
 In all machines with a nu, variables with sizes s_n in [0, u_n] sum to a constant T that nu decides, and the price b of
-that sum is the border: example n is outside (rejected; inside the margin; beyond the tube) where its slope G_n, the
+that sum is the border: sample n is outside (rejected; inside the margin; beyond the tube) where its slope G_n, the
 gradient in the direction in which s_n grows, exceeds b. At an optimum such variables are at their bounds u_n, whence
 the weight outside is at most T.
 
 A solution to within a tolerance has free variables on both sides of their mean. Therefore the border is no mean here,
 but the largest slope among the variables that are not at their bounds: only variables at their bounds are outside, and
-what nu promises holds exactly, whatever the tolerance. The border moves by no more than the violation. Examples *on*
+what nu promises holds exactly, whatever the tolerance. The border moves by no more than the violation. Samples *on*
 the border are inside. Where all variables are at one bound or the other, and a whole interval of prices is optimal, the
 border is its middle.
 

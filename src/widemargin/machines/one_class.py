@@ -1,4 +1,4 @@
-r"""One-class machines: half-spaces that hold most of the examples and keep away from the origin.
+r"""One-class machines: half-spaces that hold most of the samples and keep away from the origin.
 
 With the nu penalty [Schoelkopf2001], for weights w_n of total W,
 
@@ -12,7 +12,7 @@ With squared slack [Timm2009, eq. 1]
 
 whose dual is: maximise sum(a) - a'K*a/2 subject to a >= 0, with K* = K + diag(1 / C_n) [Timm2009, eq. 3 as a maximum].
 On the ray a = s p with sum(p) = 1 the maximum is at s = 1 / p'K*p and worth s / 2: the machine is the point of least
-norm in the convex hull of the examples under K*, scaled to margin 1. So this one, too, has a constant sum, and the
+norm in the convex hull of the samples under K*, scaled to margin 1. So this one, too, has a constant sum, and the
 solvers of the minimum norm problem solve it.
 """
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,21 +30,30 @@ from widemargin.kernels.rows import RowSource, derived_rows
 from widemargin.kernels.spread import moderate
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
 from widemargin.machines.classifier import ridge_of
-from widemargin.machines.dual import DualProblem, Outcome, Solution, SolverOptions, StopRule, Subproblem, solve_all
+from widemargin.machines.dual import (
+    DualProblem,
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Subproblem,
+    solve_all,
+    values_of,
+)
 
 Vector = NDArray[np.float64]
 
 Mask = NDArray[np.bool_]
 
-#: Problems of more variables start from the solution for a sample of them, every so many-th, between these sizes.
-SAMPLE_SIZES = (1000, 5000)
-#: Share of the problem that the sample takes, within these sizes.
-SAMPLE_SHARE = 0.05
-#: Violation at which a sample is solved well enough, as a share of the typical gradient.
-SAMPLE_TOLERANCE = 0.01
+#: Problems of more variables start from the solution for a subset of them, every so many-th, between these sizes.
+SUBSET_SIZES = (1000, 5000)
+#: Share of the problem that the subset takes, within these sizes.
+SUBSET_SHARE = 0.05
+#: Violation at which a subset is solved well enough, as a share of the typical gradient.
+SUBSET_TOLERANCE = 0.01
 
-#: Rounds in which the tolerance of the minimum norm problem follows the norm found; each continues the last.
-MOST_ROUNDS = 20
+#: Times that the tolerance of the minimum norm problem follows the norm found; each solve continues the last.
+MOST_SOLVES = 20
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class ConstantSumMachine:
     Parameters
     ----------
     ids : ndarray of shape (m,)
-        The examples with a variable.
+        The samples with a variable.
     linear : ndarray of shape (m,)
         y, the linear term for T = 1.
     upper : ndarray of shape (m,)
@@ -73,7 +83,7 @@ class ConstantSumMachine:
     def problem(self, member: Mask | None = None) -> DualProblem:
         """Build the dual problem; variables that are no members have the box [0, 0].
 
-        Where there are bounds, the sum shrinks in proportion to theirs. A held-out example that way still has a
+        Where there are bounds, the sum shrinks in proportion to theirs. A held-out sample that way still has a
         gradient, from which its score can be read.
         """
         upper = self.upper if member is None else np.where(member, self.upper, 0.0)
@@ -91,14 +101,26 @@ class ConstantSumMachine:
         return derived_rows(rows, base=self.ids, ridge=self.ridge), np.arange(len(self.ids), dtype=np.int32)
 
     def similarities(self, problem: DualProblem, solution: Solution) -> Vector:
-        """Read (Ka)_n / T, ridge aside, off the gradient: with it every example has its score without further cost."""
-        total = problem.total[0]
-        ridge = 0.0 if self.ridge is None else self.ridge * solution.alpha
-        return np.asarray((problem.linear - solution.gradient - ridge) / total)
+        """Read (Ka)_n / T, ridge aside, off the gradient: with it every sample has its score without further cost."""
+        return scores_of(solution, problem.linear, self.ridge) / problem.total[0]
+
+
+def scores_of(
+    solution: Solution, linear: Vector | float = 0.0, ridge: Vector | None = None, at: Any = slice(None)
+) -> Vector:
+    """Read scores off a solution, of samples held out too: decision values before the threshold, (Ka)_n.
+
+    Examples
+    --------
+    >>> outcome = Outcome("converged", 0.0, 0.0, 0.0, "float64")
+    >>> scores_of(Solution(np.array([0.5, 0.0]), np.array([-0.25, -0.75]), -0.25, outcome)).tolist()
+    [0.25, 0.75]
+    """
+    return values_of(replace(solution, intercept=0.0), linear, ridge, at)
 
 
 def nu_machine(weights: Vector, nu: float, scale: float = 1.0) -> ConstantSumMachine:
-    """Build the machine with the nu penalty; examples of weight 0 have no variable.
+    """Build the machine with the nu penalty; samples of weight 0 have no variable.
 
     Variables are those of the penalty divided by `scale`: see :func:`nu_scale`.
 
@@ -125,7 +147,7 @@ def nu_scale(total: float, typical: float) -> float:
     total : float
         Sum of the coefficients.
     typical : float
-        Typical kernel value of an example and itself.
+        Typical kernel value of a sample and itself.
 
     Examples
     --------
@@ -158,7 +180,7 @@ def times(solution: Solution, scale: float) -> Solution:
 
 
 def squared_slack_machine(prices: Vector) -> ConstantSumMachine:
-    """Build the minimum norm problem of the machine with squared slack; `prices` are C_n, 0 leaves an example out."""
+    """Build the minimum norm problem of the machine with squared slack; `prices` are C_n, 0 leaves a sample out."""
     ids = np.flatnonzero(prices > 0).astype(np.int32)
     return ConstantSumMachine(ids, np.zeros(len(ids)), np.full(len(ids), np.inf), 1.0, ridge_of(0.5 * prices[ids]))
 
@@ -191,10 +213,10 @@ def settled(alpha: Vector, keen: Vector, upper: Vector, total: float) -> Vector:
 def train(
     machine: ConstantSumMachine, rows: RowSource, *, stop: StopRule, options: SolverOptions
 ) -> tuple[DualProblem, Solution]:
-    """Solve a machine's problem from a sparse starting point: the rows that a sample's machine scores lowest.
+    """Solve a machine's problem from a sparse starting point: the samples that a subset's machine scores lowest.
 
     Only as many kernel rows as there are variables at their bounds have to be computed before the first step. The
-    sample's steps and kernel values count.
+    subset's steps and kernel values count.
     """
     source, ids = machine.source(rows)
     problem = machine.problem()
@@ -222,7 +244,7 @@ def _coarse(
 ) -> Solution | None:
     """Solve the machine of every so many-th variable, roughly; its gradient scores all of them."""
     n = len(ids)
-    size = int(np.clip(SAMPLE_SHARE * n, *SAMPLE_SIZES))
+    size = int(np.clip(SUBSET_SHARE * n, *SUBSET_SIZES))
     if n < 2 * size:
         return None
     member = np.zeros(n, dtype=bool)
@@ -230,7 +252,7 @@ def _coarse(
     problem = machine.problem(member)
     start = settled(np.zeros(n), _spread(n), problem.upper, problem.total[0])
     typical = problem.total[0] * float(np.abs(source.diagonal()[ids[member]]).mean())
-    rough = replace(stop, tolerance=max(stop.tolerance, SAMPLE_TOLERANCE * typical))
+    rough = replace(stop, tolerance=max(stop.tolerance, SUBSET_TOLERANCE * typical))
     return solve_all([Subproblem(ids, problem, start)], source, stop=rough, options=options)[0]
 
 
@@ -240,7 +262,7 @@ def train_squared_slack(
     """Solve the minimum norm problem until its violation is within `tolerance` of the machine at margin 1.
 
     What the tolerance means for the minimum norm problem depends on the norm, which is known only in the end; no
-    example's norm is smaller. The solver starts with the tolerance for the smallest of these and goes on from where it
+    sample's norm is smaller. The solver starts with the tolerance for the smallest of these and goes on from where it
     stopped with that for the norm found, until this is no news. (The geometric solvers' own tolerance is relative
     already.)
     """
@@ -249,7 +271,7 @@ def train_squared_slack(
     source, ids = machine.source(rows)
     most = float(source.diagonal()[ids].min())
     problem, solution = train(machine, rows, stop=replace(stop, tolerance=stop.tolerance * most), options=options)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_SOLVES):
         tolerance = stop.tolerance * squared_norm(solution)
         if solution.outcome.reason != "converged" or solution.outcome.kkt_violation <= tolerance:
             break
@@ -273,10 +295,10 @@ def at_margin_one(machine: ConstantSumMachine, solution: Solution) -> tuple[Vect
     Returns
     -------
     (ndarray, Outcome)
-        Coefficients of the examples in ``machine.ids``, and the outcome in the units of the margin.
+        Coefficients of the samples in ``machine.ids``, and the outcome in the units of the margin.
     """
     if machine.ridge is None:
-        raise ValueError("The machine has no ridge: only squared slack has a margin of 1.")
+        raise ValueError("Only models with squared slack have a margin of 1; this problem has no ridge.")
     # The best point of the ray, also where rounding has taken the sum away from 1.
     scale = float(solution.alpha.sum()) / squared_norm(solution)
     alpha, gradient = scale * solution.alpha, 1.0 + scale * solution.gradient

@@ -1,17 +1,17 @@
 r"""Regression: a tube of half width epsilon around the targets, of given width or of a width that nu decides.
 
-The function is f(x) = sum_n a_n k(x_n, x) + b: where a_n > 0, example n pulls it up to its tube, where a_n < 0, down.
+The function is f(x) = sum_n a_n k(x_n, x) + b: where a_n > 0, sample n pulls it up to its tube, where a_n < 0, down.
 The machines are, in the form of eq. 4.1 of [Glasmachers2008] with r_n = |y_n - f(x_n)|,
 
 * minimise ||w||^2 / 2 + sum_n C_n max(0, r_n - epsilon) [Glasmachers2008, section 2.3]: linear term y, a kink of
   epsilon at 0, boxes [-C_n, C_n], and all variables together sum to 0;
 * minimise ||w||^2 / 2 + sum_n C_n max(0, r_n - epsilon)^2: the same without bounds, and 1 / (2 C_n) on the diagonal of
   the kernel, as for the 2-norm classifier [Glasmachers2008, section 2.2];
-* minimise ||w||^2 / 2 + sum_n C_n (nu epsilon + max(0, r_n - epsilon)) over epsilon >= 0 too: here every example has
+* minimise ||w||^2 / 2 + sum_n C_n (nu epsilon + max(0, r_n - epsilon)) over epsilon >= 0 too: here every sample has
   two variables with its kernel row, a+ in [0, C_n] for the upper side of the tube and a- in [-C_n, 0] for the lower
   one, a_n = a+_n + a-_n; linear term y, the a+ sum to nu sum(C) / 2, the a- to its opposite [Chang2011, section 2.5].
 
-The thesis has two variables an example in the first two machines as well, with linear terms y - epsilon and y + epsilon
+The thesis has two variables per sample in the first two machines as well, with linear terms y - epsilon and y + epsilon
 and boxes [0, C_n] and [-C_n, 0]. At an optimum one of the two is 0, since moving both towards 0 by the same amount t
 gains 2 epsilon t and leaves the function as it is; with a_n = a+_n + a-_n their part of the objective is then
 y_n a_n - epsilon |a_n|. The kink says the same with half the variables, and so half the rows and scans.
@@ -52,7 +52,7 @@ class Regression:
     """The function that was found: f(x) = sum_n coefficients[n] k(x_n, x) + intercept.
 
     `epsilon` is the half width of its tube. `variables` are those of the dual problem, from which another solve can
-    start: the coefficients themselves or, where nu decides the width, the variables of the upper sides of all examples,
+    start: the coefficients themselves or, where nu decides the width, the variables of the upper sides of all samples,
     then those of their lower sides. `tube_found` is unset where C=inf asked for all targets inside the tube, but the
     largest finite C tried holds variables back.
     """
@@ -66,7 +66,7 @@ class Regression:
 
 
 def tube(targets: Vector, epsilon: float, bounds: Vector) -> DualProblem:
-    """Build the dual problem of the epsilon-insensitive loss: one variable an example, with a kink at 0.
+    """Build the dual problem of the epsilon-insensitive loss: one variable per sample, with a kink at 0.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def tube(targets: Vector, epsilon: float, bounds: Vector) -> DualProblem:
 def nu_tube(targets: Vector, nu: float, bounds: Vector) -> DualProblem:
     """Build the dual problem of the machine that finds its own epsilon: the sums of the two sides are its price.
 
-    The variables are those of the upper sides of all examples, then those of their lower sides.
+    The variables are those of the upper sides of all samples, then those of their lower sides.
 
     Examples
     --------
@@ -118,10 +118,10 @@ def solve_tube(
     Parameters
     ----------
     rows : RowSource
-        Kernel rows of all examples.
+        Kernel rows of all samples.
     targets : ndarray of shape (n,)
     bounds : ndarray of shape (n,)
-        C of every example; 0 leaves the example out, inf wants its target inside the tube.
+        C of every sample; 0 leaves the sample out, inf wants its target inside the tube.
     epsilon : float
         Half width of the tube.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
@@ -209,7 +209,7 @@ def nu_function(solution: Solution) -> tuple[float, float]:
 
 
 def _rounding(problem: DualProblem, diagonal: Vector) -> float:
-    """Return what rounding may add to a residual: so much wider tubes have the examples on their edges inside."""
+    """Return what rounding may add to a residual: so much wider tubes have the samples on their edges inside."""
     return ROUNDING * (float(np.abs(problem.linear).max()) + problem.total[0] * float(np.abs(diagonal).max()))
 
 
@@ -230,10 +230,10 @@ def solve_nu_tube_chain(
     Parameters
     ----------
     kernel : ChainKernel
-        Of all examples.
+        Of all samples.
     targets : ndarray of shape (n,)
     bounds : sequence of ndarray of shape (n,)
-        C of every example for each machine; the same ones are 0, which holds them out.
+        C of every sample for each machine; the same ones are 0, which holds them out.
     fractions : sequence of float
         nu of each machine.
     stop : StopRule
@@ -242,7 +242,7 @@ def solve_nu_tube_chain(
     Yields
     ------
     LinkSolution
-        Coefficients and gradients of all examples, and the prices of the two sums: see :func:`nu_function`. Fewer where
+        Coefficients and gradients of all samples, and the prices of the two sums: see :func:`nu_function`. Fewer where
         time ran out.
 
     Examples
@@ -254,7 +254,7 @@ def solve_nu_tube_chain(
     (1.5, 1.5)
     """
     n, used = len(targets), np.flatnonzero(bounds[0] > 0)
-    # Every example has a variable for its upper side, those to train on another one for the lower.
+    # Every sample has a variable for its upper side, those to train on another one for the lower.
     ids = np.concatenate([np.arange(n), used]).astype(np.int32)
     group = np.repeat(np.array([0, 1], dtype=np.uint8), [n, len(used)])
     links = []
@@ -274,7 +274,7 @@ def solve_nu_tube_chain(
 
     found, diagonal = kernel.part(ids).walk(links, start, stop), kernel.diagonal()[used]
     for one, link, prices, nu in zip(found, links, bounds, fractions, strict=False):
-        # Both variables of an example have one gradient, but for rounding: that which values are read from.
+        # Both variables of a sample have one gradient, but for rounding: that which values are read from.
         gradient = one.solution.gradient[:n]
         both = replace(one.solution, gradient=gradient[ids])
         solution = with_borders(link.problem, both, _rounding(link.problem, diagonal))
@@ -288,7 +288,7 @@ def solve_nu_tube_chain(
 def rescaled_start(variables: Vector, old: Vector, new: Vector) -> Vector:
     """Scale the variables of an earlier solution to other bounds, as :func:`rescaled` does for a classifier.
 
-    They may be one an example or, where nu decides the width of the tube, two.
+    They may be one per sample or, where nu decides the width of the tube, two.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def rescaled_start(variables: Vector, old: Vector, new: Vector) -> Vector:
 
 
 def _balanced(problem: DualProblem, prices: Vector) -> Vector:
-    """Fill the two sides of the first examples up to their sums; they cancel, so that no kernel row is needed."""
+    """Fill the two sides of the first samples up to their sums; they cancel, so that no kernel row is needed."""
     upper = _filled(prices, problem.total[0])
     return np.concatenate([upper, -upper])
 
@@ -312,9 +312,9 @@ def _filled(room: Vector, total: float) -> Vector:
 
 
 def _following(problem: DualProblem, last: Solution, both: NDArray[np.intp]) -> Vector:
-    """Return where to start from the last solution; `both` are the upper variables of examples, then their lower ones.
+    """Return where to start from the last solution; `both` are the upper variables of samples, then their lower ones.
 
-    Either the function grows with the sums, or it stays and the sums are filled up where the two sides of an example
+    Either the function grows with the sums, or it stays and the sums are filled up where the two sides of a sample
     cancel: whichever the objective likes better.
     """
     signs, limits = np.where(problem.group == 0, 1.0, -1.0), np.maximum(problem.upper, -problem.lower)

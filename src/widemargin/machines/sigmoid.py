@@ -1,6 +1,6 @@
 """Sigmoids that turn decision values into probabilities: P(y = +1 | f) = 1 / (1 + exp(-(s f + r))).
 
-Two models of the values f_n that a machine gave to examples it was not trained on, with labels y_n = +1 and -1 and
+Two models of the values f_n that a machine gave to samples it was not trained on, with labels y_n = +1 and -1 and
 weights w_n:
 
 * slope only, r = 0 [Glasmachers2008, section 9.2.2]: probability 1/2 lies on the decision boundary. With the margins
@@ -9,7 +9,7 @@ weights w_n:
   sum_{m_n > 0} w_n m_n / (1 + exp(s m_n)) = sum_{m_n < 0} w_n |m_n| / (1 + exp(s m_n));
 
 * slope and offset, for targets t_n that Bayes' rule with a flat prior has pulled off 0 and 1: (N_+ + 1) / (N_+ + 2) for
-  the N_+ positive examples, 1 / (N_- + 2) for the N_- negative ones [Platt1999]. With z_n = s f_n + r,
+  the N_+ positive samples, 1 / (N_- + 2) for the N_- negative ones [Platt1999]. With z_n = s f_n + r,
   F(s, r) = sum_n w_n (log(1 + exp(-z_n)) + (1 - t_n) z_n) is convex [Lin2007, Algorithm 1].
 
 Both keep s >= 0: a larger value never means a smaller probability. Thesis and Platt write the exponent with the other
@@ -80,7 +80,7 @@ def fit_slope(
 ) -> Sigmoid:
     """Find the slope that makes the labels likeliest, between 0 and `largest`.
 
-    Where no example has a negative margin the likelihood rises forever and the slope is `largest`; where the values
+    Where no sample has a negative margin the likelihood rises forever and the slope is `largest`; where the values
     tell the labels no better than the other way round it is 0. The bound is a constant on purpose: where it is active,
     as where it is not, the derivative of the log-likelihood with respect to the values is the partial one at fixed
     slope, s y_n w_n / (1 + exp(s m_n)) [Glasmachers2008, section 9.3.5].
@@ -88,11 +88,11 @@ def fit_slope(
     Parameters
     ----------
     values : ndarray of shape (n,)
-        Decision values of examples that the machine was not trained on.
+        Decision values of samples that the machine was not trained on.
     signs : ndarray of shape (n,)
         Their labels, +1 and -1.
     weights : ndarray of shape (n,), optional
-        How often each example counts; once if not given.
+        How often each sample counts; once if not given.
     largest : float, default=LARGEST_SLOPE
         Upper bound of the slope, finite.
 
@@ -114,17 +114,17 @@ def fit_slope(
 
 
 def slope_for_no_error(values: Vector, weights: Vector | None = None) -> float:
-    """Return the slope whose claims are as bold as N examples without a single error admit.
+    """Return the slope whose claims are as bold as N samples without a single error admit.
 
-    By the rule of succession the next example is wrong with probability 1 / (N + 2) then; a steeper sigmoid would claim
-    less, on average over these examples. Examples whose value is 0 say nothing and do not count.
+    By the rule of succession the next sample is wrong with probability 1 / (N + 2) then; a steeper sigmoid would claim
+    less, on average over these samples. Samples whose value is 0 say nothing and do not count.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
         Decision values.
     weights : ndarray of shape (n,), optional
-        How often each example counts; once if not given.
+        How often each sample counts; once if not given.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from widemargin.runtime import Stop, single_threaded_blas
 from widemargin.study.findings import Found
 
 #: Times that a grid grows beyond an edge.
-MOST_ROUNDS = 4
+MOST_STEPS = 4
 
 #: The best score that there is, of accuracy and of R^2.
 PERFECT = 1.0
@@ -114,7 +114,7 @@ def grown(
     """
     searches: list[GrowthStep] = []
     grid, reached, axis = dict(axes), dict[str, str](), None
-    for number in range(MOST_ROUNDS + 1 if grows else 1):
+    for number in range(MOST_STEPS + 1 if grows else 1):
         try:
             left = stop.seconds_left()
             if left is not None and left <= 0:

@@ -51,8 +51,8 @@ class RejectionScore(OneClassScore):
     >>> import numpy as np
     >>> from widemargin import GridSearchCV, OneClassSVM, RejectionScore
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> machine = OneClassSVM(nu=0.1).fit(X)
-    >>> round(RejectionScore()(machine, X), 3), round(RejectionScore(0.3)(machine, X), 3)
+    >>> model = OneClassSVM(nu=0.1).fit(X)
+    >>> round(RejectionScore()(model, X), 3), round(RejectionScore(0.3)(model, X), 3)
     (-0.035, -0.235)
     >>> grid = {"C": [1.0, 10.0, 100.0], "gamma": [0.1, 1.0]}
     >>> search = GridSearchCV(OneClassSVM(loss="squared_hinge"), grid, scoring=RejectionScore(0.2)).fit(X)
@@ -67,7 +67,7 @@ class RejectionScore(OneClassScore):
 
         Parameters
         ----------
-        estimator : one-class machine, or a pipeline that ends with one
+        estimator : one-class model, or a pipeline that ends with one
         X : samples of its class
         y : ignored
             There by convention.
@@ -79,18 +79,18 @@ class RejectionScore(OneClassScore):
             share = int(np.count_nonzero(rejected)) / len(rejected)
         else:
             share = float(np.average(rejected, weights=sample_weight))
-        return -abs(share - self.target_of(machine_behind(estimator)))
+        return -abs(share - self.target_of(model_behind(estimator)))
 
-    def target_of(self, machine: Any) -> float:
+    def target_of(self, model: Any) -> float:
         """Return the share that a model is to reject."""
         if self.target is not None:
             require_fraction("target", self.target)
             return float(self.target)
-        if getattr(machine, "target_rejection", None) is not None:
-            return float(machine.target_rejection)
-        squared = getattr(machine, "loss", "hinge") == "squared_hinge"
-        priced = machine.C is not None if isinstance(machine, SVDD) else squared
-        return DEFAULT_TARGET if priced else float(machine.nu)
+        if getattr(model, "target_rejection", None) is not None:
+            return float(model.target_rejection)
+        squared = getattr(model, "loss", "hinge") == "squared_hinge"
+        priced = model.C is not None if isinstance(model, SVDD) else squared
+        return DEFAULT_TARGET if priced else float(model.nu)
 
 
 @dataclass(frozen=True)
@@ -127,19 +127,19 @@ class LeaveOneOutScore(OneClassScore):
 
         Parameters
         ----------
-        estimator : one-class machine, or a pipeline that ends with one
+        estimator : one-class model, or a pipeline that ends with one
         X, y, sample_weight : ignored
             There by convention; what counts is the number of training samples.
         """
-        machine = machine_behind(estimator)
-        if getattr(machine, "target_rejection", None) is not None:
+        model = model_behind(estimator)
+        if getattr(model, "target_rejection", None) is not None:
             raise ValueError(
                 f"LeaveOneOutScore counts samples outside of the model's own border, and target_rejection="
-                f"{machine.target_rejection!r} moves it; only models without a target_rejection can be scored."
+                f"{model.target_rejection!r} moves it; only models without a target_rejection can be scored."
             )
-        return -int(np.sum(machine.n_support_)) / int(machine.shape_fit_[0])
+        return -int(np.sum(model.n_support_)) / int(model.shape_fit_[0])
 
 
-def machine_behind(estimator: Any) -> Any:
+def model_behind(estimator: Any) -> Any:
     """Return the model at the end of a pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator

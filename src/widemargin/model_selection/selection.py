@@ -27,7 +27,7 @@ from widemargin.runtime.memory import require_room_for_columns
 from widemargin.study.report import SearchReport
 
 #: The model in its pipeline.
-STEP = "machine"
+STEP = "model"
 
 #: Width of a regression's tube, in standard deviations of the targets.
 TUBE = 0.1

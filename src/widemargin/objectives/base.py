@@ -129,7 +129,7 @@ class Objective(ABC):
         Whether the same point always has the same value.
     differentiable : bool
         Whether it has a gradient (almost everywhere).
-    needs_machine : bool
+    trains_models : bool
         Whether models are trained for a value.
     chooses_c : bool
         Whether its value depends on C in a way that makes for a choice.
@@ -139,7 +139,7 @@ class Objective(ABC):
     name: ClassVar[str]
     deterministic: bool = True
     differentiable: bool = True
-    needs_machine: bool = True
+    trains_models: bool = True
     chooses_c: bool = True
     greater_is_better: bool = False
 

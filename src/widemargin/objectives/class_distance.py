@@ -54,7 +54,7 @@ class ClassDistance(Objective):
     """
 
     name = "class-distance"
-    needs_machine = False
+    trains_models = False
     chooses_c = False
     greater_is_better = True
 

@@ -50,7 +50,7 @@ def scaled_distances(kernel: Kernel, X: Any) -> ScaledDistances | None:
     core = kernel.core_kernel
     if kernel.n_dims != 1 or core is None or core.kernel != "rbf":
         return None
-    X = kernel.examples(X)
+    X = kernel.samples(X)
     wider = kernel.clone_with_theta(kernel.theta - 1.0)
     points = kernel.mapped(X)
     core_wider = wider.core_kernel

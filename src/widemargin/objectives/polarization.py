@@ -57,7 +57,7 @@ def one_target_only(name: str, task: Task) -> str | None:
 class OfTargets(Objective):
     """How well kernel values agree with the labels: no model is trained."""
 
-    needs_machine = False
+    trains_models = False
     chooses_c = False
     greater_is_better = True
 

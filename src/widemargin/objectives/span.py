@@ -230,7 +230,7 @@ def _add_retrained(values: TaskKernel, task: Task, sensitivity: Sensitivity, gra
     W = np.outer(adjoint.left, adjoint.right)
     c_slope, K = adjoint.c_slope, values.exact_for(sensitivity)
     factorizations = 0
-    for p, without in zip(found.examples, found.machines, strict=True):
+    for p, without in zip(found.samples, found.machines, strict=True):
         if of_left[p] == 0.0:
             continue
         task.stop.check()

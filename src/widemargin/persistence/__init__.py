@@ -1,6 +1,6 @@
 """Models in files that hold numbers and names only, and files that are replaced as a whole.
 
-Imports from ``estimators``; loading a file never runs code from it.
+Imports from ``estimators`` and what lies below them; loading a file never runs code from it.
 """
 
 from widemargin.persistence.model_file import ModelFileError, SavedModel, load_model, open_model, save_model

@@ -172,7 +172,7 @@ class Fields:
         """Take a list."""
         return self._taken(key, list, "a list")
 
-    def texts(self, key: str) -> list[str]:
+    def strings(self, key: str) -> list[str]:
         """Take a list of different strings."""
         values = self.entries(key)
         if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):

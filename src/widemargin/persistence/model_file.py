@@ -189,7 +189,7 @@ def _restore(archive: ModelArchive) -> SavedModel:
             f"it is in version {document.values['version']} of the format, and this widemargin "
             f"({version('widemargin')}) reads version {VERSION}."
         )
-    names = document.texts("feature_names") if document.has("feature_names") else None
+    names = document.strings("feature_names") if document.has("feature_names") else None
     model = _restore_model(archive, document, names)
     n_features = int(model.n_features_in_)
     if names is not None and len(names) != n_features:
@@ -275,7 +275,7 @@ def _restore_model(archive: ModelArchive, document: Fields, names: list[str] | N
 
 def _restore_encoding(encoded: Fields, names: list[str] | None) -> dict[str, tuple[str, ...]]:
     known = set(names or ())
-    values = {column: tuple(encoded.texts(column)) for column in encoded.values}
+    values = {column: tuple(encoded.strings(column)) for column in encoded.values}
     for column, texts in values.items():
         if not texts or not known.issuperset(f"{column}={text}" for text in texts):
             encoded.refuse(column, "values that feature_names holds as column=value")

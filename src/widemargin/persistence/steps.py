@@ -168,7 +168,7 @@ def restore_scaler(archive: ModelArchive, step: Fields, prefix: str) -> Any:
     scaler = SCALERS[name](**_parameters(step, SCALERS[name]))
     _check_scaler_parameters(scaler, step)
     d = scaler.n_features_in_ = step.whole("n_features", least=1)
-    present = step.texts("arrays")
+    present = step.strings("arrays")
     needed = set(_COLUMNS[name])
     if name == "StandardScaler":
         needed = {key for key, used in (("mean_", scaler.with_mean), ("scale_", scaler.with_std)) if used}

@@ -1,6 +1,6 @@
 """Paths through a grid: in which order candidates are trained and from where each starts, by what starts cost.
 
-Sees numbers only, and imports nothing but ``kernels``.
+Sees numbers only, and imports nothing but ``kernels`` and ``runtime``.
 """
 
 from widemargin.plans.graph import CostMatrix, GridGraph, Step, measure_costs, operations, seconds

@@ -169,7 +169,7 @@ class GridGraph:
         Step(axis='C', direction=-1)
         """
         if (start, end) not in self._steps:
-            raise ValueError(f"nodes {start} and {end} are no neighbours.")
+            raise ValueError(f"nodes {start} and {end} are not neighbours.")
         return self._steps[start, end]
 
     def components(self) -> list[tuple[int, ...]]:

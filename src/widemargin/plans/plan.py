@@ -57,7 +57,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if len(self.parents) != len(self.graph):
-            raise ValueError(f"parents must have {len(self.graph)} entries, one a node, got {len(self.parents)}.")
+            raise ValueError(f"parents must have {len(self.graph)} entries, one per node; got {len(self.parents)}.")
         for node, parent in enumerate(self.parents):
             if parent is not None:
                 self.graph.step(parent, node)

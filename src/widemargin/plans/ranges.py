@@ -47,7 +47,7 @@ C_EXPONENTS = np.arange(-4, 13, 2)
 
 
 def sampled(n: int) -> NDArray[np.intp]:
-    """Return the numbers of the rows to look at, of n rows.
+    """Return the indices of the samples to look at, of n samples.
 
     Examples
     --------

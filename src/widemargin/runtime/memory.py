@@ -28,7 +28,7 @@ def free_memory() -> int:
 
 
 def release_memory() -> None:
-    """Give back the memory that is kept for the next fit (up to 256 MB, at most a 64th of the machine's).
+    """Give back the memory that is kept for the next fit (up to 256 MB, at most a 64th of the computer's).
 
     Examples
     --------

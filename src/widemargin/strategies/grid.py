@@ -80,8 +80,8 @@ class GridSearch(Strategy):
             count -= count**n > allowed
             if count < 2 and free.any():
                 raise ValueError(
-                    f"strategy={self.name!r} needs {2**n:,} evaluations at least for {n} parameters; {allowed:,} are "
-                    "allowed. Fewer do for 'random' and 'cma-es'."
+                    f"strategy={self.name!r} needs at least {2**n:,} evaluations for {n} parameters; {allowed:,} are "
+                    "allowed. 'random' and 'cma-es' need fewer."
                 )
         return [count if moves else 1 for moves in free]
 

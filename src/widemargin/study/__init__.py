@@ -1,4 +1,7 @@
-"""A search as it runs: its journal, what it shows meanwhile, and who is told."""
+"""A search as it runs: the runner, its journal, what it shows meanwhile, and who is told.
+
+Imports ``strategies``, ``objectives``, ``kernels`` and ``runtime``; knows nothing of estimators.
+"""
 
 from widemargin.study.callbacks import EvaluationTasks, SearchTasks, with_callbacks
 from widemargin.study.identity import fingerprint

@@ -22,7 +22,7 @@ from widemargin.study.progress import Progress, SilentProgress
 from widemargin.study.records import (
     COUNT,
     NUMBER,
-    TEXTS,
+    STRINGS,
     TRUTH,
     Kind,
     a_number_below,
@@ -123,13 +123,13 @@ def kinds_of_records(limit: int | None = None, n_dims: int | None = None) -> tup
     work: Kind = "counts of work by name", _is_work
     if n_dims is None:
         number = COUNT if limit is None else a_number_below(limit)
-        error: Kind = "a text", lambda value: isinstance(value, str)
+        error: Kind = "a string", lambda value: isinstance(value, str)
         needed = {"evaluation": number, "value": scores, "work": work}
-        return needed, {"train_value": scores, "score_seconds": NUMBER, "error": error, "notes": TEXTS}
+        return needed, {"train_value": scores, "score_seconds": NUMBER, "error": error, "notes": STRINGS}
     point = numbers_in(n_dims)
     needed = {"evaluation": COUNT, "value": NUMBER, "work": work, "point": point}
     whole: Kind = "a whole number", is_whole
-    return needed, {"part": whole, "gradient": point, "higher": numbers_in(None), "notes": TEXTS, "chosen": TRUTH}
+    return needed, {"part": whole, "gradient": point, "higher": numbers_in(None), "notes": STRINGS, "chosen": TRUTH}
 
 
 def _is_work(value: Any) -> bool:

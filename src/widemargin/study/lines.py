@@ -79,7 +79,7 @@ def unsealed(line: bytes) -> bytes:
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON.")
+    raise ValueError(f"{word} is not valid JSON.")
 
 
 def encode(value: Any) -> Any:
@@ -114,7 +114,7 @@ def decode(value: Any) -> Any:
         if value.startswith("=="):
             return value[1:]
         if value not in _NUMBERS:
-            raise ValueError(f"{value!r} stands for no number.")
+            raise ValueError(f"{value!r} does not stand for a number.")
         return _NUMBERS[value]
     if isinstance(value, list):
         return [decode(one) for one in value]

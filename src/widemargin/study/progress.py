@@ -304,7 +304,7 @@ def _progress_of_this_place(unit: str) -> Progress:
         return RichProgress(unit=unit) if can_show_a_bar() else LogProgress(unit=unit)
     if "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty()):
         warnings.warn(
-            f"progress=True shows a bar with {missing}; without that, only the logger 'widemargin' is told.",
+            f"progress=True shows no bar without {missing}; the logger 'widemargin' gets the progress.",
             UserWarning,
             stacklevel=3,
         )

@@ -61,7 +61,10 @@ def a_number_below(count: int) -> Kind:
 COUNT: Kind = "a whole number of at least 0", lambda value: is_whole(value) and value >= 0
 NUMBER: Kind = "a number", is_number
 TRUTH: Kind = "true or false", lambda value: isinstance(value, bool)
-TEXTS: Kind = "a list of texts", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value)
+STRINGS: Kind = (
+    "a list of strings",
+    lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+)
 
 
 def numbers_in(count: int | None) -> Kind:

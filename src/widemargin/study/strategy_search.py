@@ -140,7 +140,7 @@ class StrategySearch:
         return [Ask(np.array(ask.point, dtype=np.float64), None if whole else ask.part) for ask in asks]
 
     def evaluate(self, batch: Sequence[Ask], findings: Findings) -> None:
-        """Evaluate points that are asked for together, or know their values; keep what is finished, come what may.
+        """Evaluate points that are asked for together, or know their values; save what is finished, whatever happens.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class StrategySearch:
 
     def _regain(self) -> None:
         """Repeat evaluations that a journal knew, for where their models ended."""
-        for number, ask in self._skipped if self._objective.needs_machine else ():
+        for number, ask in self._skipped if self._objective.trains_models else ():
             _, self._state = self._one(self._bound, number, ask, self._state, self._wanted)
         self._skipped = []
 
@@ -241,7 +241,7 @@ class StrategySearch:
             gradient=gradient,
             higher=higher,
         )
-        return finding, found.state if self._objective.needs_machine else None
+        return finding, found.state if self._objective.trains_models else None
 
     def _slopes(self, found: Evaluated, wanted: Wanted) -> tuple[Vector | None, tuple[float, ...]]:
         """Put derivatives into the order of the point."""

@@ -198,7 +198,7 @@ def survives_copies(kernel: Kernel, X: Any, Z: Any, names: Mapping[str, Any] | N
     assert kernel != ours.Gaussian(gamma=0.123), f"{kernel!r}: must differ from another kernel."
 
 
-def takes_sparse_examples(kernel: Kernel, X: Any, Z: Any) -> None:
+def takes_sparse_samples(kernel: Kernel, X: Any, Z: Any) -> None:
     """Require that samples in CSR give what dense ones give."""
     thin, thinner = np.where(np.abs(X) > 0.3, X, 0.0), np.where(np.abs(Z) > 0.3, Z, 0.0)
     sparse, sparser = sp.csr_array(thin), sp.csr_array(thinner)
@@ -253,5 +253,5 @@ def kernel_object_contract(kernel: Any, X: Any = None, Z: Any = None, *, sparse:
     left = generator.normal(size=(12, 3)) if X is None else X
     right = generator.normal(size=(7, left.shape[1])) if Z is None else Z
     fitted = as_kernel(kernel).fitted(left)
-    for clause in (*KERNEL_OBJECT_CLAUSES, *((takes_sparse_examples,) if sparse else ())):
+    for clause in (*KERNEL_OBJECT_CLAUSES, *((takes_sparse_samples,) if sparse else ())):
         clause(fitted, left, right)

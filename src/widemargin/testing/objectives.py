@@ -110,7 +110,7 @@ class ObjectiveContract(Contract):
             with_gradient, without = (self._evaluate(task, kernel, C, gradient=wanted) for wanted in (True, False))
             assert np.isfinite(with_gradient.value), f"{what}: the value {with_gradient.value!r} must be finite."
             assert without.gradient is None, f"{what}: there must be no gradient where none is wanted."
-            rounding = self.state_error if self.objective.needs_machine else 1e-12
+            rounding = self.state_error if self.objective.trains_models else 1e-12
             self._require_close(with_gradient.value, without.value, rounding, "without a gradient")
             has = (with_gradient.gradient is not None, with_gradient.c_slope is not None)
             declared = (self.objective.differentiable, self.objective.differentiable and self.objective.chooses_c)
@@ -177,8 +177,8 @@ class ObjectiveContract(Contract):
         """Models are counted exactly if the objective declares that it needs any."""
         for task, kernel, C in self._points(1):
             trained = self._evaluate(task, kernel, C).work.trained
-            assert (trained > 0) == self.objective.needs_machine, (
-                f"{self.objective.name}: needs_machine is declared {self.objective.needs_machine}, "
+            assert (trained > 0) == self.objective.trains_models, (
+                f"{self.objective.name}: trains_models is declared {self.objective.trains_models}, "
                 f"{trained} models were trained."
             )
 
@@ -245,7 +245,7 @@ class ObjectiveContract(Contract):
             after = bound.evaluate(kernel, C, generator=np.random.default_rng(0))
             assert _same_bits(before, after), f"{what}: an interruption must leave no trace."
 
-    def leaves_the_examples_alone(self) -> None:
+    def leaves_the_samples_alone(self) -> None:
         """Nothing is written into samples, labels, weights or the kernel."""
         for task, kernel, C in self._points(1):
             kept = [np.array(part) for part in (task.X, task.y, task.weights, kernel.theta)]

@@ -40,12 +40,12 @@ def test_leaving_out_is_training_without(number, squared, fit_intercept):
     found, same = (leave_one_out(K, single, sensitivity, solve, keep=True, n_threads=threads) for threads in (1, 3))
     np.testing.assert_array_equal(found.values, same.values)
     scale = 1e-4 * max(1.0, C)
-    for p, without in zip(found.examples, found.machines, strict=True):
+    for p, without in zip(found.samples, found.machines, strict=True):
         again = train(single, sensitivity.machine.problem.held_out(np.array([p])), stop=StopRule(1e-8))
         assert found.values[p] == pytest.approx(again.values[p], abs=scale)
         assert without.alpha[p] == 0.0
         np.testing.assert_allclose(without.values, again.values, atol=scale)
-    others = np.setdiff1d(np.arange(N), found.examples)
+    others = np.setdiff1d(np.arange(N), found.samples)
     np.testing.assert_array_equal(found.values[others], sensitivity.machine.values[others])
 
 

@@ -40,7 +40,7 @@ def same_scores(one: Any, other: Any) -> None:
 @pytest.mark.parametrize(
     ("machine", "grid", "reason"),
     [
-        (svm.SVC(), SMALL_GRID, "SVC is no estimator"),
+        (svm.SVC(), SMALL_GRID, "SVC is not an estimator"),
         (LogisticRegression(), {"C": [0.1, 1.0]}, "LogisticRegression"),
         (NuSVC(solver="block"), {"nu": [0.2, 0.4]}, "solver"),
         (SVC(solver="smo"), SMALL_GRID, "solver"),
@@ -76,7 +76,7 @@ def test_a_fallback_leaves_no_report_of_other_work() -> None:
 def test_a_fallback_accepts_nothing_that_it_would_ignore(given: dict[str, Any]) -> None:
     X, y = data("two")
     search = GridSearchCV(SVC(solver="smo"), {"C": [1.0, 2.0]}, cv=5, refit=False, **given)
-    with pytest.raises(ValueError, match=f"^solver='smo' .*, where {', '.join(given)} cannot be kept to; [^.]*\\.$"):
+    with pytest.raises(ValueError, match=f"^solver='smo' .*, where {', '.join(given)} would have no effect; [^.]*\\.$"):
         search.fit(X, y)
 
 

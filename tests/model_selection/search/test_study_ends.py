@@ -30,7 +30,7 @@ class Pending(Objective):
     """Takes long from some evaluation on, but for its polls; may call somebody before. It may have several parts."""
 
     name = "pending"
-    needs_machine = False
+    trains_models = False
 
     def __init__(self, quick: int, chooses_c: bool = True, then: Any = None, parts: int = 1) -> None:
         self.quick, self.chooses_c, self.then, self.parts = quick, chooses_c, then, parts

@@ -276,7 +276,7 @@ def test_a_journal_of_a_grid_is_refused(tmp_path: Path) -> None:
         (3, {"point": [1.0]}, "'point' is .* in place of a list of 2 numbers"),
         (3, {"gradient": [1.0, None]}, "'gradient' is .* in place of a list of 2 numbers"),
         (3, {"work": [1]}, "'work' is .* in place of counts of work by name"),
-        (3, {"notes": [1]}, "'notes' is .* in place of a list of texts"),
+        (3, {"notes": [1]}, "'notes' is .* in place of a list of strings"),
         (3, {"colour": "red"}, "holds 'colour'"),
         (4, {"evaluation": 0}, "holds evaluation 0 again"),
         (4, {"point": [0.25, 0.5]}, "evaluation 1 is at another point"),

@@ -30,7 +30,7 @@ def path_of(found: ModelSearch) -> tuple[list[float], list[float]]:
 
 @pytest.mark.parametrize("name", ["two", "three", "numbers", "pipeline", "squared"])
 def test_it_is_a_grid_search_of_the_chosen_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(growth, "MOST_STEPS", 0)
     X, y = {"three": three_classes, "numbers": targets}.get(name, two_classes)()
     machine: Any = {
         "two": SVC(class_weight="balanced"),
@@ -61,7 +61,7 @@ def test_it_is_a_grid_search_of_the_chosen_kernel(name: str, monkeypatch: pytest
 
 @pytest.mark.parametrize("kernel", [kernels.DiagonalGaussian(), kernels.GeneralGaussian(), 0.5 * kernels.Gaussian()])
 def test_kernel_values_of_objects_are_computed_once(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(growth, "MOST_STEPS", 0)
     X, y = two_classes()
     found = search(SVC(kernel=kernel), objective="target-alignment").fit(X, y)
     assert found.work_report_.path is not None

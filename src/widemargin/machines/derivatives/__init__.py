@@ -1,6 +1,6 @@
 """How a trained machine changes: with its kernel, with C, and when one of its samples is left out.
 
-Imports the other machines and what lies below them; the bordered system of the free variables is at the bottom of it.
+Imports the other machines and what lies below them; none of these imports it.
 """
 
 from widemargin.machines.derivatives.free_system import FreeSystem

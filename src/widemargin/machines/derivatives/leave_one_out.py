@@ -24,12 +24,12 @@ from widemargin.runtime import Stop
 class LeftOut:
     """Machines that lack one sample each.
 
-    `examples` are the support vectors that were left out; `values` has for every sample of the problem the value of the
-    machine without it; `machines` are the machines without each of `examples`, if they were to be kept; `trained` of
+    `samples` are the support vectors that were left out; `values` has for every sample of the problem the value of the
+    machine without it; `machines` are the machines without each of `samples`, if they were to be kept; `trained` of
     them had to be trained, in so many `iterations`.
     """
 
-    examples: NDArray[np.intp]
+    samples: NDArray[np.intp]
     values: Vector
     machines: list[Machine]
     trained: int
@@ -53,7 +53,7 @@ def leave_one_out(
     start)`` trains a machine. With `keep` the machines themselves are kept: n numbers each.
     """
     machine, problem = sensitivity.machine, sensitivity.machine.problem
-    examples = machine.support
+    samples = machine.support
     ridge = np.zeros(len(machine.alpha)) if problem.ridge is None else np.where(problem.bounds > 0, problem.ridge, 0.0)
     limits = np.where(problem.bounds > 0, np.inf, 0.0) if problem.squared else problem.bounds
     found = _core.leave_one_out(
@@ -67,17 +67,17 @@ def leave_one_out(
         problem.fit_intercept,
         sensitivity.kept.astype(np.int32),
         np.ascontiguousarray(sensitivity.system.whole_inverse()),
-        examples.astype(np.int32),
+        samples.astype(np.int32),
         keep,
         n_threads,
         **(stop or Stop()).limits(),
     )
     values = machine.values.copy()
-    values[examples] = found.values
+    values[samples] = found.values
     machines: list[Machine] = []
     trained = iterations = 0
     alphas = found.alphas.reshape(-1, len(values))
-    for number, p in enumerate(examples):
+    for number, p in enumerate(samples):
         if found.found[number]:
             if keep:
                 alpha, b = alphas[number], float(found.intercepts[number])
@@ -89,7 +89,7 @@ def leave_one_out(
         trained, iterations = trained + 1, iterations + one.outcome.iterations
         if keep:
             machines.append(one)
-    return LeftOut(examples, values, machines, trained, iterations)
+    return LeftOut(samples, values, machines, trained, iterations)
 
 
 def _without(K: Matrix, problem: PairProblem, p: int, alpha: Vector, intercept: float, whole: Machine) -> Machine:

@@ -1,7 +1,7 @@
-"""The grid search: all candidates on all folds as one computation that shares kernels and starts.
+"""The grid search: ``folds`` trains candidates, ``paths`` says from where each starts, ``workers`` share out the work.
 
-``folds`` trains the candidates of one fold, ``paths`` decides from where each of them starts, ``workers`` spreads them
-over threads, processes and clusters. Imports from ``estimators``, ``study`` and ``plans``, not from the other searches.
+Imports ``estimators``, ``study``, ``plans`` and what lies below them, and scores of one-class models from the package
+around it; nothing from the other searches.
 """
 
 from widemargin.model_selection.grid.grid_search import GridSearchCV, PlainSearchWarning

@@ -16,10 +16,12 @@ from sklearn.model_selection._validation import _insert_error_scores, _warn_or_r
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params
 
+from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.novelty import NoveltyModel
+from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
-from widemargin.model_selection.grid.calibration import out_of_fold
-from widemargin.model_selection.grid.paths.costs import measure_search
+from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
+from widemargin.model_selection.grid.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
 from widemargin.model_selection.grid.results import (
     Mask,
@@ -37,12 +39,12 @@ from widemargin.model_selection.grid.results import (
 from widemargin.model_selection.grid.run import identity, listener, run_grid
 from widemargin.model_selection.grid.samples import SearchSamples
 from widemargin.model_selection.grid.setup import (
-    FROM_SEARCH,
     SearchData,
     model_of,
     repeats_for_gamma,
     require_shared,
     search_data,
+    several_scorers,
     why_plain,
 )
 from widemargin.model_selection.grid.shared_search import SharedSearch
@@ -209,8 +211,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             )
         if y is not None and self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
             raise TypeError(
-                f"scoring=None says nothing about labels: {type(model_of(self.estimator)).__name__} has no score of "
-                "its own; pass scoring='accuracy' or the like, or leave y out."
+                f"scoring=None makes no use of y: {type(model_of(self.estimator)).__name__} has no score method; pass "
+                "scoring='accuracy' or another scorer, or leave y out."
             )
         reason = self._why_plain(params)
         if reason is not None:
@@ -294,8 +296,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         given += ["max_memory"] * (self.max_memory != "auto") + ["plan"] * (self.plan not in PLAIN_PLANS)
         if given:
             raise ValueError(
-                f"{reason}, so this search would train every model alone, where {', '.join(given)} cannot be kept "
-                "to; leave that out, or search estimators that share work."
+                f"{reason}, so this search would train every model alone, where {', '.join(given)} would have "
+                "no effect; leave it out, or search estimators that share work."
             )
         warnings.warn(
             f"{reason}, so this search trains every model alone, as scikit-learn's does.",
@@ -335,13 +337,12 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             self._choose(out, refit_metric)
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-                model = model_of(self.best_estimator_)
-                if getattr(model, "calibration", None) == FROM_SEARCH:
-                    model._take_out_of_fold(out_of_fold(search, self.best_index_))
+                calibrated = getattr(model_of(self.best_estimator_), "calibration", None) == FROM_SEARCH
+                held_out = out_of_fold(search, self.best_index_) if calibrated else None
                 with tasks.refit(self.best_estimator_):
-                    self._refit(X, y, fit_params)
+                    self._refit(X, y, fit_params, held_out)
             scorers = search.data.scoring.scorers
-            self.scorer_ = getattr(scorers, "_scorers", scorers)
+            self.scorer_ = several_scorers(scorers) or scorers
         return found, remarks(found, missing, ended)
 
     def _get_scorers(self) -> tuple[Any, str]:
@@ -411,11 +412,11 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 metric = self.refit if self.multimetric_ else "score"
                 self.ties_ = [params[index] for index in tied(self.cv_results_, metric, self.best_index_)]
 
-    def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any]) -> None:
+    def _refit(self, X: Any, y: Any, fit_params: Mapping[str, Any], held_out: OutOfFold | None) -> None:
         began = time.time()
         advice = "what was found is in cv_results_; search with refit=False, or lower cache_size"
         with without_gamma_warnings(), told_if_memory_runs_out("to train the best candidate on all samples", advice):
-            self.best_estimator_.fit(X, y, **fit_params)
+            fit_chosen(self.best_estimator_, X, y, fit_params, held_out)
         self.refit_time_ = time.time() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_

@@ -171,18 +171,16 @@ def report_of_plain(results: Mapping[str, Any], n_folds: int, seconds: float) ->
     return SearchReport(trained=trained, failed=np.size(scores) - trained, counted=False, seconds=seconds)
 
 
-def measure_cold(
-    search: Any, X: Any, y: Any = None, *, groups: Any = None, n_machines: int | None = None, **fit_params: Any
-) -> Work:
+def measure_cold(search: Any, X: Any, y: Any = None, *, n_fits: int | None = None, **fit_params: Any) -> Work:
     """Train the models of a search one by one, each from nothing, and count what that takes.
 
     Parameters
     ----------
     search : GridSearchCV
         A fitted one; its models must be widemargin's.
-    X, y, groups
+    X, y
         What it was fitted to. Folds are the same if the splitter draws them the same way each time.
-    n_machines : int, optional
+    n_fits : int, optional
         Train so many only, evenly spread over the candidates and folds; by default all, which may take long.
     **fit_params
         What else its estimator was fitted with: ``sample_weight``.
@@ -201,10 +199,10 @@ def measure_cold(
     >>> cold.trained, cold.kernel_evaluations > search.work_report_.kernel_evaluations
     (30, True)
     """
-    folds = list(check_cv(search.cv, y, classifier=is_classifier(search.estimator)).split(X, y, groups))
+    folds = list(check_cv(search.cv, y, classifier=is_classifier(search.estimator)).split(X, y))
     models = [(params, train) for params in search.cv_results_["params"] for train, _ in folds]
-    if n_machines is not None:
-        chosen = np.linspace(0, len(models) - 1, min(n_machines, len(models)))
+    if n_fits is not None:
+        chosen = np.linspace(0, len(models) - 1, min(n_fits, len(models)))
         models = [models[int(number)] for number in chosen]
     reports, began = [], time.perf_counter()
     for params, train in models:

@@ -25,7 +25,7 @@ from widemargin.study.runner import run
 
 
 class GridUnits:
-    """Proposes the units of a grid, round after round.
+    """Proposes the units of a grid, batch after batch.
 
     `expected` are candidates times folds.
 
@@ -61,9 +61,9 @@ class GridUnits:
         return None if len(self._findings.found) == self.expected else TIME_IS_UP
 
     def propose(self) -> list[Unit]:
-        """Return the units of the next round; without a deadline there is but one, in the order of the search."""
+        """Return the units of the next batch; without a deadline there is but one, in the order of the search."""
         if self._begun:
-            return [] if self._turns is None else self._turns.next_round()
+            return [] if self._turns is None else self._turns.next_batch()
         self._begun, stop = True, self._search.stop
         units = self._search.units()
         if self._findings.found:
@@ -78,10 +78,10 @@ class GridUnits:
         if stop.deadline is None:
             return units
         self._turns = Turns(units, stop, 1 if self._workers is None else self._workers.count)
-        return self._turns.next_round()
+        return self._turns.next_batch()
 
     def evaluate(self, batch: list[Unit], findings: Findings) -> None:
-        """Evaluate the units of a round."""
+        """Evaluate the units of a batch."""
         limit = None if self._turns is None else self._turns.limit
         workers = self._one_by_one if self._workers is None else self._workers.evaluate
         with closing(workers(batch, limit)) as results:

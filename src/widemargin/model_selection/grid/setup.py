@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import is_classifier, is_outlier_detector
-from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid
 from sklearn.model_selection._validation import _score
 from sklearn.pipeline import Pipeline
@@ -20,6 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.regression import SVR, NuSVR
@@ -40,6 +41,11 @@ from widemargin.model_selection.grid.folds import (
 from widemargin.model_selection.one_class_scores import OneClassScore
 from widemargin.plans import Plan
 from widemargin.runtime import free_memory, thread_count
+
+
+def several_scorers(scorers: Any) -> dict[str, Any] | None:
+    """Return the scorers that scikit-learn wraps into one, by their names; None of one that is not made of others."""
+    return scorers._scorers if isinstance(scorers, _MultimetricScorer) else None
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,8 @@ class Scoring:
 
     def only_predicts(self) -> bool:
         """Tell whether a model is asked for nothing but predictions of the samples that it is scored on."""
-        inner = getattr(self.scorers, "_scorers", {"score": self.scorers})
-        return all(isinstance(one, (_BaseScorer, _PassthroughScorer, OneClassScore)) for one in inner.values())
+        each = several_scorers(self.scorers) or {"score": self.scorers}
+        return all(isinstance(one, (_BaseScorer, _PassthroughScorer, OneClassScore)) for one in each.values())
 
     def __call__(self, model: Any, X: Any, y: Any, params: Mapping[str, Any]) -> Any:
         """Score a model on samples; `params` are those of the samples."""
@@ -74,7 +80,7 @@ class Scoring:
         return _score(model, X, y, self.scorers, params, self.error_score)
 
 
-#: A kernel may take this share of the free memory unless `memory` says otherwise.
+#: A kernel may take this share of the free memory unless `max_memory` says otherwise.
 SHARE_OF_MEMORY = 0.5
 
 
@@ -285,7 +291,7 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], sc
     model = model_of(estimator)
     family = family_of(model)
     if family is None:
-        return f"{type(model).__name__} is no estimator whose candidates can share work"
+        return f"{type(model).__name__} is not an estimator whose candidates can share work"
     if isinstance(estimator, Pipeline) and estimator.memory is not None:
         return "The pipeline caches its steps in `memory`"
     settings = [model.get_params(deep=False)]
@@ -306,10 +312,6 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], sc
         if setting.get("calibration") is not None:
             return _why_calibrated_alone(estimator, param_grid, scorers)
     return None
-
-
-#: The way to probabilities that takes decision values of the search.
-FROM_SEARCH = "from-search"
 
 
 def calibrations(estimator: Any, param_grid: Any = None) -> set[Any]:
@@ -351,7 +353,7 @@ def _why_calibrated_alone(estimator: Any, param_grid: Any, scorers: Any) -> str 
 def _asked_for(scorers: Any) -> bool | None:
     """Tell whether scorers ask for probabilities; None if nobody knows."""
     answers: set[bool | None] = set()
-    for one in getattr(scorers, "_scorers", {"score": scorers}).values():
+    for one in (several_scorers(scorers) or {"score": scorers}).values():
         if isinstance(one, _PassthroughScorer):
             answers.add(False)
         elif isinstance(one, _BaseScorer):

@@ -16,8 +16,10 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import _check_method_params
 
+from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.validation import require_flag, require_number, without_gamma_warnings
-from widemargin.model_selection.grid.setup import FROM_SEARCH, fit_parameters, model_of, prefix_of
+from widemargin.model_selection.grid.calibration import fit_chosen
+from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of
 from widemargin.model_selection.search.task import (
@@ -94,9 +96,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     n_jobs : int, default=None
         Threads. Points that a strategy asks for together are evaluated side by side; a single point gets all threads.
     progress : None, bool, "rich", "log" or Progress, default=None
-        What is shown meanwhile, as in :class:`GridSearchCV`; None is ``verbose > 0``.
-    verbose : int, default=0
-        Above 0 shows progress.
+        What is shown meanwhile, as in :class:`GridSearchCV`; None shows nothing.
 
     Attributes
     ----------
@@ -166,7 +166,6 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
-        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.objective = objective
@@ -181,7 +180,6 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, then train the model that was chosen on all samples.
@@ -230,7 +228,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if not axes and prices is None:
             raise ValueError(
                 f"There is nothing to search: the kernel {subject.kernel!r} has no free parameters here, and C={C!r} "
-                "is not to be chosen."
+                "is fixed."
             )
         if axes:
             require_fit(strategy, objective, subject, len(axes))
@@ -282,12 +280,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     @with_callbacks
     def _search_and_refit(self, study: ModelStudy, fit_params: Mapping[str, Any]) -> Sequence[Warning]:
         """Run a search and refit; return what is worth a remark."""
-        shown = self.verbose > 0 if self.progress is None else self.progress
         weights = study.params.get("sample_weight")
         with SearchTasks(self, study.X, study.y, refit=bool(self.refit), sample_weight=weights) as tasks:
             with tasks.search(None) as evaluations:
                 told = evaluations.end if evaluations.anybody_listens else None
-                chosen = study.run(self.journal, progress_for(shown, "evaluations"), shown, told)
+                chosen = study.run(self.journal, progress_for(self.progress, "evaluations"), self.progress, told)
             self.best_value_, self.trace_, self.ended_ = chosen.value, chosen.trace, chosen.ended
             self.edges_, self.notes_ = chosen.edges, chosen.notes
             self.n_evaluations_ = chosen.trace.n_evaluations
@@ -302,11 +299,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             self.multimetric_ = False
             if self.refit:
                 self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-                if study.calibration_folds is not None:
-                    model_of(self.best_estimator_)._take_out_of_fold(study.held_out_values(self.best_estimator_))
+                calibrated = study.calibration_folds is not None
+                held_out = study.held_out_values(self.best_estimator_) if calibrated else None
                 with tasks.refit(self.best_estimator_), without_gamma_warnings():
                     began = time.perf_counter()
-                    self.best_estimator_.fit(study.X, study.y, **fit_params)
+                    fit_chosen(self.best_estimator_, study.X, study.y, fit_params, held_out)
                     self.refit_time_ = time.perf_counter() - began
                 if hasattr(self.best_estimator_, "feature_names_in_"):
                     self.feature_names_in_ = self.best_estimator_.feature_names_in_

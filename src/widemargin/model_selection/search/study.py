@@ -361,7 +361,7 @@ class ModelStudy:
                 self.y,
                 self.params,
                 stop=self.stop,
-                journal=None if kept is None else lambda number: JournalPart(kept, {**label, "round": number}),
+                journal=None if kept is None else lambda number: JournalPart(kept, {**label, "step": number}),
                 # Whether a larger C would change anything takes as many models to find out as to try it.
                 looks_ahead=False,
                 perfect=PERFECT if ends else math.inf,

@@ -102,7 +102,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
     is_classifier = isinstance(model, SVC)
     n_classes = len(model.classes_) if is_classifier else 0
     kernel = kernel_of(model)
-    samples = kernel.examples(X)
+    samples = kernel.samples(X)
     gamma = None
     if is_numeric(X):
         require_magnitude(X)
@@ -132,7 +132,7 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
 
 def _behind_steps(steps: Pipeline, X: Any, y: Any, own: dict[str, Any], objective: Objective) -> Any:
     """Fit the steps before the model to all samples; without y, if the objective may hold samples out."""
-    if not objective.needs_machine:
+    if not objective.trains_models:
         return steps.fit_transform(X, y, **own)
     try:
         return clone(steps).fit_transform(X, None, **own)

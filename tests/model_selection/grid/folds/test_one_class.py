@@ -132,7 +132,7 @@ def test_without_labels_and_scorer_rejection_decides() -> None:
 
 def test_labels_without_a_scorer_are_refused() -> None:
     X, y = data("two")
-    with pytest.raises(TypeError, match="scoring=None says nothing about labels: OneClassSVM has no score"):
+    with pytest.raises(TypeError, match="scoring=None makes no use of y: OneClassSVM has no score"):
         GridSearchCV(OneClassSVM(), GRID, cv=3).fit(X, y)
 
 

@@ -32,17 +32,17 @@ def limits(order: Turns, units: list[Unit], left: float = 60.0) -> list[float | 
 
 def test_there_is_one_round_if_all_are_complete() -> None:
     order = turns()
-    assert order.next_round() == UNITS
+    assert order.next_batch() == UNITS
     for unit in UNITS:
         assert order.limit(unit) is not None
         order.done(unit, 1.0, complete=True)
-    assert order.next_round() == []
+    assert order.next_batch() == []
 
 
 @pytest.mark.parametrize(("workers", "shares"), [(1, 10.0), (2, 20.0), (50, 60.0)])
 def test_shares_are_equal_and_grow_with_what_others_leave(workers: int, shares: float) -> None:
     order = turns(60.0, workers)
-    units = order.next_round()
+    units = order.next_batch()
     assert limits(order, units) == [shares] * 6
     for unit in units[:3]:
         order.done(unit, 0.0, complete=True)
@@ -51,39 +51,39 @@ def test_shares_are_equal_and_grow_with_what_others_leave(workers: int, shares: 
 
 def test_a_chain_that_was_cut_short_waits_on_all_splits() -> None:
     order = turns()
-    units = order.next_round()
+    units = order.next_batch()
     order.done(units[0], 10.0, complete=False)
     assert limits(order, units[1:]) == [None, None, 10.0, 10.0, 10.0]
     for unit in units[3:]:
         order.done(unit, 0.1, complete=True)
     # Now there is twice the time for each, which is worth another try.
-    assert order.next_round() == units[:3]
+    assert order.next_batch() == units[:3]
     assert limits(order, units[:3]) == [20.0, 20.0, 20.0]
 
 
 def test_cheap_chains_go_on_first_and_nobody_begins_again_in_vain() -> None:
     order = turns()
-    units = order.next_round()
+    units = order.next_batch()
     for unit in units:
         order.limit(unit)
         order.done(unit, 9.0 if unit.candidates == CHAINS[0] else 4.0, complete=False)
-    assert order.next_round() == [*UNITS[3:], *UNITS[:3]]
+    assert order.next_batch() == [*UNITS[3:], *UNITS[:3]]
     assert limits(order, UNITS) == [None, None, None, 10.0, 10.0, 10.0]
     for unit in UNITS[3:]:
         order.done(unit, 10.0, complete=True)
     # Where no share suffices, one goes after the other.
     order = turns()
-    for unit in order.next_round():
+    for unit in order.next_batch():
         assert order.limit(unit) is not None
     for unit in UNITS:
         order.done(unit, 10.0, complete=False)
-    assert limits(order, order.next_round()) == [None] * 6
-    assert limits(order, order.next_round()) == [20.0] * 6
+    assert limits(order, order.next_batch()) == [None] * 6
+    assert limits(order, order.next_batch()) == [20.0] * 6
 
 
 def test_shares_travel() -> None:
     order = turns(60.0)
-    order.next_round()
+    order.next_batch()
     limit = order.limit(UNITS[0])
     assert limit is not None
     assert pickle.loads(pickle.dumps(limit)).of(60.0) == pytest.approx(10.0, abs=0.1)
@@ -91,9 +91,9 @@ def test_shares_travel() -> None:
 
 def test_there_is_no_round_after_the_end() -> None:
     order = turns(0.01)
-    assert order.next_round()
+    assert order.next_batch()
     time.sleep(0.02)
-    assert order.next_round() == []
+    assert order.next_batch() == []
 
 
 RNG = np.random.default_rng(0)

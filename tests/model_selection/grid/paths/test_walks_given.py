@@ -259,15 +259,18 @@ def test_searches_with_plans_are_cloned_and_set() -> None:
 @pytest.mark.parametrize(
     ("grid", "found"),
     [
-        ({"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1, 1.0]}, "got one of others .9, 3 values of C from 0.1 to 10, 3 "),
+        (
+            {"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1, 1.0]},
+            "got one for other candidates .9, 3 values of C from 0.1 to 10, 3 ",
+        ),
         ({"C": [0.1, 1.0, 10.0, 99.0], "gamma": [0.01, 0.1, 1.0]}, "4 values of C from 0.1 to 99"),
         ({"svc__C": GRID["C"], "svc__gamma": GRID["gamma"]}, "4 values of svc__C"),
-        ({"kernel": ["rbf", "linear"]}, "got one of others .2.\\."),
+        ({"kernel": ["rbf", "linear"]}, "got one for other candidates .2.\\."),
     ],
 )
 def test_plans_of_other_candidates_are_refused(grid: Any, found: str) -> None:
     plan = heuristic_plan(graph_of(grid))
-    with pytest.raises(ValueError, match=r"plan must be one of this search's candidates \(12, 4 values of C.*" + found):
+    with pytest.raises(ValueError, match=r"plan must be for this search's candidates \(12, 4 values of C.*" + found):
         searched(classifier(), "two", plan)
 
 
@@ -282,5 +285,5 @@ def test_machines_that_take_no_starts_take_no_plan(machine: Any) -> None:
 
 @pytest.mark.parametrize("machine", [svm.SVC(), SVC(solver="smo")], ids=str)
 def test_searches_that_share_nothing_take_no_plan(machine: Any) -> None:
-    with pytest.raises(ValueError, match="train every model alone, where plan cannot be kept to"):
+    with pytest.raises(ValueError, match="train every model alone, where plan would have no effect"):
         searched(machine, "two", heuristic_plan(graph_of(GRID)))

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -164,7 +165,7 @@ def test_results_are_the_same_and_data_is_sent_once(backend: str, on: Callable[[
 def test_nothing_stays_on_a_cluster(on: Callable[[str], Any], dask_client: Any) -> None:
     def held(dask_worker: Any) -> tuple[int, int]:
         kinds = [type(plugin).__name__ for plugin in dask_worker.plugins.values()]
-        return kinds.count("SearchPlugin"), len(units._KEPT)
+        return kinds.count("SearchPlugin"), units.built.cache_info().currsize
 
     X, y = data("two")
     with on("dask"):
@@ -358,27 +359,24 @@ def test_deadlines_travel() -> None:
     assert pickle.loads(pickle.dumps(Stop())).seconds_left() is None
 
 
-def test_processes_let_go_of_searches_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(units, "KEEP_SECONDS", 0.1)
-    built: list[int] = []
+def test_a_process_keeps_a_search_until_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
 
     def unpacked(content: Any) -> Any:
-        built.append(content)
-        return units.Held(content, {})
+        made.append(content)
+        return units.Held(Search(), {})  # type: ignore[arg-type]
 
+    class Search:
+        """One that can be referred to weakly."""
+
+    units.built.cache_clear()
     monkeypatch.setattr(units, "unpacked", unpacked)
     one, two = (units.SentSearch(f"{number}", number) for number in (1, 2))
-    with one.lent() as held:
-        time.sleep(0.3)
-        assert held.search == 1
-        with one.lent(), two.lent():
-            pass
-    assert built == [1, 2]
-    with one.lent():
-        assert built == [1, 2]
-    ended = time.monotonic() + 5.0
-    while units._KEPT and time.monotonic() < ended:
-        time.sleep(0.02)
-    with one.lent():
-        assert built == [1, 2, 1]
-    units._KEPT.clear()
+    first = weakref.ref(one.held().search)
+    assert pickle.loads(pickle.dumps(one)).held().search is first()
+    assert made == [1]
+    two.held()
+    assert first() is None, "the first search is let go of"
+    one.held()
+    assert made == [1, 2, 1]
+    units.built.cache_clear()

@@ -1,8 +1,6 @@
-"""Models of one fold of the data, trained as chains on a kernel that all folds share.
+"""Models of one fold of the data, trained as chains on a kernel that all folds share: one file per family of models.
 
-The samples of a fold are those of the whole data set: held-out ones are variables whose box is [0, 0], so that the
-solution of a chain's link tells the decision values of every sample. What scorers get is a *twin*: the model with the
-parameters of a candidate, which knows its decision values on the fold's own samples and on nothing else.
+Imports from ``estimators`` and what lies below them, and nothing of the grid search, which builds on it.
 """
 
 from widemargin.model_selection.grid.folds.ball import BallFold

@@ -15,6 +15,7 @@ from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector
 from widemargin.machines.enclosing_ball import Ball, ball_chain, ball_unit
+from widemargin.machines.one_class import scores_of
 from widemargin.model_selection.grid.folds.novelty import NoveltyFold
 
 #: Kernel values in float32 err by this share of the largest one.
@@ -73,7 +74,7 @@ class BallFold(NoveltyFold):
         found.spread_ = ball_unit(own, rows, diagonal, found._solver_options(len(weights)))
         largest = float(np.abs(diagonal[own.ids]).max())
         squared_radius = solution.intercept - (BORDER * largest if model.target_rejection is None else 0.0)
-        distances = solution.gradient[self.samples]
+        distances = -scores_of(solution, at=self.samples)
         # The mean of |phi - c|^2 over the centre's own coefficients is that of k(x, x) less |c|^2.
         norm = float(alpha @ (diagonal - distances))
         ball = Ball(alpha[own.ids], norm, squared_radius, distances[own.ids], solution.outcome)

@@ -1,4 +1,9 @@
-"""What the families of models share that a search trains together."""
+"""What the families of models share that a search trains together.
+
+The samples of a fold are those of the whole data set: held-out ones are variables whose box is [0, 0], so that the
+solution of a chain's link tells the decision values of every sample. What scorers get is a *twin*: the model with the
+parameters of a candidate, which knows its decision values on the fold's own samples and on nothing else.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from widemargin.estimators.validation import check_weights, total_weight
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
 from widemargin.machines.dual import Solution, StopRule, Vector, values_of
-from widemargin.machines.one_class import rejecting_threshold
+from widemargin.machines.one_class import rejecting_threshold, scores_of
 from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, Start, Way
 
 
@@ -67,7 +67,7 @@ class NoveltyFold(FoldModels):
         for model, *found in zip(models, chain([first], whole), *map(trained_on, others), strict=False):
             scores = np.zeros(len(own))
             for held_out, weights, one in zip(folds, others, found[1:], strict=True):
-                scores[held_out] = -one.solution.gradient[own[held_out]] / self._unit(model, weights)
+                scores[held_out] = scores_of(one.solution, at=own[held_out]) / self._unit(model, weights)
             yield [self._rejecting(model, scores, self.weights[own], found)]
 
     def _without(self, samples: Indices) -> Vector:

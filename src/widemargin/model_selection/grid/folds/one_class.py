@@ -17,7 +17,7 @@ from widemargin.machines.classifier import ridge_of
 from widemargin.machines.dual import DualProblem, Solution, StopRule, Vector
 from widemargin.machines.max_min_over import CountedSolution, count_chain
 from widemargin.machines.nu_property import with_borders
-from widemargin.machines.one_class import nu_scale, solve_sums, times
+from widemargin.machines.one_class import nu_scale, scores_of, solve_sums, times
 from widemargin.model_selection.grid.folds.base import FUNCTION, Start, Way
 from widemargin.model_selection.grid.folds.novelty import NoveltyFold
 from widemargin.solvers import MaxMinOver, as_solver
@@ -84,6 +84,7 @@ class OneClassFold(NoveltyFold):
         start: Vector | None,
         stop: StopRule,
     ) -> Iterator[LinkSolution]:
+        # What is yielded is no longer the gradient of what was solved but minus the scores, as of every chain here.
         prices = [model._prices(weights) for model in models]
         if isinstance(as_solver(models[0].solver), MaxMinOver):
             for one in count_chain(kernel, prices, start=start, stop=stop):
@@ -126,7 +127,7 @@ class OneClassFold(NoveltyFold):
         found.offset_ = -solution.intercept
         if model.loss == "hinge" and model.target_rejection is None:
             # Scores of the chain come from another kernel than predictions: one in float32.
-            own, scores = self.weights[self.samples], -solution.gradient[self.samples]
+            own, scores = self.weights[self.samples], scores_of(solution, at=self.samples)
             found._accept_border(X, own, kernel.rows_of(X).diagonal(), scores, measured=True)
         return found
 

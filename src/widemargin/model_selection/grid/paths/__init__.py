@@ -1,4 +1,5 @@
-"""From where each candidate of a grid starts: walks through its chains, whose turn it is, and what starts cost.
+"""From where each candidate of a grid starts: walks through its chains, and whose turn it is.
 
-Imports from ``folds`` and from ``plans``, which knows candidates as numbers only.
+Imports ``candidates``, ``setup`` and ``folds`` of the grid search, and ``plans``, which knows candidates as numbers
+only.
 """

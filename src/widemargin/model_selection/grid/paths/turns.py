@@ -52,7 +52,7 @@ class Turns:
     --------
     >>> units = [Unit(fold, chain) for chain in ((0, 1), (2, 3)) for fold in (0, 1)]
     >>> turns = Turns(units, Stop().within(100.0), 1)
-    >>> [round(turns.limit(unit).of(100.0)) for unit in turns.next_round()]
+    >>> [round(turns.limit(unit).of(100.0)) for unit in turns.next_batch()]
     [25, 25, 25, 25]
     >>> turns.done(units[0], 25.0, complete=False)
     >>> turns.limit(units[1]) is None, round(turns.limit(units[2]).of(100.0))
@@ -63,14 +63,14 @@ class Turns:
         self._stop, self._workers = stop, workers
         self._had = dict.fromkeys(units, 0.0)  # seconds that units had, of those that are left
         self._cut_short: set[tuple[int, ...]] = set()
-        self._rounds = self._begun = 0
+        self._batches = self._begun = 0
         self._in_any_case = False
 
-    def next_round(self) -> list[Unit]:
-        """Return the units of the next round, in order: nothing if all are complete, or time is over."""
-        self._rounds += 1
+    def next_batch(self) -> list[Unit]:
+        """Return the units of the next batch, in order: nothing if all are complete, or time is over."""
+        self._batches += 1
         units = list(self._had)
-        if self._rounds == 1:
+        if self._batches == 1:
             return units
         if self._stop.late:
             return []
@@ -82,11 +82,11 @@ class Turns:
         return sorted(units, key=lambda unit: (chains[unit.candidates], unit.candidates, unit.fold))
 
     def limit(self, unit: Unit) -> TimeShare | None:
-        """Return the time that a unit gets whose turn it is; None if it is to wait for the next round."""
+        """Return the time that a unit gets whose turn it is; None if it is to wait for the next batch."""
         had, fraction = self._had[unit], min(1.0, self._workers / len(self._had))
         limit = TimeShare(fraction, 2.0 * had if self._in_any_case else 0.0)
         left = self._stop.seconds_left() or 0.0
-        waits = unit.candidates in self._cut_short if self._rounds == 1 else limit.of(left) < WORTHWHILE * had
+        waits = unit.candidates in self._cut_short if self._batches == 1 else limit.of(left) < WORTHWHILE * had
         if waits and not self._in_any_case:
             return None
         self._begun += 1

@@ -393,8 +393,8 @@ def require_suitable_plan(plan: str | Plan, model: Any, parameters: Sequence[Map
     graph = GridGraph.from_candidates(parameters)
     if plan.graph != graph:
         raise ValueError(
-            f"plan must be one of this search's candidates ({_in_words(graph)}), in the order of "
-            f"cv_results_['params']; got one of others ({_in_words(plan.graph)})."
+            f"plan must be for this search's candidates ({_in_words(graph)}), in the order of "
+            f"cv_results_['params']; got one for other candidates ({_in_words(plan.graph)})."
         )
 
 

@@ -1,4 +1,4 @@
-"""Who trains the candidates of a grid: units of work, the pool that they are given to, and how workers report back.
+"""Who trains the candidates of a grid: units of work, their pool (threads, processes, Dask, Ray), and reports from it.
 
-Threads, processes, Dask and Ray, all through joblib.
+Imports the search that is shared out, ``paths``, ``study`` and ``runtime``; only ``run`` imports it.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,12 +57,13 @@ class PluginSearch:
 
     token: str
 
-    def lent(self) -> AbstractContextManager[Held]:
-        """Lend the search to a unit."""
+    def held(self) -> Held:
+        """Return the search of the plugin."""
         plugin = get_worker().plugins.get(self.token)
         if plugin is None:
             raise MissingSearchError("the search has not arrived")
-        return nullcontext(plugin.held())
+        found: Held = plugin.held()
+        return found
 
 
 class LastingDaskBackend(DaskDistributedBackend):  # type: ignore[misc]

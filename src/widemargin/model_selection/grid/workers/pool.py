@@ -46,8 +46,8 @@ ATTEMPTS = 3
 #: Seconds before another attempt: a worker that is on its way up cannot be reached.
 PAUSE = 0.5
 
-#: Seconds that a round should take on backends that hand over results only all at once.
-ROUND_SECONDS = 2.0
+#: Seconds that a batch should take on backends that hand over results only all at once.
+BATCH_SECONDS = 2.0
 
 
 class Workers:
@@ -181,7 +181,7 @@ class Workers:
                 self._start()
             if self._dask is not None:
                 self._dask.give(self._token, self._content)
-            results = self._parallel(calls) if self._streams else self._in_rounds(calls)
+            results = self._parallel(calls) if self._streams else self._in_batches(calls)
             for done in results:  # noqa: UP028, as joblib is not to be told when this is closed
                 yield done
         except Exception as error:
@@ -197,13 +197,13 @@ class Workers:
             with suppress(ValueError):  # a thread of joblib takes the next call at this moment
                 calls.close()  # joblib would keep the search alive through it
 
-    def _in_rounds(self, calls: Iterator[Any]) -> Iterator[Done]:
+    def _in_batches(self, calls: Iterator[Any]) -> Iterator[Done]:
         """Hand calls to a backend that returns results only all together; a few at a time, so as to hear of them."""
         size = workers = effective_n_jobs(self._n_jobs)
         while some := list(islice(calls, size)):
             began = time.perf_counter()
             done = self._parallel(some)
-            ratio = ROUND_SECONDS / (time.perf_counter() - began)
+            ratio = BATCH_SECONDS / (time.perf_counter() - began)
             size = max(workers, int(size * min(ratio, 8.0)))
             yield from done
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import pickle
-import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
-from types import TracebackType
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 import cloudpickle
@@ -22,11 +20,8 @@ from widemargin.model_selection.grid.paths.turns import TimeShare
 from widemargin.model_selection.grid.setup import SearchData, Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.reports import Address, Reporter
-from widemargin.runtime import Lock, Stop, single_threaded_blas
+from widemargin.runtime import Stop, single_threaded_blas
 from widemargin.study.findings import Finding
-
-#: Seconds after which a process lets go of a search that nobody asks for.
-KEEP_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -87,14 +82,15 @@ class Held:
 class Sent(Protocol):
     """What calls to other processes carry in the place of a search."""
 
-    def lent(self) -> AbstractContextManager[Held]:
-        """Lend the search to a unit; build it if it is not in this process yet."""
+    def held(self) -> Held:
+        """Return the search; build it if it is not in this process yet."""
 
 
 def evaluate_sent(sent: Sent, unit: Unit, share: TimeShare | None) -> Done:
     """Evaluate a unit of a search that has come from another process."""
     try:
-        with sent.lent() as held, single_threaded_blas():
+        held = sent.held()
+        with single_threaded_blas():
             done = evaluate(held.search, unit, share, held.config, held.finished)
     except MissingSearchError:
         raise
@@ -134,51 +130,14 @@ class SentSearch:
     """A packed search that goes along with every call; the first in a process builds it, and it stays for the next."""
 
     token: str
-    content: Any
+    content: Any = field(compare=False)
 
-    def lent(self) -> AbstractContextManager[Held]:
-        """Lend the search to a unit; build it if it is not in this process yet."""
-        with _LOCK:
-            if self.token not in _KEPT:
-                for kept in list(_KEPT.values()):
-                    kept.leave(KEEP_SECONDS / 10)
-                _KEPT[self.token] = _Kept(self.token, unpacked(self.content))
-            return _KEPT[self.token]
+    def held(self) -> Held:
+        """Return the search; build it if it is not in this process yet."""
+        return built(self)
 
 
-class _Kept:
-    """A search that is kept in this process, and leaves if no unit has used it for a while."""
-
-    def __init__(self, token: str, held: Held) -> None:
-        self._token, self._held = token, held
-        self._users, self._last_used = 0, time.monotonic()
-        self._timer: threading.Timer | None = None
-
-    def __enter__(self) -> Held:
-        with _LOCK:
-            self._users += 1
-            if self._timer is not None:
-                self._timer.cancel()
-        return self._held
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with _LOCK:
-            self._users, self._last_used = self._users - 1, time.monotonic()
-            if self._users == 0:
-                self._timer = threading.Timer(KEEP_SECONDS, self.leave)
-                self._timer.daemon = True
-                self._timer.start()
-
-    def leave(self, idle: float = 0.0) -> None:
-        """Go, if nobody has used the search for so many seconds; a unit that comes late builds it again."""
-        with _LOCK:
-            if self._users == 0 and self._last_used + idle <= time.monotonic():
-                _KEPT.pop(self._token, None)
-
-
-#: The searches that were sent to this process, by their tokens.
-_KEPT: dict[str, _Kept] = {}
-_LOCK = Lock()
-atexit.register(_KEPT.clear)  # or the compiled core takes what is left for leaked
+@lru_cache(maxsize=1)
+def built(sent: SentSearch) -> Held:
+    """Build a search once in a process; it is kept, with its kernels, until another one comes or the process ends."""
+    return unpacked(sent.content)

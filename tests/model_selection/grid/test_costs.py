@@ -158,7 +158,7 @@ HARD = {"C": [1e-3, 1e9, 1e10], "gamma": [0.05]}
 @pytest.mark.parametrize(("limit", "done"), [(1e-9, 0), (0.3, 1)])
 def test_time_that_does_not_suffice(limit: float, done: int) -> None:
     seen = Recorder()
-    with pytest.raises(TimeoutError, match=f"max_time ended when {done} of 7 models were measured.*allow more"):
+    with pytest.raises(TimeoutError, match=f"max_time was over after {done} of 7 models were measured.*allow more"):
         search_of(SVC(tol=1e-8), HARD, max_time=limit, progress=seen).measure_costs(*endless())
     assert (seen.done, seen.reason) == (done, "time is up")
 

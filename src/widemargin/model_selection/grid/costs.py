@@ -55,11 +55,11 @@ def measure_search(data: SearchData, cost: Any, stop: Stop, progress: Progress) 
             reason = FINISHED
     except KeyboardInterrupt:
         reason = INTERRUPTED
-        raise KeyboardInterrupt(f"Interrupted when {measurement} were measured; a plan needs all of them.") from None
+        raise KeyboardInterrupt(f"Interrupted after {measurement} were measured; a plan needs all of them.") from None
     except TimeoutError:
         reason = TIME_IS_UP
         raise TimeoutError(
-            f"max_time ended when {measurement} were measured, and a plan needs all of them; allow more."
+            f"max_time was over after {measurement} were measured, and a plan needs all of them; allow more."
         ) from None
     finally:
         progress.finish(reason)
