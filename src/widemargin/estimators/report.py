@@ -104,14 +104,14 @@ class FitReport(Sequence[ProblemReport]):
         self._classes: Sequence[tuple[Any, Any] | None] = [entry.classes for entry in entries]
         self._outcomes = np.array([row_of(entry) for entry in entries]).reshape(len(entries), len(COLUMNS))
         self._n_support = np.array([entry.n_support for entry in entries], dtype=np.intp)
-        self._n_begun = len(entries)
+        self.n_begun = len(entries)
 
     @classmethod
     def of(cls, solved: SolvedPairs, classes: Any, not_begun: Sequence[Pair] = ()) -> FitReport:
         """Read the report off the solved pairs of classes; of those that time did not suffice for nothing is known."""
         report = cls(())
         report._classes = PairNames([*solved.names, *not_begun] if not_begun else solved.names, classes)
-        report._outcomes, report._n_begun = solved.outcomes, len(solved.names)
+        report._outcomes, report.n_begun = solved.outcomes, len(solved.names)
         used = np.append(0, np.cumsum(solved.alpha != 0))
         report._n_support = np.diff(used[solved.begins])
         return report
@@ -133,7 +133,7 @@ class FitReport(Sequence[ProblemReport]):
             return tuple(self[number] for number in range(*at.indices(len(self))))
         number = range(len(self))[at]
         classes = self._classes[number]
-        if number < self._n_begun:
+        if number < self.n_begun:
             return ProblemReport.of(classes, outcome_of(self._outcomes[number]), int(self._n_support[number]))
         return ProblemReport(classes, "time budget", np.inf, np.inf, np.nan, 0, 0, 0.0, 0, "float32")
 
@@ -154,7 +154,7 @@ class FitReport(Sequence[ProblemReport]):
     @property
     def unfinished(self) -> int:
         """How many problems were left before their tolerance was met."""
-        return int(np.count_nonzero(self._outcomes[:, COLUMNS["reason"]] != CONVERGED)) + len(self) - self._n_begun
+        return int(np.count_nonzero(self._outcomes[:, COLUMNS["reason"]] != CONVERGED)) + len(self) - self.n_begun
 
     @property
     def needed_double(self) -> bool:
@@ -164,7 +164,7 @@ class FitReport(Sequence[ProblemReport]):
     @property
     def worst(self) -> ProblemReport:
         """That with the largest violation of those that were left before their tolerance was met, if any was."""
-        if self._n_begun < len(self):
+        if self.n_begun < len(self):
             return self[-1]
         left = np.flatnonzero(self._outcomes[:, COLUMNS["reason"]] != CONVERGED)
         return self[int(left[self._outcomes[left, COLUMNS["kkt_violation"]].argmax()])]

@@ -424,7 +424,7 @@ class SVC(KernelClassifier):
         weights, scheme = check_weights(sample_weight, len(labels)), self._scheme()
         with np.errstate(over="ignore"):
             bounds = self._bounds(labels, weights * self.class_weight_[labels])
-        problems = scheme.problems(labels, bounds)[: len(self.fit_report_.begun)]
+        problems = scheme.problems(labels, bounds)[: self.fit_report_.n_begun]
         values = [held_out.values(function_name(self.classes_, one.pair))[one.ids] for one in problems]
         self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
 
