@@ -1,4 +1,4 @@
-"""Who trains the candidates of a grid: units of work, the pool that they are given to, and how workers report back.
+"""Who trains the candidates of a grid: units of work, those that they are given to, and how workers report back.
 
-Threads, processes, Dask and Ray, all through joblib.
+A team of threads in this process; processes, Dask and Ray through joblib.
 """
