@@ -89,6 +89,7 @@ class Team:
             for thread in self._others:  # none must outlive the interpreter in compiled code
                 if thread.ident is not None:
                     thread.join()
+            self._others = []  # one that was not needed would hold the search, and its kernels, in a cycle
 
     def evaluate(self, units: Sequence[Unit], limit: Limit | None) -> Generator[Done, None, None]:
         """Evaluate units, in any order; close this generator to end early."""
