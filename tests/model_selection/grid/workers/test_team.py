@@ -48,7 +48,7 @@ def test_all_threads_work_and_find_the_same(n_jobs: int, max_time: float | None)
     assert len(seen.threads) == (1 if n_jobs == 1 else 1 + n_jobs), "the first thread begins, and others go on"
     assert threading.main_thread().name in seen.threads
     assert all(seen.configs)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # those of other tests may end
 
 
 @pytest.mark.parametrize("error", [RuntimeError("on purpose"), KeyboardInterrupt(), SystemExit(3)])
@@ -58,7 +58,7 @@ def test_what_ends_another_thread_ends_the_search(error: BaseException) -> None:
     before = threading.active_count()
     with pytest.raises(type(error)):
         search.fit(X, y)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # those of other tests may end
 
 
 def test_there_are_no_more_threads_than_units() -> None:
