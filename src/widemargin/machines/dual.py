@@ -262,10 +262,13 @@ def values_of(solution: Solution, linear: Vector | float, ridge: Vector | None =
     return np.asarray(values if ridge is None else values - ridge * solution.alpha[at])
 
 
-def values_of_each(solutions: Sequence[Solution], linear: Vector | float, at: Any) -> NDArray[np.float64]:
+def values_of_each(
+    solutions: Sequence[Solution], linear: Vector | float, ridges: Sequence[Vector] | None, at: Any
+) -> NDArray[np.float64]:
     """Read the decision values of several solutions, a row for each, as :func:`values_of` does."""
     gradients = np.array([one.gradient[at] for one in solutions])
-    return np.asarray(linear - gradients + np.array([[one.intercept] for one in solutions]))
+    values = np.asarray(linear - gradients + np.array([[one.intercept] for one in solutions]))
+    return values if ridges is None else values - np.array(ridges) * np.array([one.alpha[at] for one in solutions])
 
 
 @dataclass(frozen=True)

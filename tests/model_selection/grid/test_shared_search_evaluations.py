@@ -407,11 +407,11 @@ def test_machines_of_a_chain_predict_in_one_call_unless_they_do_it_in_their_own_
     decision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = data("iris")
-    predict, calls = SVC.predict, []
-    monkeypatch.setattr(SVC, "predict", lambda self, X: (calls.append(len(X)), predict(self, X))[1])
+    winners, calls = SVC._winners, []
+    monkeypatch.setattr(SVC, "_winners", lambda self, values: (calls.append(len(values)), winners(self, values))[1])
     how: dict[str, Any] = {"param_grid": {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}, "cv": 3, "refit": False}
     together = GridSearchCV(SVC(decision=decision), **how).fit(X, y)
-    assert calls == [50] * 6
+    assert calls == [3 * 50] * 6
     OwnPrediction.asked.clear()
     alone = GridSearchCV(OwnPrediction(decision=decision), **how).fit(X, y)
     assert OwnPrediction.asked == [50] * 18

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from joblib.parallel import get_active_backend
 from sklearn.utils import _safe_indexing
 
 from widemargin.model_selection.grid.paths.turns import Limit, Turns
 from widemargin.model_selection.grid.setup import SearchData, Unit
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.grid.workers.pool import Workers
-from widemargin.model_selection.grid.workers.units import Done, evaluate_in_time
-from widemargin.runtime import FINISHED, TIME_IS_UP, single_threaded_blas
+from widemargin.model_selection.grid.workers.team import Team, team_size
+from widemargin.model_selection.grid.workers.units import Done
+from widemargin.runtime import FINISHED, TIME_IS_UP
 from widemargin.study import EvaluationTasks, Progress, Records, fingerprint
 from widemargin.study.findings import RECORD_SCHEMA, Finding, Findings, Found, Standing
 from widemargin.study.runner import run
@@ -48,7 +46,7 @@ class GridUnits:
         self._finished = findings.take if findings.awaited else None
         self._opened = ExitStack()
         self._begun = False
-        self._workers: Workers | None = None
+        self._evaluate: Callable[[Sequence[Unit], Limit | None], Generator[Done, None, None]]
         self._turns: Turns | None = None
 
     def close(self) -> None:
@@ -71,20 +69,22 @@ class GridUnits:
             units = [u for u in units if any(c * n_folds + u.fold not in found for c in u.candidates)]
         if not units or stop.signal.reason is not None:
             return []
-        if in_this_thread(self._search, self._how[0]):
-            self._opened.enter_context(single_threaded_blas())
+        threads = team_size(self._how[0])
+        workers: Team | Workers
+        if threads is None:
+            workers = self._opened.enter_context(Workers(self._search, *self._how, self._finished))
         else:
-            self._workers = self._opened.enter_context(Workers(self._search, *self._how, self._finished))
+            workers = self._opened.enter_context(Team(self._search, threads, self._finished))
+        self._evaluate = workers.evaluate
         if stop.deadline is None:
             return units
-        self._turns = Turns(units, stop, 1 if self._workers is None else self._workers.count)
+        self._turns = Turns(units, stop, workers.count)
         return self._turns.next_batch()
 
     def evaluate(self, batch: list[Unit], findings: Findings) -> None:
         """Evaluate the units of a batch."""
         limit = None if self._turns is None else self._turns.limit
-        workers = self._one_by_one if self._workers is None else self._workers.evaluate
-        with closing(workers(batch, limit)) as results:
+        with closing(self._evaluate(batch, limit)) as results:
             for done in results:
                 findings.take(*done.findings)
                 if self._turns is not None:
@@ -93,25 +93,6 @@ class GridUnits:
                     self._turns.done(own, done.seconds, complete=complete)
                 if self._search.stop.signal.reason is not None:  # which an error of the findings is, too
                     return
-
-    def _one_by_one(self, units: Sequence[Unit], limit: Limit | None) -> Generator[Done, None, None]:
-        """Evaluate units in this thread, where nobody needs to wait for workers, or to hear from them."""
-        for unit in units:
-            began = time.perf_counter()
-            if limit is None:
-                found = self._search.evaluate(unit, self._search.stop, self._finished)
-            elif (share := limit(unit)) is None:
-                continue
-            else:
-                found = evaluate_in_time(self._search, unit, share, self._finished)
-            yield Done(unit, found, time.perf_counter() - began)
-
-
-def in_this_thread(search: SharedSearch, n_jobs: int | None) -> bool:
-    """Tell whether a search has no other worker than the thread that runs it."""
-    if search.data.share.threads > 1 or type(get_active_backend(prefer="threads")[0]).__module__ == "joblib._dask":
-        return False
-    return bool(effective_n_jobs(n_jobs) == 1)
 
 
 def run_grid(

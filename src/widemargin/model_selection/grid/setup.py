@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.base import is_outlier_detector
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid
 from sklearn.model_selection._validation import _score
@@ -59,14 +59,11 @@ class Scoring:
     params : mapping
         What scorers get beside the model and the samples, for all samples of the data.
     error_score : number or "raise"
-    is_accuracy : bool
-        Whether the score is the share of correct predictions, which needs no scorer.
     """
 
     scorers: Any
     params: Mapping[str, Any]
     error_score: Any
-    is_accuracy: bool
 
     def only_predicts(self) -> bool:
         """Tell whether a model is asked for nothing but predictions of the samples that it is scored on."""
@@ -75,8 +72,6 @@ class Scoring:
 
     def __call__(self, model: Any, X: Any, y: Any, params: Mapping[str, Any]) -> Any:
         """Score a model on samples; `params` are those of the samples."""
-        if self.is_accuracy and not params:
-            return int(np.count_nonzero(model.predict(X) == y)) / len(y)
         return _score(model, X, y, self.scorers, params, self.error_score)
 
 
@@ -415,7 +410,6 @@ def search_data(
     given = fit_parameters(estimator, routed.estimator.fit)
     weights = check_weights(given.weights, _num_samples(X))
     checked, targets = _checked_samples(estimator, X, y, weights)
-    accuracy = is_classifier(estimator) and (search.scoring is None or search.scoring == "accuracy")
     return SearchData(
         estimator,
         list(ParameterGrid(search.param_grid)),
@@ -423,7 +417,7 @@ def search_data(
         targets,
         checked_folds(folds, _num_samples(X)),
         weights,
-        Scoring(scorers, dict(routed.scorer.score), search.error_score, accuracy),
+        Scoring(scorers, dict(routed.scorer.score), search.error_score),
         given=X,
         raises=search.error_score == "raise",
         return_train_score=bool(search.return_train_score),

@@ -11,7 +11,6 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
@@ -23,7 +22,8 @@ from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices, KnownValues, Start
 from widemargin.model_selection.grid.paths.walks import Beginning, Stretch, walk_of
 from widemargin.model_selection.grid.samples import PreparedSamples, SearchSamples, depends_on_samples
-from widemargin.model_selection.grid.setup import FAMILIES, SearchData, Unit, family_of, model_of
+from widemargin.model_selection.grid.scores import ChainScores
+from widemargin.model_selection.grid.setup import SearchData, Unit, family_of, model_of
 from widemargin.runtime import Stop, Work
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.study.findings import ENDED_EARLY, Finding
@@ -62,8 +62,10 @@ class SharedSearch:
 
     def __init__(self, data: SearchData, stop: Stop | None = None, samples: SearchSamples | None = None) -> None:
         self.data, self.stop = data, stop or Stop()
-        self._only_counts = data.scoring.is_accuracy and not data.scoring.params and not data.return_train_score
-        self._only_predicts = self._only_counts or data.scoring.only_predicts()
+        self._only_predicts = data.scoring.only_predicts()
+        self._chain_scores = None
+        if not data.scoring.params:
+            self._chain_scores = ChainScores.of(data.scoring.scorers, model_of(data.estimator))
         family = family_of(model_of(data.estimator))
         assert family is not None
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
@@ -273,14 +275,14 @@ class SharedSearch:
             if _cut_short(links):
                 whole = trained.links[:at]
                 break
-        correct = self._correct(fold, own, left, whole) if self._only_counts and whole else None
-        counting = (time.perf_counter() - began) / max(1, len(whole))
+        known = self._known_scores(own, left, whole)
+        each = (time.perf_counter() - began) / max(1, len(whole))
         for at, links in enumerate(whole):
             candidate = left.pop(0)
-            if correct is None:
+            if known[at] is None:
                 value, train_value, seconds = self._scores(self.models[candidate], fold, trained.setting, links)
             else:
-                value, train_value, seconds = correct[at] / len(own.test), None, counting
+                (value, train_value), seconds = known[at], each
             # The first that is finished counts the kernel values that were computed for all.
             computed = prepared.shared.claimed(kernel) if at == 0 and prepared.shared is not None else 0
             if computed and self._counted and self._kernel_of(candidate, fold) in self._counted:
@@ -300,24 +302,20 @@ class SharedSearch:
                 return at + 1
         return len(whole)
 
-    def _correct(self, number: int, fold: FoldModels, candidates: list[int], found: list[Links]) -> list[int] | None:
-        """Count what the first candidates predict correctly of the samples held out; None if they are to tell alone.
+    def _known_scores(self, fold: FoldModels, candidates: list[int], found: list[Links]) -> list[Any]:
+        """Score the first candidates together, if that is possible: on the test part, and the training part or None.
 
-        Those of a chain predict alike from their decision values, and so in one call.
+        None stands for a candidate that the scorers are to be asked about.
         """
-        first = self.models[candidates[0]]
-        counted = fold.correct(first, found)
-        if counted is not None or type(first) not in FAMILIES:  # a subclass may predict as it likes
-            return counted
-        X_test, _ = self.samples.to_score_on(number)
-        parts = []
-        for candidate, links in zip(candidates, found, strict=False):
-            parts.append(fold.values(self.models[candidate], [link.solution for link in links], fold.test))
-        values = np.concatenate(parts)
-        twin = fold.twin(first, KnownValues(lambda _: values, [(X_test, fold.test)]), [])
-        right = twin.predict(X_test).reshape(len(found), -1) == self.data.y[fold.test]
-        counts: list[int] = right.sum(axis=1).tolist()
-        return counts
+        if self._chain_scores is None or not found:
+            return [None] * len(found)
+        models = [self.models[candidate] for candidate in candidates[: len(found)]]
+        solutions = [[link.solution for link in links] for links in found]
+        scores = self._chain_scores(fold, models, solutions, fold.test)
+        if not self.data.return_train_score:
+            return [None if one is None else (one, None) for one in scores]
+        of_train = self._chain_scores(fold, models, solutions, fold.train)
+        return [None if None in both else both for both in zip(scores, of_train, strict=True)]
 
     def _scores(self, model: Any, number: int, setting: Setting, links: Links) -> tuple[Any, Any, float]:
         """Score a model on the samples held out, and on those it was trained on if they count; time the former."""
@@ -325,7 +323,8 @@ class SharedSearch:
         (fold, prepared, kernel), solutions = setting, [link.solution for link in links]
         X_test, X_train = self.samples.to_score_on(number)
         if self._only_predicts:
-            known = KnownValues(partial(fold.values, model, solutions), [(X_test, fold.test), (X_train, fold.train)])
+            values = partial(fold.values, [model], [solutions])
+            known = KnownValues(values, [(X_test, fold.test), (X_train, fold.train)])
             judged = fold.twin(model, known, solutions)
         else:
             own = fold.samples

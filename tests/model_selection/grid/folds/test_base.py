@@ -71,7 +71,8 @@ def test_large_problems_are_not_kept():
 
 
 @pytest.mark.parametrize("kind", ["two classes", "a class not trained on", "rows of both parts", "weights of 0"])
-def test_correct_predictions_are_counted_as_if_predicted(kind):
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_models_of_a_chain_say_together_what_they_say_alone(kind, loss):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, size=60)
     train, test, weights = np.arange(40), np.arange(40, 60), np.ones(60)
@@ -81,18 +82,29 @@ def test_correct_predictions_are_counted_as_if_predicted(kind):
         test = np.arange(30, 60)
     if kind == "weights of 0":
         weights[:10] = 0.0
-    fold, machine = ClassifierFold(y, train, test, weights, test), SVC(C=10.0)
+    fold, models = ClassifierFold(y, train, test, weights, test), [SVC(C=C, loss=loss) for C in (0.1, 10.0)]
     kernel = ChainKernel(row_source(X, kernel="rbf", gamma=1.0), kernel_matrix(X, gamma=1.0))
-    ((link,),) = fold.solve([machine], X, kernel, StopRule())
-    known = KnownValues(partial(fold.values, machine, [link.solution]), [(X, test)])
-    predicted = fold.twin(machine, known, [link.solution]).predict(X)
-    assert fold.correct(machine, [[link]]) == [np.count_nonzero(predicted == y[test])]
-    assert 0 < fold.correct(machine, [[link]])[0] < len(test)
+    found = [[link.solution for link in links] for links in fold.solve(models, X, kernel, StopRule())]
+    values = fold.values(models, found, test)
+    predicted = fold.predicted(models[0], values).reshape(2, -1)
+    for model, solutions, own in zip(models, found, predicted, strict=True):
+        twin = fold.twin(model, KnownValues(partial(fold.values, [model], [solutions]), [(X, test)]), solutions)
+        np.testing.assert_array_equal(twin.predict(X), fold.classes[own])
+        correct = np.count_nonzero(own == fold.numbers_of(test))
+        assert 0 < correct == np.count_nonzero(twin.predict(X) == y[test]) < len(test)
 
 
-def test_nothing_is_counted_where_machines_have_to_predict():
-    y = np.arange(30) % 3
-    rows = np.arange(30)
-    assert ClassifierFold(y, rows, rows, np.ones(30), rows).correct(SVC(), [[None, None, None]]) is None
-    fold = ClassifierFold(y[y < 2], rows[:20], rows[:20], np.ones(20), rows[:20])
-    assert fold.correct(SVC(loss="squared_hinge"), [[None]]) is None
+def test_values_of_a_chain_that_leaves_its_matrix_are_those_of_its_models():
+    """Where the digits of the matrix run out, the pairs of a chain go on one after the other."""
+    X = np.random.default_rng(1).normal(size=(45, 2))
+    y, samples = np.arange(45) % 3, np.arange(45)
+    fold, models = ClassifierFold(y, samples[:30], samples[30:], np.ones(45), samples), [SVC(C=C) for C in (0.1, 1.0)]
+    rows = row_source(X, kernel="rbf", gamma=1.0)
+    (together, _), (_, alone) = (
+        [[link.solution for link in links] for links in fold.solve(models, X, kernel, StopRule())]
+        for kernel in (ChainKernel(rows, kernel_matrix(X, gamma=1.0)), ChainKernel(rows))
+    )
+    assert (len(together), len(alone)) == (1, 3)
+    values = fold.values(models, [together, alone], samples)
+    parts = [fold.values([model], [own], samples) for model, own in zip(models, (together, alone), strict=True)]
+    np.testing.assert_array_equal(values, np.concatenate(parts))

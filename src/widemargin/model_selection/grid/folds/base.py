@@ -163,12 +163,16 @@ class FoldModels(ABC):
         return Start.of({FUNCTION: solution.alpha})
 
     @abstractmethod
-    def values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
-        """Return decision values of some of the samples asked for, a column for each of a model's functions."""
+    def values(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices
+    ) -> NDArray[np.float64]:
+        """Return decision values of some of the samples asked for, by models of a chain.
 
-    def correct(self, model: Any, found: Sequence[list[LinkSolution]]) -> list[int] | None:
-        """Count what models of a chain predict correctly of the test part, if there is a quick way to; else None."""
-        return None
+        Returns
+        -------
+        ndarray of shape (n_models * n_samples, n_functions)
+            Those of all samples by the first model, then by the next.
+        """
 
     @abstractmethod
     def twin(self, model: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:

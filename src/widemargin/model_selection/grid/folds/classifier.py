@@ -27,7 +27,7 @@ from widemargin.machines.classifier import (
     box,
     typical,
 )
-from widemargin.machines.dual import Solution, StopRule, Vector, values_of, values_of_each
+from widemargin.machines.dual import Solution, StopRule, Vector, values_of_each
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.nu_classifier import solve_nu_chain
 from widemargin.machines.one_against_all import ABSENT, classes_against_all
@@ -105,7 +105,6 @@ class PairwiseFold(FoldModels):
             )
         self._weighted: dict[str, Vector] = {}
         self._schemes: dict[bool, Scheme] = {}
-        self._in_test: tuple[Vector, NDArray[np.int8]] | None = None
 
     def require_trainable(self, model: KernelClassifier) -> None:
         """Let the model check its prices against the classes of the fold."""
@@ -174,25 +173,34 @@ class PairwiseFold(FoldModels):
         solved = [PairSolution(p.own.pair, p.own.ids, one.solution, one.hard_margin_found) for p, one in found]
         self._knowing(model)._warn_of_missing_margins(solved)
 
-    def values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+    def values(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices
+    ) -> NDArray[np.float64]:
         """Decision values of the pairs, in the sign of the fitted attributes."""
-        return in_scikit_learns_sign(self._pair_values(model, solutions, samples), len(self.classes))
+        return in_scikit_learns_sign(self._pair_values(models, found, samples), len(self.classes))
 
-    def _pair_values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+    def _pair_values(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices
+    ) -> NDArray[np.float64]:
         """Decision values of the pairs, positive for the first class of a pair."""
-        scheme = self.scheme(model)
-        values = np.zeros((len(samples), scheme.n_functions), order="F")
-        if isinstance(solutions[0], JointSolution):
-            values[:, scheme.columns] = solutions[0].values[:, np.searchsorted(self.asked, samples)].T
-        else:
-            prices = None if getattr(model, "loss", "hinge") == "hinge" else self._bounds(model)
-            for column, pair, solution in zip(scheme.columns, scheme.pairs, solutions, strict=True):
+        scheme = self.scheme(models[0])
+        values = np.zeros((scheme.n_functions, len(found), len(samples)))
+        joint = [own[0] for own in found if isinstance(own[0], JointSolution)]
+        places = np.searchsorted(self.asked, samples) if joint else samples
+        for number, one in enumerate(joint):
+            values[scheme.columns, number] = one.values[:, places]
+        models, found = models[len(joint) :], found[len(joint) :]  # chains go on, pair by pair, where digits run out
+        if found:
+            squared = getattr(models[0], "loss", "hinge") != "hinge"
+            prices = [self._bounds(model) for model in models] if squared else None
+            for number, (column, pair) in enumerate(zip(scheme.columns, scheme.pairs, strict=True)):
                 at = samples if pair.ids is None else _places(pair.ids, len(self.labels))[samples]
-                slack = None if prices is None else ridge(_bounds_of_pair(pair, prices))[at]
-                values[:, column] = values_of(solution, pair.signs[at], slack, at)
+                slack = None if prices is None else [ridge(_bounds_of_pair(pair, own))[at] for own in prices]
+                solutions = [own[number] for own in found]
+                values[column, len(joint) :] = values_of_each(solutions, pair.signs[at], slack, at)
         for column, value in scheme.constants.items():
-            values[:, column] = value
-        return values
+            values[column] = value
+        return values.reshape(scheme.n_functions, -1).T
 
     def named_values(self, model: Any, solutions: Sequence[Solution]) -> Iterator[tuple[Hashable, Vector]]:
         """Decision values of the test part, by the names of the classes that a function tells apart.
@@ -200,7 +208,7 @@ class PairwiseFold(FoldModels):
         They are positive for the first of two classes, or the only one of those against all. Two classes that are left
         of more stand against all others of the fold.
         """
-        scheme, values = self.scheme(model), self._pair_values(model, solutions, self.test)
+        scheme, values = self.scheme(model), self._pair_values([model], [solutions], self.test)
         for column, pair in zip(scheme.columns, scheme.pairs, strict=True):
             yield pair.name, values[:, column]
         if len(self.classes) == 2:
@@ -208,20 +216,15 @@ class PairwiseFold(FoldModels):
             yield (first,), values[:, 0]
             yield (second,), -values[:, 0]
 
-    def correct(self, model: Any, found: Sequence[list[LinkSolution]]) -> list[int] | None:
-        """Count the test samples on the side of their class, where there is but one function and no slack in it."""
-        own_way = type(model) not in (SVC, NuSVC)  # a subclass may predict as it likes
-        if len(self.classes) > 2 or own_way or getattr(model, "loss", "hinge") != "hinge":
-            return None
-        if self._in_test is None:
-            labels = self.y[self.test]
-            others = 2 * ~np.isin(labels, self.classes)  # classes that the training part does not know
-            signs = self.scheme(model).pairs[0].signs[self.test]
-            self._in_test = signs, ((labels == self.classes[1]) + others).astype(np.int8)
-        signs, sides = self._in_test
-        on_second = values_of_each([links[0].solution for links in found], signs, self.test) < 0
-        correct: list[int] = np.count_nonzero(on_second == sides, axis=1).tolist()
-        return correct
+    def predicted(self, model: Any, values: NDArray[np.float64]) -> Indices:
+        """Return the numbers of the classes that models like this one predict by their decision values."""
+        return self._knowing(model)._winners(values)
+
+    def numbers_of(self, samples: Indices) -> Indices:
+        """Return the numbers of the classes of some samples; -1 for classes that the training part does not know."""
+        labels = self.y[samples]
+        places = np.searchsorted(self.classes, labels).clip(max=len(self.classes) - 1)
+        return np.where(self.classes[places] == labels, places, -1)
 
     def twin(self, model: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a classifier that knows the classes of the training part."""

@@ -20,7 +20,7 @@ from widemargin.estimators.novelty import NoveltyModel, parts_to_hold_out
 from widemargin.estimators.validation import check_weights, total_weight
 from widemargin.kernels.rows import take
 from widemargin.machines.chain import ChainKernel, LinkSolution
-from widemargin.machines.dual import Solution, StopRule, Vector, values_of
+from widemargin.machines.dual import Solution, StopRule, Vector, values_of_each
 from widemargin.machines.one_class import rejecting_threshold, scores_of
 from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, Start, Way
 
@@ -106,10 +106,11 @@ class NoveltyFold(FoldModels):
         """Return the sum of the coefficients that scores are proportional to."""
         return 1.0
 
-    def values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
+    def values(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices
+    ) -> NDArray[np.float64]:
         """Scores above the threshold."""
-        (solution,) = solutions
-        return values_of(solution, 0.0, at=samples)[:, np.newaxis]
+        return values_of_each([one for (one,) in found], 0.0, None, samples).reshape(-1, 1)
 
     def twin(self, model: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a model that knows its threshold and the number of its support vectors."""

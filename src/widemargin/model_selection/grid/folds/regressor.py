@@ -14,7 +14,7 @@ from sklearn.base import clone
 from widemargin.estimators.regression import SVR, KernelRegressor, NuSVR, warn_of_missing_tube
 from widemargin.kernels.rows import KernelParameters
 from widemargin.machines.chain import Chain, ChainKernel, Link, LinkSolution
-from widemargin.machines.dual import Solution, StopRule, Vector, taking_part, values_of
+from widemargin.machines.dual import Solution, StopRule, Vector, taking_part, values_of_each
 from widemargin.machines.hard_margins import solve_to_the_hard_end
 from widemargin.machines.regression import hard_unit, nu_function, solve_nu_tube_chain, tube
 from widemargin.model_selection.grid.folds.base import FUNCTION, FoldModels, Indices, KnownValues, Start, ridge
@@ -78,11 +78,14 @@ class RegressorFold(FunctionFold):
         limit = np.where(bounds > 0, np.inf, 0.0)
         return Link(tube(self.targets, float(model.epsilon), limit), ridge(bounds))
 
-    def values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
-        """Values of the function."""
-        (solution,) = solutions
-        slack = None if model.loss == "epsilon_insensitive" else ridge(model._bounds(self.weights))[samples]
-        return values_of(solution, self.targets[samples], slack, samples)[:, np.newaxis]
+    def values(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices
+    ) -> NDArray[np.float64]:
+        """Values of the functions."""
+        slack = None
+        if models[0].loss != "epsilon_insensitive":
+            slack = [ridge(model._bounds(self.weights))[samples] for model in models]
+        return values_of_each([one for (one,) in found], self.targets[samples], slack, samples).reshape(-1, 1)
 
     def fitted(self, model: Any, X: Any, kernel: KernelParameters, solutions: Sequence[Solution]) -> Any:
         """Return a regressor with scikit-learn's attributes."""
@@ -114,11 +117,12 @@ class NuRegressorFold(FunctionFold):
         for one in solve_nu_tube_chain(kernel, self.targets, bounds, fractions, stop=stop):
             yield [one]
 
-    def values(self, model: Any, solutions: Sequence[Solution], samples: Indices) -> NDArray[np.float64]:
-        """Values of the function."""
-        (solution,) = solutions
-        own = replace(solution, intercept=nu_function(solution)[0])
-        return values_of(own, self.targets[samples], at=samples)[:, np.newaxis]
+    def values(
+        self, models: Sequence[Any], found: Sequence[Sequence[Solution]], samples: Indices
+    ) -> NDArray[np.float64]:
+        """Values of the functions."""
+        own = [replace(one, intercept=nu_function(one)[0]) for (one,) in found]
+        return values_of_each(own, self.targets[samples], None, samples).reshape(-1, 1)
 
     def twin(self, model: Any, known: KnownValues, solutions: Sequence[Solution]) -> Any:
         """Return a regressor that knows the width of its tube."""

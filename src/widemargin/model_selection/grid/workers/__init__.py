@@ -1,4 +1,5 @@
-"""Who trains the candidates of a grid: units of work, their pool (threads, processes, Dask, Ray), and reports from it.
+"""Who trains the candidates of a grid: units of work, those that they are given to, and how workers report back.
 
-Imports the search that is shared out, ``paths``, ``study`` and ``runtime``; only ``run`` imports it.
+A team of threads in this process; processes, Dask and Ray through joblib. Imports the search that is shared out,
+``paths``, ``study`` and ``runtime``; only ``run`` imports it.
 """

@@ -1,16 +1,14 @@
-"""The units of a search on the workers of joblib's backends: threads, processes, other computers.
+"""The units of a search on the workers of joblib's backends of processes, here or on other computers.
 
-Threads share the search itself. To other processes it goes as an array of bytes, by the means of each backend: through
-a memory-mapped file (loky, multiprocessing), through the object store (Ray), with a plugin (Dask), else along with the
-calls. A process that a unit comes to builds the search from these bytes if it has not done so yet, and keeps it, with
-its kernels, for the next ones. Evaluations come back with their units and, if somebody waits for them, one by one
-before that.
+A search goes to other processes as an array of bytes, by the means of each backend: through a memory-mapped file
+(loky, multiprocessing), through the object store (Ray), with a plugin (Dask), else along with the calls. A process that
+a unit comes to builds the search from these bytes if it has not done so yet, and keeps it, with its kernels, for the
+next ones. Evaluations come back with their units and, if somebody waits for them, one by one before that.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
@@ -34,11 +32,10 @@ from widemargin.model_selection.grid.workers.units import (
     Finished,
     Sent,
     SentSearch,
-    evaluate,
     evaluate_sent,
     packed,
 )
-from widemargin.runtime import FINISHED, single_threaded_blas, thread_count
+from widemargin.runtime import FINISHED
 
 #: Times in a row that workers may be lost before anything is finished.
 ATTEMPTS = 3
@@ -51,7 +48,7 @@ BATCH_SECONDS = 2.0
 
 
 class Workers:
-    """Whoever evaluates units: threads, unless ``joblib.parallel_config`` names another backend.
+    """Processes that evaluate units, on the backend that ``joblib.parallel_config`` names.
 
     Parameters
     ----------
@@ -76,34 +73,25 @@ class Workers:
         self._finished = finished
         self._active, _ = get_active_backend(prefer="threads")
         self._on_dask = type(self._active).__module__ == "joblib._dask"
-        # One worker of a backend is this process itself; a cluster's is not.
-        alone = not self._on_dask and effective_n_jobs(n_jobs) == 1
-        self._in_threads = alone or bool(getattr(self._active, "supports_sharedmem", False))
-        self._streams = self._in_threads or self._active.supports_return_generator
-        threads = thread_count(n_jobs)
-        self._n_jobs = threads if self._in_threads else n_jobs
-        self._pre_dispatch = pre_dispatch
+        self._streams = self._active.supports_return_generator
+        self._n_jobs, self._pre_dispatch = n_jobs, pre_dispatch
         self._config = get_config()
         self._token = uuid4().hex
         self._content: Any = None
         self._sent: Sent | None = None
         self._opened, self._pool = ExitStack(), ExitStack()
         self._broken = False
-        self._under_way = _UnderWay()
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
             opened.push(self._pool)
             self._start()
-            if self._in_threads:
-                opened.enter_context(single_threaded_blas())
-            else:
-                self._content = self._packed(self._listening(opened))
-                self._sent = SentSearch(self._token, self._content)
-                if self._on_dask:
-                    from widemargin.model_selection.grid.workers.dask_backend import PluginSearch
+            self._content = self._packed(self._listening(opened))
+            self._sent = SentSearch(self._token, self._content)
+            if self._on_dask:
+                from widemargin.model_selection.grid.workers.dask_backend import PluginSearch
 
-                    self._sent = PluginSearch(self._token)
+                self._sent = PluginSearch(self._token)
             self._opened = opened.pop_all()
         return self
 
@@ -112,7 +100,6 @@ class Workers:
     ) -> None:
         self.search.stop.request(FINISHED)
         self._opened.close()
-        self._under_way.wait()  # a thread must not outlive the interpreter in compiled code
 
     @property
     def count(self) -> int:
@@ -171,10 +158,7 @@ class Workers:
         turns: Iterator[tuple[Unit, TimeShare | None]] = ((unit, None) for unit in units)
         if limit is not None:
             turns = ((unit, own) for unit in units if (own := limit(unit)) is not None)
-        if self._in_threads:
-            calls = (delayed(self._evaluate)(unit, own) for unit, own in turns)
-        else:
-            calls = (delayed(evaluate_sent)(self._sent, unit, own) for unit, own in turns)
+        calls = (delayed(evaluate_sent)(self._sent, unit, own) for unit, own in turns)
         results: Any = None
         try:
             if self._broken:
@@ -186,8 +170,6 @@ class Workers:
                 yield done
         except Exception as error:
             # What happens within a unit is told by its result: this happened to its worker.
-            if self._in_threads:
-                raise
             self._broken = True
             raise _LostWorkerError(_words(error)) from error
         finally:
@@ -206,10 +188,6 @@ class Workers:
             ratio = BATCH_SECONDS / (time.perf_counter() - began)
             size = max(workers, int(size * min(ratio, 8.0)))
             yield from done
-
-    def _evaluate(self, unit: Unit, share: TimeShare | None) -> Done:
-        with self._under_way:
-            return evaluate(self.search, unit, share, self._config, self._finished)
 
     def _listening(self, opened: ExitStack) -> Address | None:
         """Listen to worker processes, if anybody wants to hear of single evaluations."""
@@ -239,30 +217,6 @@ class Workers:
 
             return ray.put(content)
         return content
-
-
-class _UnderWay:
-    """Counts what threads are at."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._changed = threading.Condition()
-
-    def __enter__(self) -> None:
-        with self._changed:
-            self._count += 1
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._changed:
-            self._count -= 1
-            self._changed.notify_all()
-
-    def wait(self) -> None:
-        """Wait until they have done."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._count == 0)
 
 
 class _LostWorkerError(Exception):

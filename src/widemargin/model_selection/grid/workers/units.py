@@ -31,7 +31,7 @@ class Done:
     unit: Unit
     findings: list[Finding]
     seconds: float
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 #: Gets a finding as soon as there is one.
@@ -99,9 +99,9 @@ def evaluate_sent(sent: Sent, unit: Unit, share: TimeShare | None) -> Done:
     return done if done.error is None else replace(done, error=portable(done.error))
 
 
-def portable(error: Exception) -> Exception:
+def portable(error: BaseException) -> BaseException:
     """Return an error as another process can read it, with the place where it happened."""
-    sent: Exception = RuntimeError(f"{type(error).__name__}: {error}")
+    sent: BaseException = RuntimeError(f"{type(error).__name__}: {error}")
     with suppress(Exception):
         copied = pickle.loads(cloudpickle.dumps(error))
         sent = copied if type(copied) is type(error) else sent
