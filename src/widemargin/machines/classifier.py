@@ -186,7 +186,7 @@ class ClassPairs(Sequence[PairSamples]):
         self._order, self._sizes = order, sizes
         self._known: dict[Pair, PairSamples] = {}
         self.names = list(itertools.combinations(np.flatnonzero(sizes).tolist(), 2))
-        self.largest = int(np.sort(sizes)[-2:].sum())
+        self.n_samples, self.largest = len(order), int(np.sort(sizes)[-2:].sum())
 
     def __len__(self) -> int:
         return len(self.names)
@@ -261,10 +261,10 @@ def _whole_matrix(
 ) -> NDArray[np.float64] | None:
     """Compute all kernel values where every pair is small: the solver of these asks for nearly all of them, in float64.
 
-    None where they would not fit into the cache, or time does not suffice.
+    None where they would not fit into the cache, time does not suffice, or samples without weight need none of them.
     """
     allowed = options.cache_bytes or cache_bytes("auto", rows.size, "float64")
-    small = options.solver == "auto" and pairs.largest <= SMALL_PROBLEM
+    small = options.solver == "auto" and pairs.largest <= SMALL_PROBLEM and pairs.n_samples == rows.size
     if not small or not rows.of_samples or 8 * rows.size**2 > allowed:
         return None
     try:
