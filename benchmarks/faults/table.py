@@ -310,8 +310,8 @@ PACKAGE = (
     Fault(
         "absent-class-gets-the-vote",
         "src/widemargin/estimators/multi_class.py",
-        "intercept[number] = 1.0 if a in present else -1.0",
-        "intercept[number] = -1.0 if a in present else 1.0",
+        "intercept[here[a] & ~here[b]], intercept[here[b] & ~here[a]] = 1.0, -1.0",
+        "intercept[here[a] & ~here[b]], intercept[here[b] & ~here[a]] = -1.0, 1.0",
         ("tests/machines/test_classifier.py", "tests/estimators/test_classifier_edge_cases.py"),
     ),
     Fault(

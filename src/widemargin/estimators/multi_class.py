@@ -133,10 +133,9 @@ class OneVersusOne:
         ours = labels[solved.ids] == np.repeat(first, sizes)
         coefficients[np.where(ours, np.repeat(second - 1, sizes), np.repeat(first, sizes)), solved.ids] = solved.alpha
         if len(first) < len(intercept):
-            present = classes_present(labels, weights)
-            for number, (a, b) in enumerate(combinations(range(n_classes), 2)):
-                if (a in present) != (b in present):
-                    intercept[number] = 1.0 if a in present else -1.0
+            here = np.isin(np.arange(n_classes), classes_present(labels, weights))
+            a, b = np.triu_indices(n_classes, 1)
+            intercept[here[a] & ~here[b]], intercept[here[b] & ~here[a]] = 1.0, -1.0
         return _sorted_by_class(coefficients, intercept, labels, n_classes)
 
     def confidences(self, values: Matrix, rule: str) -> Matrix:
