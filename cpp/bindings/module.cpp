@@ -107,8 +107,9 @@ geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, 
   return result;
 }
 
-// The rows of a source, laid out so that other samples fit in beside its own.
+// The rows of a source, laid out so that other samples fit in beside its own: only bits may not suit these.
 KernelRows beside(const Source& source, const Samples& others) {
+  if (source.kernel->geometry().layout != Layout::bits) return *source.kernel;
   return {*source.samples.samples, source.kernel->kernel(), &others};
 }
 
