@@ -196,7 +196,7 @@ class DecisionFunctions:
             # Where every function has a row of coefficients for all support vectors, these are one group.
             whole = len(self.layout.functions) == self.layout.rows
             sizes = [n_vectors] if whole else np.asarray(self.n_support).tolist()
-            # BLAS takes no threads for products of so few numbers; to tell it so takes a tenth of the time of one sample.
+            # BLAS takes no threads for products of so few numbers; saying so takes a tenth of the time of a sample.
             few = ROWS_OF_A_PRODUCT * new.size * (self.n_features or 1) <= PRODUCT_OF_ONE_THREAD
             with nullcontext() if few else single_threaded_blas():
                 values = _core.decision_values(support, new, dual_coef, sizes, self.in_double, self.n_threads)
