@@ -95,7 +95,7 @@ class SolvedPairs(Sequence[PairSolution]):
 
     @classmethod
     def of(cls, solutions: Sequence[PairSolution]) -> SolvedPairs:
-        """Put solutions side by side; several tables of them make one."""
+        """Put solutions side by side; those that are so already stay as they are."""
         if isinstance(solutions, SolvedPairs):
             return solutions
         own = [one.solution for one in solutions]
@@ -385,9 +385,11 @@ def solve_pairs(
         names, samples = _side_by_side(pairs, some)
         parts.append(formulation.solve(names, samples, bounds[samples[0]], _starts_of(names, samples, starts), stop))
     found = SolvedPairs.joined(parts) if parts else SolvedPairs.of([])
-    if matrix is not None:  # the first pair pays for it
-        found.outcomes[0, COLUMNS["kernel_evaluations"]] += matrix.size
-    return found
+    if matrix is None:
+        return found
+    outcomes = found.outcomes.copy()
+    outcomes[0, COLUMNS["kernel_evaluations"]] += matrix.size  # the first pair pays for it
+    return replace(found, outcomes=outcomes)
 
 
 def _side_by_side(
