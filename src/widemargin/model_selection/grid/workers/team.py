@@ -53,7 +53,7 @@ def team_size(n_jobs: int | None) -> int | None:
 HEAD_START = 0.02
 
 #: Seconds between two looks whether somebody has asked to stop: not on all systems does that end waiting.
-PATIENCE = 0.05
+POLL_SECONDS = 0.05
 
 #: What a thread hands over: at its end, None.
 Result = TypeVar("Result", Done, Done | None)
@@ -116,7 +116,7 @@ class Team:
         left = sum([thread.ident is not None for thread in self._others])
         while left:
             try:
-                done = _checked(results.get(timeout=PATIENCE))
+                done = _checked(results.get(timeout=POLL_SECONDS))
             except Empty:
                 continue
             if done is None:
