@@ -77,7 +77,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     ----------
     estimator, param_grid, scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As in scikit-learn's ``GridSearchCV``. `n_jobs` counts threads unless ``joblib.parallel_config`` names another
-        backend: processes, or the workers of a Dask or Ray cluster.
+        backend: processes, or the workers of a Dask or Ray cluster. `pre_dispatch` is for these; a thread takes its
+        next work when it is free.
     max_time : float, default=None
         Seconds after which the search ends with the best of what it has finished on every fold; `refit` comes on top.
         Until then, chains that take long wait for the others.
