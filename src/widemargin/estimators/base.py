@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,10 +20,8 @@ from widemargin.estimators.report import FitReport, warn_of_early_ends
 from widemargin.estimators.validation import (
     UNLABELLED,
     Accepts,
-    UnusedGammaWarning,
     is_numeric,
     is_plain,
-    leaves_gamma_unused,
     require_finite,
     require_flag,
     require_gram,
@@ -99,7 +96,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     Parameters are fields: a subclass adds its own, extends the table of what they accept, and writes ``fit`` from the
     methods here. Warnings point at the line that called ``fit`` if ``fit`` itself, and none of
-    its helpers, calls :meth:`_warn_of_unused_gamma`, :meth:`_checked_kernel` and :meth:`_tell`.
+    its helpers, calls :meth:`_checked_kernel` and :meth:`_tell`.
     """
 
     kernel: Any = "rbf"
@@ -242,16 +239,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                     )
         if not (isinstance(self.solver, str) and self.solver == "auto"):  # which solves every problem
             require_able(self.solver, self._missing())
-
-    def _warn_of_unused_gamma(self) -> None:
-        """Warn, at the line that called ``fit``, if there is a gamma that makes no difference."""
-        if leaves_gamma_unused(self.kernel, self.gamma):
-            warnings.warn(
-                f"gamma={self.gamma!r} makes no difference to kernel='{self.kernel}', which has no such parameter; "
-                "leave it at 'scale', or choose another kernel.",
-                UnusedGammaWarning,
-                stacklevel=3,
-            )
 
     def _check_samples(self, X: Any, y: Any = UNLABELLED) -> tuple[Any, Any]:
         """Check samples, and one target of any type for each if there are any.

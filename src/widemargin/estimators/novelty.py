@@ -16,7 +16,13 @@ from sklearn.base import OutlierMixin
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.out_of_fold import Indices, folds_by_key, row_keys
 from widemargin.estimators.report import FitReport, ProblemReport
-from widemargin.estimators.validation import Accepts, check_weights, require_fraction, total_weight
+from widemargin.estimators.validation import (
+    Accepts,
+    check_weights,
+    require_fraction,
+    total_weight,
+    warn_if_gamma_is_unused,
+)
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.machines.dual import DualProblem, Outcome, Solution, StopRule, Vector
 from widemargin.machines.one_class import ConstantSumMachine, rejecting_threshold, train_without
@@ -138,7 +144,7 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
         """
         began = time.perf_counter()
         self._check_parameters()
-        self._warn_of_unused_gamma()
+        warn_if_gamma_is_unused(self.kernel, self.gamma)
         X, _ = self._check_samples(X)
         weights = check_weights(sample_weight, count(X))
         self._require_feasible(weights, total_weight(weights))

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.report import plain
-from widemargin.estimators.validation import Accepts, require_fraction
+from widemargin.estimators.validation import Accepts, require_fraction, warn_if_gamma_is_unused
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import PairSolution, classes_present
 from widemargin.machines.dual import Vector
@@ -121,7 +121,7 @@ class NuSVC(KernelClassifier):
         """
         began = time.perf_counter()
         self._check_parameters()
-        self._warn_of_unused_gamma()
+        warn_if_gamma_is_unused(self.kernel, self.gamma)
         X, labels, weights = self._check_training_data(X, y, sample_weight)
         self.class_weight_ = self._class_factors(labels, weights)
         with np.errstate(over="ignore"):

@@ -44,8 +44,10 @@ def needs_double(kernel: KernelParameters, support_vectors: Any, dual_coef: Matr
     """
     if callable(kernel.kernel) or kernel.kernel == "precomputed":
         return False
+    if trained_so:
+        return True
     mapped = kernel.mapped(support_vectors)
-    if trained_so or mapped.shape[0] * mapped.shape[1] <= SMALL_MODEL:
+    if mapped.shape[0] * mapped.shape[1] <= SMALL_MODEL:
         return True
     values = mapped.data if sp.issparse(mapped) else mapped
     largest = max(float(values.max()), -float(values.min())) if values.size else 0.0

@@ -25,6 +25,7 @@ from widemargin.estimators.validation import (
     require_flag,
     require_fraction,
     require_number,
+    warn_if_gamma_is_unused,
 )
 from widemargin.kernels.rows import RowSource, count
 from widemargin.machines.dual import Vector
@@ -67,7 +68,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
         """
         began = time.perf_counter()
         self._check_parameters()
-        self._warn_of_unused_gamma()
+        warn_if_gamma_is_unused(self.kernel, self.gamma)
         X, y, weights = self._check_training_data(X, y, sample_weight)
         n, bounds = count(X), self._bounds(weights)
         kernel = self._checked_kernel(X, weights)

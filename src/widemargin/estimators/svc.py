@@ -33,6 +33,7 @@ from widemargin.estimators.validation import (
     require_choice,
     require_flag,
     require_number,
+    warn_if_gamma_is_unused,
 )
 from widemargin.kernels.rows import RowSource
 from widemargin.machines.classifier import (
@@ -270,7 +271,7 @@ class SVC(KernelClassifier):
         """
         began = time.perf_counter()
         self._check_parameters()
-        self._warn_of_unused_gamma()
+        warn_if_gamma_is_unused(self.kernel, self.gamma)
         self._forget_calibration()
         X, labels, weights = self._check_training_data(X, y, sample_weight)
         self.class_weight_ = self._class_factors(labels, weights)

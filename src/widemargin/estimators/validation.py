@@ -150,6 +150,17 @@ def leaves_gamma_unused(kernel: Any, gamma: Any) -> bool:
     return isinstance(kernel, str) and kernel == "linear" and not (isinstance(gamma, str) and gamma == "scale")
 
 
+def warn_if_gamma_is_unused(kernel: Any, gamma: Any) -> None:
+    """Warn, at the line that called ``fit``, if there is a gamma that makes no difference."""
+    if leaves_gamma_unused(kernel, gamma):
+        warnings.warn(
+            f"gamma={gamma!r} makes no difference to kernel={kernel!r}, which has no such parameter; leave it at "
+            "'scale', or choose another kernel.",
+            UnusedGammaWarning,
+            stacklevel=3,
+        )
+
+
 def is_plain(X: Any, y: Any = UNLABELLED) -> bool:
     """Whether samples, and targets if there are any, are such that no check refuses, converts or warns of anything.
 

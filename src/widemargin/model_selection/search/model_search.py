@@ -17,7 +17,12 @@ from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.calibration import FROM_SEARCH
-from widemargin.estimators.validation import require_flag, require_number, without_gamma_warnings
+from widemargin.estimators.validation import (
+    require_flag,
+    require_number,
+    warn_if_gamma_is_unused,
+    without_gamma_warnings,
+)
 from widemargin.model_selection.grid.calibration import fit_chosen
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
@@ -199,7 +204,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         """
         began = time.perf_counter()
         study, fit_params = self._study(X, y, params, began)
-        model_of(self.estimator)._warn_of_unused_gamma()
+        model = model_of(self.estimator)
+        warn_if_gamma_is_unused(model.kernel, model.gamma)
         with told_if_memory_runs_out("to search", "lower n_jobs, or search with fewer samples"):
             remarks = self._search_and_refit(study, fit_params)
         for remark in remarks:
