@@ -83,7 +83,7 @@ class SideBySide {
       for (std::size_t k = 0; k < count; ++k) solved[k].lanes.push_back(std::move(found[k]));
     }
     done_ += count;
-    if (!keeps_ || left() == 0) last_kernel_.reset(), arranged_ = Buffer<float>();
+    if (!keeps_ || left() == 0) last_kernel_.reset();
     if (!sum_up(solved)) return ended_ = true, std::vector<Solved>{};
     return solved;
   }
@@ -125,37 +125,9 @@ class SideBySide {
     const std::size_t count = ids.size() * ids.size();
     if (last_kernel_ == nullptr || last_kernel_.use_count() > 1 || last_kernel_->size() < count)
       last_kernel_ = std::make_shared<Buffer<float>>(count);
-    if (arrange()) {
-      places_.clear();
-      for (const Id id : ids) places_.push_back(id == resembles_nothing ? id : place_[static_cast<std::size_t>(id)]);
-      gather(arranged_.data(), n_arranged_, places_, last_kernel_->data());
-    } else {
-      gather(kernel_, size_, ids, last_kernel_->data());
-    }
+    gather(kernel_, size_, ids, last_kernel_->data());
     last_ids_ = ids;
     return last_kernel_;
-  }
-
-  // Puts the kernel of the samples of all chains in the order in which these name them, which is that of the classes:
-  // what a pair of classes needs of it then lies in pieces. False where it would not pay or take too much memory.
-  bool arrange() {
-    if (arranged_.size() > 0) return true;
-    std::size_t named = 0;
-    std::vector<Id> order;
-    place_.assign(size_, resembles_nothing);
-    for (const Lane& lane : lanes_) {
-      named += lane.ids.size() * lane.ids.size();
-      for (const Id id : lane.ids) {
-        if (id == resembles_nothing || place_[static_cast<std::size_t>(id)] != resembles_nothing) continue;
-        place_[static_cast<std::size_t>(id)] = static_cast<Id>(order.size());
-        order.push_back(id);
-      }
-    }
-    n_arranged_ = order.size();
-    if (lanes_.size() < 3 || n_arranged_ * n_arranged_ > std::min(named, most_arranged)) return false;
-    arranged_ = Buffer<float>(n_arranged_ * n_arranged_);
-    gather(kernel_, size_, order, arranged_.data());
-    return true;
   }
 
   // False if time ran out.
@@ -167,7 +139,7 @@ class SideBySide {
         std::count_if(place.begin(), place.end(), [](std::size_t at) { return at != nowhere; }));
     const auto pieces = [&](std::size_t floats) { return floats / std::max<std::size_t>(n_rows, 1) / 16 * 16; };
     const std::size_t width = std::max<std::size_t>(pieces(in_cache), 64);
-    const std::size_t stretch = std::max(width, pieces(most_arranged) / width * width);
+    const std::size_t stretch = std::max(width, pieces(most_copied) / width * width);
     Buffer<float> part(n_rows * std::min(stretch, (n_asked + width - 1) / width * width));
     TimeBudget budget(deadline_, true);
     for (std::size_t begin = 0; begin < n_asked; begin += stretch) {
@@ -231,7 +203,7 @@ class SideBySide {
 
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
   // Floats: what stays in a processor's cache, and what may be copied of a kernel for speed alone.
-  static constexpr std::size_t in_cache = std::size_t{1} << 17, most_arranged = std::size_t{1} << 24;
+  static constexpr std::size_t in_cache = std::size_t{1} << 17, most_copied = std::size_t{1} << 24;
 
   const float* kernel_;
   std::size_t size_;
@@ -244,9 +216,6 @@ class SideBySide {
   std::vector<LaneState> states_;
   Kernel last_kernel_;  // the last one gathered, and whose it is
   std::span<const Id> last_ids_;
-  Buffer<float> arranged_;
-  std::size_t n_arranged_ = 0;
-  std::vector<Id> place_, places_;
   std::vector<const float*> rows_;
   std::vector<double> coefficients_;
 };

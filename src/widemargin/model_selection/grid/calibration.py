@@ -33,7 +33,7 @@ def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
             fold, start = search.samples.of_fold(number), stretch.start
             assert isinstance(fold, PairwiseFold)
             for names, values in fold.named_values(model, [link.solution for link in stretch.links[-1]]):
-                found.add(names, fold.test, values)
+                found.add(names, search.data.folds[number][1], values)
     return found
 
 

@@ -19,7 +19,7 @@ from widemargin.kernels.rows import KernelParameters, RowSource, count, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.shared import KEPT, SharedKernel
 from widemargin.machines.chain import KEPT_BYTES, ChainKernel
-from widemargin.machines.dual import SolverOptions, cache_bytes
+from widemargin.machines.dual import SolverOptions, Vector, cache_bytes
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices
 from widemargin.model_selection.grid.setup import Parameters, SearchData, behind_steps, model_of
@@ -56,25 +56,27 @@ class PreparedSamples:
     def __init__(
         self,
         X: Any,
+        weights: Vector,
         model: Any,
         kernel: KernelParameters,
-        data: SearchData,
         family: type[FoldModels],
         *,
+        threads: int,
         allowed: float,
         stop: Stop,
         pipeline: Any,
         kept: int,
     ) -> None:
         self.X, self.pipeline = X, pipeline
-        checked = model._checked_kernel(X, data.weights, tell=False)  # refuses what is no kernel
+        checked = model._checked_kernel(X, weights, tell=False)  # refuses what is no kernel
         rows = checked.rows_of(X)
         require_moderate_diagonal(rows, checked)
-        self._source = family.kernel_samples(kernel, X, data.weights)
+        self._source = family.kernel_samples(kernel, X, weights)
         self.shared: SharedKernel | None = None
         if self.bytes_needed(X, model, family) <= allowed and fits_float32(rows):
-            n_threads, map = data.share.threads, kernel.map
-            self.shared = SharedKernel(self._source, kernel.kernel, map=map, n_threads=n_threads, stop=stop, kept=kept)
+            self.shared = SharedKernel(
+                self._source, kernel.kernel, map=kernel.map, n_threads=threads, stop=stop, kept=kept
+            )
         self._last: tuple[KernelParameters | None, RowSource | None] = (None, None)
         self._options = SolverOptions(cache_bytes=min(int(allowed), cache_bytes("auto", count(X), "float32")))
 
@@ -140,6 +142,24 @@ class SearchSamples:
         self._folds: dict[int, FoldModels] = {}
         self._held_out: dict[int, tuple[Any, Any]] = {}
         self._kernels = KEPT
+        self._order = self._order_of_samples()
+        self._weights = data.weights if self._order is None else data.weights[self._order]
+        self._X = data.X if self._order is None or self._pipeline else data.X[self._order]
+
+    def _order_of_samples(self) -> Indices | None:
+        """Return the order that suits the models, where it is worth a copy of the samples."""
+        X = self.data.X
+        if model_of(self.data.estimator).kernel == "precomputed":
+            return None
+        if not self._pipeline:
+            numbers = X.data if sp.issparse(X) else X
+            if not isinstance(numbers, np.ndarray) or numbers.nbytes > 4 * count(X) ** 2:
+                return None
+        return self._family.order(self.data.y, self.data.folds)
+
+    def as_given(self, samples: Indices) -> Indices:
+        """Return the numbers that samples have in the data, by the numbers that they have in the models of a fold."""
+        return samples if self._order is None else self._order[samples]
 
     def keep_kernels(self, kernels: int) -> None:
         """Keep so many kernels of each set of samples from now on, if `ROOM_FOR_KERNELS` holds those of all sets."""
@@ -153,9 +173,12 @@ class SearchSamples:
             return self._folds[number]
         with self._lock:
             if number not in self._folds:
-                data, (train, test) = self.data, self.data.folds[number]
-                asked = np.concatenate([test, train]) if data.return_train_score else test
-                self._folds[number] = self._family(data.y, train, test, data.weights, asked)
+                (train, test), y = self.data.folds[number], self.data.y
+                if self._order is not None:
+                    places = np.argsort(self._order)
+                    train, test, y = places[train], places[test], y[self._order]
+                asked = np.concatenate([test, train]) if self.data.return_train_score else test
+                self._folds[number] = self._family(y, train, test, self._weights, asked)
             return self._folds[number]
 
     def to_score_on(self, fold: int) -> tuple[Any, Any]:
@@ -192,7 +215,7 @@ class SearchSamples:
         key, own = steps
         with self._lock:
             models = self.of_fold(fold)
-            X, fitted = self._transformed(model, key, own, fold) if self._pipeline else (self.data.X, None)
+            X, fitted = self._transformed(model, key, own, fold) if self._pipeline else (self._X, None)
             if kernel is None:
                 rows, weights = X, models.weights
                 if depends_on_samples(model):
@@ -203,10 +226,11 @@ class SearchSamples:
                 _make_room(self._shared, self._kept)
                 self._shared[name] = PreparedSamples(
                     X,
+                    self._weights,
                     model,
                     kernel,
-                    self.data,
                     self._family,
+                    threads=self.data.share.threads,
                     allowed=self._allowed,
                     stop=stop,
                     pipeline=fitted,
@@ -228,7 +252,7 @@ class SearchSamples:
             place = np.zeros(count(self.data.given), dtype=np.intp)
             place[test] = len(train) + np.arange(len(test))
             place[train] = np.arange(len(train))
-            self._behind_steps[key, fold] = both[place], pipeline
+            self._behind_steps[key, fold] = both[place if self._order is None else place[self._order]], pipeline
         self._behind_steps.move_to_end((key, fold))
         return self._behind_steps[key, fold]
 

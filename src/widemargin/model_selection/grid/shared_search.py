@@ -328,11 +328,13 @@ class SharedSearch:
             judged = fold.twin(model, known, solutions)
         else:
             own = fold.samples
-            X = self.samples.given(own, own) if prepared.pipeline is None else take(prepared.X, own)
+            as_given = self.samples.as_given(own)
+            X = self.samples.given(as_given, as_given) if prepared.pipeline is None else take(prepared.X, own)
             judged = prepared.behind_steps(fold.fitted(model, X, kernel, solutions))
-        test_scores = self._score(judged, X_test, fold.test)
+        train, test = self.data.folds[number]
+        test_scores = self._score(judged, X_test, test)
         seconds = time.perf_counter() - began
-        train_scores = self._score(judged, X_train, fold.train) if self.data.return_train_score else None
+        train_scores = self._score(judged, X_train, train) if self.data.return_train_score else None
         return test_scores, train_scores, seconds
 
     def _score(self, judged: Any, X: Any, samples: Indices) -> Any:

@@ -115,6 +115,11 @@ class FoldModels(ABC):
         return X
 
     @classmethod
+    def order(cls, y: Any, folds: Sequence[tuple[Indices, Indices]]) -> Indices | None:
+        """Return the order of the samples in which the kernel values of a problem lie side by side; None for any."""
+        return None
+
+    @classmethod
     def own_matrices(cls, model: Any) -> int:
         """Return how many matrices of the size of the kernel a chain makes for itself, roughly."""
         return 0

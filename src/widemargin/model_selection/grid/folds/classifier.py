@@ -106,6 +106,20 @@ class PairwiseFold(FoldModels):
         self._weighted: dict[str, Vector] = {}
         self._schemes: dict[bool, Scheme] = {}
 
+    @classmethod
+    def order(cls, y: Any, folds: Sequence[tuple[Indices, Indices]]) -> Indices | None:
+        """Sort samples of more than two classes by class, and those of a class by the fold that tests them.
+
+        The training samples of a class are then two stretches at most.
+        """
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) <= 2:
+            return None
+        tested_by = np.zeros(len(y), dtype=np.intp)
+        for number, (_, test) in enumerate(folds):
+            tested_by[test] = number
+        return np.lexsort((tested_by, labels))
+
     def require_trainable(self, model: KernelClassifier) -> None:
         """Let the model check its prices against the classes of the fold."""
         self._bounds(model)
