@@ -104,8 +104,8 @@ class HeldChain {
             const StopSignal* signal, double grace_seconds)
       : kernel_(kernel), parts_(kernel.shape(0), ids, std::move(links), start, max_seconds, grace_seconds, signal) {
     if (kernel.shape(1) != kernel.shape(0)) throw std::invalid_argument("a kernel matrix must be square");
-    chain_.emplace(kernel_.data(), parts_.n, parts_.links, parts_.start(), StoppingCriterion{tolerance, max_iterations},
-                   parts_.deadline);
+    chain_.emplace(chain::KernelView(kernel_.data(), parts_.n), parts_.links, parts_.start(),
+                   StoppingCriterion{tolerance, max_iterations}, parts_.deadline);
   }
 
   std::vector<SolvedLink> advance(std::size_t links) {
@@ -132,8 +132,8 @@ class HeldChain {
   // The kernel of the samples, in a place of its own.
   void gather() {
     part_ = Buffer<float>(parts_.n * parts_.n);
-    chain::gather(kernel_.data(), kernel_.shape(0), view(*parts_.ids), part_.data());
-    chain_->move_to(part_.data());
+    chain::KernelView(kernel_.data(), kernel_.shape(0), view(*parts_.ids)).copy_to(part_.data());
+    chain_->move_to(chain::KernelView(part_.data(), parts_.n));
   }
 
   void drop_chain() {

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/chain/kernel_view.hpp"
 #include "core/rows/row_source.hpp"
 #include "core/runtime/buffer.hpp"
 #include "core/runtime/scratch.hpp"
@@ -29,7 +30,7 @@ class CompactKernel {
   using Value = T;
 
   // Its memory comes from the last one of the same thread: touching new memory would cost more than gathering.
-  CompactKernel(const float* kernel, std::size_t n) : kernel_(kernel), n_(n), slot_of_(n, none), values_(taken()) {}
+  explicit CompactKernel(const KernelView& kernel) : kernel_(kernel), slot_of_(kernel.size(), none), values_(taken()) {}
   ~CompactKernel() { rest(); }
   CompactKernel(const CompactKernel&) = delete;
   CompactKernel& operator=(const CompactKernel&) = delete;
@@ -120,7 +121,7 @@ class CompactKernel {
     std::fill(gathered_.begin(), gathered_.end(), 0);
   }
   // The same kernel is at another place from now on.
-  void move_to(const float* kernel) { kernel_ = kernel; }
+  void move_to(const KernelView& kernel) { kernel_ = kernel; }
 
  private:
   static constexpr Id none = -1;
@@ -139,7 +140,7 @@ class CompactKernel {
   void make_room(std::size_t count) {
     if (values_.size() == 0) values_ = taken();
     if (count <= stride_ && values_.size() >= stride_ * stride_) return;
-    const std::size_t stride = std::max(stride_, (std::min(n_, count + count / 4) + 15) / 16 * 16);
+    const std::size_t stride = std::max(stride_, (std::min(kernel_.size(), count + count / 4) + 15) / 16 * 16);
     diagonal_.resize(stride), gathered_.resize(stride, 0);
     if (values_.size() < stride * stride) {
       Buffer<T> wider(stride * stride);
@@ -170,33 +171,63 @@ class CompactKernel {
 
   void set_diagonal(std::size_t slot) {
     const std::size_t v = static_cast<std::size_t>(members_[slot]);
-    diagonal_[slot] = static_cast<float>(static_cast<double>(kernel_[v * n_ + v]) + (ridge_.empty() ? 0.0 : ridge_[v]));
+    diagonal_[slot] = static_cast<float>(static_cast<double>(kernel_.diagonal(v)) + (ridge_.empty() ? 0.0 : ridge_[v]));
   }
 
   void gather(std::size_t slot) {
-    const float* from = kernel_ + static_cast<std::size_t>(members_[slot]) * n_;
+    const std::size_t variable = static_cast<std::size_t>(members_[slot]);
     T* to = at(slot);
+    gathered_[slot] = 1;
+    if (variable >= kernel_.known()) {
+      std::fill_n(to, size(), T{});
+      if constexpr (std::is_same_v<T, float>) to[slot] = diagonal_[slot];
+      return;
+    }
+    const float* from = kernel_.row(variable);
     // Where they are few, jumping from one to the next is cheaper than reading all that lies between.
-    const std::size_t in_order = 8 * ascending_ < n_ ? 0 : ascending_;
-    if (in_order > 0) held_ = simd::ops<T>().pick(from, picked_.data(), picked_.size(), to, in_order) && held_;
+    const std::size_t in_order = 8 * ascending_ < kernel_.size() ? 0 : ascending_;
+    if (in_order > 0) held_ = pick(from, to) && held_;
+    const auto value = [&](std::size_t c) {
+      const std::size_t v = static_cast<std::size_t>(members_[c]);
+      return v < kernel_.known() ? from[kernel_.column(v)] : 0.0f;
+    };
     if constexpr (std::is_same_v<T, float>) {
-      for (std::size_t c = in_order; c < size(); ++c) to[c] = from[members_[c]];
+      for (std::size_t c = in_order; c < size(); ++c) to[c] = value(c);
       to[slot] = diagonal_[slot];
     } else {
       floats_.resize(size() - in_order);
-      for (std::size_t c = in_order; c < size(); ++c) floats_[c - in_order] = from[members_[c]];
+      for (std::size_t c = in_order; c < size(); ++c) floats_[c - in_order] = value(c);
       held_ = simd::ops<T>().from_floats(floats_.data(), to + in_order, floats_.size()) && held_;
     }
-    gathered_[slot] = 1;
+  }
+
+  // Copies the columns of the leading members, which ascend, out of a row.
+  bool pick(const float* row, T* to) const {
+    bool held = true;
+    std::size_t done = 0;
+    for (const Picked& part : picked_) {
+      held = simd::ops<T>().pick(row + part.column, masks_.data() + part.mask, part.n_masks, to + done,
+                                 ascending_ - done) &&
+             held;
+      done += part.count;
+    }
+    return held;
   }
 
   // Members in the order of their columns, from the first slot on, can be picked from a row in one sweep.
   void look_for_order() {
     ascending_ = static_cast<std::size_t>(std::is_sorted_until(members_.begin(), members_.end()) - members_.begin());
-    picked_.assign((n_ + 15) / 16, 0);
-    for (std::size_t s = 0; s < ascending_; ++s) {
-      const std::size_t column = static_cast<std::size_t>(members_[s]);
-      picked_[column / 16] = static_cast<std::uint16_t>(picked_[column / 16] | 1u << column % 16);
+    while (ascending_ > 0 && static_cast<std::size_t>(members_[ascending_ - 1]) >= kernel_.known()) --ascending_;
+    picked_.clear(), masks_.clear();
+    std::size_t s = 0;
+    for (const KernelView::Stretch& stretch : kernel_.stretches()) {
+      const std::size_t first = s, mask = masks_.size();
+      for (; s < ascending_ && static_cast<std::size_t>(members_[s]) < stretch.end; ++s) {
+        const std::size_t bit = static_cast<std::size_t>(members_[s]) - stretch.begin;
+        masks_.resize(std::max(masks_.size(), mask + bit / 16 + 1), 0);
+        masks_[mask + bit / 16] = static_cast<std::uint16_t>(masks_[mask + bit / 16] | 1u << bit % 16);
+      }
+      if (s > first) picked_.push_back({stretch.column, mask, masks_.size() - mask, s - first});
     }
   }
 
@@ -212,8 +243,12 @@ class CompactKernel {
     }
   }
 
-  const float* kernel_;
-  std::size_t n_;
+  // Members within a stretch: where its columns begin, a bit for each column, 16 to a mask, and how many are members.
+  struct Picked {
+    std::size_t column, mask, n_masks, count;
+  };
+
+  KernelView kernel_;
   std::span<const double> ridge_;
   std::vector<Id> members_, slot_of_;  // slot -> variable and back
   std::size_t stride_ = 0;
@@ -221,8 +256,9 @@ class CompactKernel {
   std::vector<simd::Real<T>> diagonal_;
   std::vector<std::uint8_t> gathered_;  // rows that are there
   std::vector<float> floats_;
-  std::size_t ascending_ = 0;          // leading slots whose members ascend
-  std::vector<std::uint16_t> picked_;  // their columns, a bit each
+  std::size_t ascending_ = 0;  // leading slots whose members ascend
+  std::vector<Picked> picked_;
+  std::vector<std::uint16_t> masks_;
   bool held_ = true;
 };
 

@@ -23,16 +23,16 @@ namespace widemargin::chain {
 class MatrixChain {
  public:
   // `start` is any point, with its gradient if that is known; or empty.
-  MatrixChain(const float* kernel, std::size_t n, std::span<const Link> links, const Start& start,
-              const StoppingCriterion& stop, Deadline& deadline)
+  MatrixChain(const KernelView& kernel, std::span<const Link> links, const Start& start, const StoppingCriterion& stop,
+              Deadline& deadline)
       : kernel_(kernel),
-        n_(n),
+        n_(kernel.size()),
         sequence_(links, deadline),
         start_(start),
         stop_(stop),
         deadline_(deadline),
         budget_(deadline, true),
-        solver_(kernel, n, Tuning{}, budget_) {}
+        solver_(kernel, Tuning{}, budget_) {}
 
   // Solves the next links, as a sequence does.
   std::vector<LinkSolution> advance(std::size_t count) {
@@ -52,7 +52,7 @@ class MatrixChain {
   // Releases what was gathered of the kernel.
   void rest() { solver_.rest(); }
   // Goes on with the same kernel at another place.
-  void move_to(const float* kernel) {
+  void move_to(const KernelView& kernel) {
     kernel_ = kernel;
     solver_.move_to(kernel);
   }
@@ -76,7 +76,7 @@ class MatrixChain {
 
   const std::vector<float>& diagonal() {
     if (diagonal_.empty())
-      for (std::size_t p = 0; p < n_; ++p) diagonal_.push_back(kernel_[p * (n_ + 1)]);
+      for (std::size_t p = 0; p < n_; ++p) diagonal_.push_back(kernel_.diagonal(p));
     return diagonal_;
   }
 
@@ -144,7 +144,7 @@ class MatrixChain {
 
   static constexpr double most_stretched = 1e4;
 
-  const float* kernel_;
+  KernelView kernel_;
   std::size_t n_;
   std::vector<float> diagonal_;  // of the kernel, once it was asked for
   double stretched_ =

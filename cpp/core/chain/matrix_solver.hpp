@@ -40,14 +40,14 @@ struct Tuning {
 
 class MatrixSolver {
  public:
-  MatrixSolver(const float* kernel, std::size_t n, const Tuning& tuning, TimeBudget& budget)
+  MatrixSolver(const KernelView& kernel, const Tuning& tuning, TimeBudget& budget)
       : kernel_(kernel),
-        n_(n),
+        n_(kernel.size()),
         tuning_(tuning),
         budget_(budget),
-        floats_(kernel, n),
-        fractions_(kernel, n),
-        chosen_by_(n, 0) {}
+        floats_(kernel),
+        fractions_(kernel),
+        chosen_by_(n_, 0) {}
 
   // What the square loss adds to the diagonal from now on; empty for nothing.
   void set_ridge(std::span<const double> ridge) {
@@ -61,7 +61,7 @@ class MatrixSolver {
     fractions_.rest();
   }
   // The same kernel is at another place from now on.
-  void move_to(const float* kernel) {
+  void move_to(const KernelView& kernel) {
     kernel_ = kernel;
     floats_.move_to(kernel);
     fractions_.move_to(kernel);
@@ -107,12 +107,17 @@ class MatrixSolver {
 
   // G -= K d, for the variables at `positions` that moved by `by`.
   void subtract(DualState& state, const std::vector<Id>& positions, const std::vector<double>& by) {
-    constexpr std::size_t part = 2048;
-    std::vector<const float*> rows;
-    for (const Id p : positions) rows.push_back(kernel_ + static_cast<std::size_t>(p) * n_);
-    for (std::size_t first = 0; first < n_; first += part)
-      simd::ops<float>().subtract_rows(state.gradient.data(), rows.data(), by.data(), rows.size(), first,
-                                       std::min(n_, first + part));
+    moved_.clear(), moved_by_.clear();
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      const std::size_t p = static_cast<std::size_t>(positions[k]);
+      if (p < kernel_.known()) moved_.push_back(kernel_.row(p)), moved_by_.push_back(by[k]);
+    }
+    rows_.resize(moved_.size());
+    for (const KernelView::Stretch& stretch : kernel_.stretches()) {
+      for (std::size_t r = 0; r < moved_.size(); ++r) rows_[r] = moved_[r] + stretch.column;
+      simd::ops<float>().subtract_rows(state.gradient.data() + stretch.begin, rows_.data(), moved_by_.data(),
+                                       rows_.size(), 0, stretch.end - stretch.begin);
+    }
     if (ridge_.empty()) return;
     for (std::size_t k = 0; k < positions.size(); ++k)
       state.gradient[static_cast<std::size_t>(positions[k])] -= by[k] * ridge_[static_cast<std::size_t>(positions[k])];
@@ -193,7 +198,7 @@ class MatrixSolver {
     return std::max({0.0, up[0] - down[0], up[1] - down[1]});
   }
 
-  const float* kernel_;
+  KernelView kernel_;
   std::size_t n_;
   std::span<const double> ridge_;
   Tuning tuning_;
@@ -205,6 +210,8 @@ class MatrixSolver {
   bool fractions_suffice_ = true;  // they have the precision it takes
   block::Subproblem of_floats_;
   block::BasicSubproblem<float> of_fractions_;
+  std::vector<const float*> moved_, rows_;  // rows of the variables that moved, and where they begin in a stretch
+  std::vector<double> moved_by_;
   std::vector<Id> wanted_;
   std::vector<std::uint32_t> chosen_by_;  // the last choice that took a variable
   std::uint32_t choice_ = 0;

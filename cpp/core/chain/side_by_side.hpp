@@ -1,7 +1,7 @@
 // Chains over one kernel matrix, side by side: those of all pairs of classes of a fold.
 //
-// A chain works on the kernel of its own samples, gathered into a small matrix. Others have no place in it: their
-// decision values are summed up once the links are solved, from the rows of the support vectors,
+// A chain works on the kernel of its own samples alone: in place where they lie in stretches, else in a copy. The
+// decision values of others are summed up once the links are solved, from the rows of the support vectors,
 //
 //   f(x) = sum_i a_i k(x_i, x) + b,
 //
@@ -20,32 +20,6 @@
 #include "core/simd/ops.hpp"
 
 namespace widemargin::chain {
-
-// Stands for the number of a sample whose kernel values are all 0; such samples come last.
-inline constexpr Id resembles_nothing = -1;
-
-// Copies the kernel of some samples out of that of all `size`; samples that lie side by side are copied together.
-inline void gather(const float* kernel, std::size_t size, std::span<const Id> ids, float* out) {
-  const std::size_t n = ids.size();
-  const std::size_t known =
-      static_cast<std::size_t>(std::find(ids.begin(), ids.end(), resembles_nothing) - ids.begin());
-  std::vector<std::size_t> runs;  // where they begin
-  for (std::size_t c = 0; c < known; ++c)
-    if (c == 0 || ids[c] != ids[c - 1] + 1) runs.push_back(c);
-  const bool together = 4 * runs.size() < known;
-  runs.push_back(known);
-  for (std::size_t r = 0; r < known; ++r) {
-    const float* row = kernel + static_cast<std::size_t>(ids[r]) * size;
-    float* to = out + r * n;
-    if (together)
-      for (std::size_t k = 0; k + 1 < runs.size(); ++k)
-        std::copy_n(row + ids[runs[k]], runs[k + 1] - runs[k], to + runs[k]);
-    else
-      for (std::size_t c = 0; c < known; ++c) to[c] = row[ids[c]];
-    std::fill_n(to + known, n - known, 0.0f);
-  }
-  std::fill(out + known * n, out + n * n, 0.0f);
-}
 
 class SideBySide {
  public:
@@ -83,7 +57,7 @@ class SideBySide {
       for (std::size_t k = 0; k < count; ++k) solved[k].lanes.push_back(std::move(found[k]));
     }
     done_ += count;
-    if (!keeps_ || left() == 0) last_kernel_.reset();
+    if (!keeps_ || left() == 0) last_copy_.reset();
     if (!sum_up(solved)) return ended_ = true, std::vector<Solved>{};
     return solved;
   }
@@ -93,41 +67,44 @@ class SideBySide {
  private:
   using Kernel = std::shared_ptr<Buffer<float>>;
   struct LaneState {
-    Kernel kernel;
+    Kernel copy;  // of its part of the kernel, where that is not read in place
+    bool is_copied = false;
     std::unique_ptr<MatrixChain> chain;
   };
 
   std::vector<LinkSolution> advance(std::size_t at, std::size_t count, bool last) {
     const Lane& lane = lanes_[at];
     LaneState& own = states_[at];
-    if (own.kernel == nullptr) {
-      own.kernel = kernel_of(at);
-      if (own.chain != nullptr) own.chain->move_to(own.kernel->data());
+    if (own.chain == nullptr || (own.is_copied && own.copy == nullptr)) {
+      KernelView kernel(kernel_, size_, lane.ids);
+      own.is_copied = kernel.scattered();
+      if (own.is_copied) own.copy = copy_of(kernel, at), kernel = KernelView(own.copy->data(), lane.ids.size());
+      if (own.chain == nullptr)
+        own.chain = std::make_unique<MatrixChain>(kernel, lane.links, lane.start, stop_, deadline_);
+      else
+        own.chain->move_to(kernel);
     }
-    if (own.chain == nullptr)
-      own.chain =
-          std::make_unique<MatrixChain>(own.kernel->data(), lane.ids.size(), lane.links, lane.start, stop_, deadline_);
     std::vector<LinkSolution> found = own.chain->advance(count);
     if (!last && keeps_) return found;
     if (last)
       own.chain.reset();
     else
       own.chain->rest();
-    own.kernel.reset();
+    own.copy.reset();
     return found;
   }
 
-  // The kernel of a chain's samples: that of the chain before if it has the same ones, or in its place if nobody needs
+  // A chain's part of the kernel: that of the chain before if it has the same samples, or in its place if nobody needs
   // it any more.
-  Kernel kernel_of(std::size_t at) {
+  Kernel copy_of(const KernelView& kernel, std::size_t at) {
     const std::span<const Id> ids = lanes_[at].ids;
-    if (last_kernel_ != nullptr && std::ranges::equal(ids, last_ids_)) return last_kernel_;
+    if (last_copy_ != nullptr && std::ranges::equal(ids, last_ids_)) return last_copy_;
     const std::size_t count = ids.size() * ids.size();
-    if (last_kernel_ == nullptr || last_kernel_.use_count() > 1 || last_kernel_->size() < count)
-      last_kernel_ = std::make_shared<Buffer<float>>(count);
-    gather(kernel_, size_, ids, last_kernel_->data());
+    if (last_copy_ == nullptr || last_copy_.use_count() > 1 || last_copy_->size() < count)
+      last_copy_ = std::make_shared<Buffer<float>>(count);
+    kernel.copy_to(last_copy_->data());
     last_ids_ = ids;
-    return last_kernel_;
+    return last_copy_;
   }
 
   // False if time ran out.
@@ -214,7 +191,7 @@ class SideBySide {
   bool keeps_, ended_ = false;
   std::size_t done_ = 0;
   std::vector<LaneState> states_;
-  Kernel last_kernel_;  // the last one gathered, and whose it is
+  Kernel last_copy_;  // the last one made, and whose it is
   std::span<const Id> last_ids_;
   std::vector<const float*> rows_;
   std::vector<double> coefficients_;
