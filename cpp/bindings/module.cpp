@@ -135,6 +135,14 @@ Symmetry symmetry(Matrix<T> matrix, std::size_t n_threads) {
   return symmetry_of(matrix.data(), matrix.shape(0), team);
 }
 
+template <class T>
+bool looks_symmetric(Matrix<T> matrix, double tolerance, std::size_t n_threads) {
+  if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("the matrix must be square");
+  nb::gil_scoped_release release;
+  ThreadTeam team(require_threads(n_threads));
+  return widemargin::looks_symmetric(matrix.data(), matrix.shape(0), tolerance, team);
+}
+
 // The kernel among some samples of any source.
 nb::ndarray<nb::numpy, float> kernel_among(const Source& source, Vector<Id> ids, std::size_t n_threads,
                                            double max_seconds, const StopSignal* signal) {
@@ -510,6 +518,8 @@ NB_MODULE(_core, m) {
       .def_ro("difference", &Symmetry::difference)
       .def_ro("row", &Symmetry::row)
       .def_ro("column", &Symmetry::column);
+  m.def("looks_symmetric", &bindings::looks_symmetric<float>, "matrix"_a, "tolerance"_a, "n_threads"_a);
+  m.def("looks_symmetric", &bindings::looks_symmetric<double>, "matrix"_a, "tolerance"_a, "n_threads"_a);
   m.def("symmetry", &symmetry<float>, "matrix"_a, "n_threads"_a);
   m.def("symmetry", &symmetry<double>, "matrix"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);

@@ -178,6 +178,11 @@ class Comparison {
     ours_.subtract_rows(ours.data(), row.data(), coefficient.data(), n_rows, 1, n_);
     base_.subtract_rows(base.data(), row.data(), coefficient.data(), n_rows, 1, n_);
     check(close(ours, base, 1e-14), name_, "subtract_rows", n_);
+    std::vector<double> sums = ours;
+    const double dot = ours_.add_and_dot(row[0], base.data(), 0.5, ours.data(), n_),
+                 base_dot = base_.add_and_dot(row[0], base.data(), 0.5, sums.data(), n_);
+    check(close(ours, sums, 1e-13) && std::fabs(dot - base_dot) <= 1e-12 * (1 + std::fabs(dot)), name_, "add_and_dot",
+          n_);
   }
 
   const char* name_;

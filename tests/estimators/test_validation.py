@@ -501,7 +501,7 @@ def test_the_short_way_for_plain_arrays_is_as_strict_as_the_long_one(
     cls: Any, training: Any, targets: Any, new: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = _story(cls, training, targets, new)
-    monkeypatch.setattr(base, "is_plain", lambda X, y=None: False)
+    monkeypatch.setattr(base, "is_plain", lambda X, y=None, **how: False)
     assert _story(cls, training, targets, new) == short
 
 

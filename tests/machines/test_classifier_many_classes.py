@@ -119,3 +119,31 @@ def test_the_symmetry_of_a_matrix(n_threads: int, dtype: Any) -> None:
     assert _core.symmetry(K, n_threads).largest == np.inf
     with pytest.raises(ValueError, match="square"):
         _core.symmetry(K[:3], n_threads)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_first_look_at_the_symmetry_of_a_matrix(n_threads: int, dtype: Any) -> None:
+    K = (1e5 * kernel_matrix(np.random.default_rng(0).normal(size=(300, 2)))).astype(dtype)
+    assert _core.looks_symmetric(K, 1e-4, n_threads)
+    for row, column, found in ((299, 0, K[299, 0] + 25.0), (3, 140, np.nan), (7, 7, np.inf), (0, 299, -np.inf)):
+        other = K.copy()
+        other[row, column] = found
+        assert not _core.looks_symmetric(other, 1e-4, n_threads)
+    assert not _core.looks_symmetric(np.triu(K), 1e-4, n_threads)
+    with pytest.raises(ValueError, match="square"):
+        _core.looks_symmetric(K[:3], 1e-4, n_threads)
+
+
+@pytest.mark.parametrize("n", [40, 600], ids=["small", "large"])
+def test_what_is_wrong_with_a_kernel_matrix_is_said_by_its_place(n: int) -> None:
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    y, K = X[:, 0] > 0, kernel_matrix(X)
+    for value, told in (
+        (np.nan, "contains NaN in column 7, first at row 31"),
+        (5.0, r"entries \(7, 31\) and \(31, 7\)"),
+    ):
+        wrong = K.copy()
+        wrong[31, 7] = value
+        with pytest.raises(ValueError, match=told):
+            SVC(kernel="precomputed").fit(wrong, y)

@@ -1,15 +1,41 @@
-// How symmetric a matrix is, in one pass over it.
+// How symmetric a matrix is: a first look, which reads it once from end to end, and a closer one, entry by entry.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "core/runtime/thread_team.hpp"
+#include "core/simd/ops.hpp"
 
 namespace widemargin {
+
+// Whether K x and K'x, for some x of arbitrary numbers, are finite and differ by `tolerance` times the largest diagonal
+// entry at most. Entries of K and K' that differ by more than twice that show, unless they cancel by chance.
+template <class T>
+bool looks_symmetric(const T* matrix, std::size_t n, double tolerance, ThreadTeam& team) {
+  std::vector<double> x(n), times_x(n);
+  std::vector<std::vector<double>> sums(team.size(), std::vector<double>(n, 0.0));
+  std::uint64_t random = 0x9e3779b97f4a7c15u;
+  double largest = 0;
+  for (std::size_t p = 0; p < n; ++p) {
+    random ^= random << 13, random ^= random >> 7, random ^= random << 17;  // xorshift
+    x[p] = (random & 1 ? 1.0 : -1.0) * (0.5 + static_cast<double>(random >> 11) * 0x1p-53);
+    largest = std::max(largest, std::fabs(static_cast<double>(matrix[p * (n + 1)])));
+  }
+  team.share(n, [&](std::size_t r, std::size_t member) {
+    times_x[r] = simd::ops<T>().add_and_dot(matrix + r * n, x.data(), x[r], sums[member].data(), n);
+  });
+  for (std::size_t p = 0; p < n; ++p) {
+    double transposed = 0;
+    for (const std::vector<double>& own : sums) transposed += own[p];
+    if (!(std::fabs(times_x[p] - transposed) <= tolerance * largest)) return false;  // what is not a number, too
+  }
+  return true;
+}
 
 struct Symmetry {
   double largest = 0;               // entry, in absolute value; not finite if any entry is not

@@ -178,6 +178,16 @@ void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient,
   }
 }
 
+template <class T>
+double add_and_dot(const T* row, const double* x, double weight, double* sums, std::size_t n) {
+  double dot = 0;
+  for (std::size_t c = 0; c < n; ++c) {
+    const double value = static_cast<double>(row[c]);
+    sums[c] += weight * value, dot += x[c] * value;
+  }
+  return dot;
+}
+
 bool from_floats(const float* values, Fraction* out, std::size_t n) {
   bool inside = true;
   for (std::size_t c = 0; c < n; ++c) {
@@ -221,7 +231,8 @@ const Ops<T>& table() {
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,
                               .best_descending_partner = best_descending_partner<T>,
-                              .subtract_rows = subtract_rows<T>};
+                              .subtract_rows = subtract_rows<T>,
+                              .add_and_dot = add_and_dot<T>};
   return ops;
 }
 template <>

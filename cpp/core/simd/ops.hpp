@@ -88,6 +88,8 @@ struct Ops {
   // G[c] -= sum_r coefficient[r] * rows[r][c], accumulated in double
   void (*subtract_rows)(double* G, const T* const* rows, const double* coefficient, std::size_t n_rows,
                         std::size_t first, std::size_t last);
+  // sums += weight * row, and the dot product of row and x, both accumulated in double
+  double (*add_and_dot)(const T* row, const double* x, double weight, double* sums, std::size_t n);
 };
 
 // The loops of an SMO step over fractions, with gradients in float.

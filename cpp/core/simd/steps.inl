@@ -255,6 +255,24 @@ void subtract_rows(Slope<T>* G, const T* const* rows, const double* coefficient,
   }
 }
 
+template <class T>
+double add_and_dot(const T* row, const double* x, double weight, double* sums, size_t n) {
+  Doubles dot = splat<Doubles>(0.0);
+  size_t c = 0;
+  for (; c + wide <= n; c += wide) {
+    const Doubles values = load_as_double(row + c);
+    store(sums + c, load<Doubles>(sums + c) + weight * values);
+    dot += load<Doubles>(x + c) * values;
+  }
+  double total = 0;
+  for (size_t l = 0; l < wide; ++l) total += dot[l];
+  for (; c < n; ++c) {
+    const double value = static_cast<double>(row[c]);
+    sums[c] += weight * value, total += x[c] * value;
+  }
+  return total;
+}
+
 bool from_floats(const float* values, Fraction* out, size_t n) {
   using V = Vec<float, wide>;
   using Parts = Vec<std::uint16_t, wide>;

@@ -31,7 +31,8 @@ const Ops<T>& table() {
                               .best_newton_partner = best_newton_partner<T>,
                               .best_ascending_partner = best_ascending_partner<T>,
                               .best_descending_partner = best_descending_partner<T>,
-                              .subtract_rows = subtract_rows<T>};
+                              .subtract_rows = subtract_rows<T>,
+                              .add_and_dot = add_and_dot<T>};
   return ops;
 }
 template <>

@@ -258,7 +258,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
             return X, y
-        if is_plain(X, y):
+        if is_plain(X, y, gram=self.kernel == "precomputed"):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X, y
