@@ -14,14 +14,22 @@ struct BasicSubproblem {
   BasicDualState<N> state;
 
   // The variables at `positions` of a larger problem, with the gradient they have there. They may cross their kinks.
-  void take(const DualState& whole, std::span<const Id> positions) {
-    const std::size_t m = positions.size();
+  // Up to a multiple of 16 that is within `room`, variables with a box of one point follow, so that no loop over
+  // vectors has a rest; what kernel rows hold of them makes no difference.
+  void take(const DualState& whole, std::span<const Id> positions, std::size_t room = 0) {
+    const std::size_t filled = (positions.size() + 15) / 16 * 16;
+    const bool fill = filled <= room && !whole.kinked() && !whole.grouped();
+    const std::size_t m = fill ? filled : positions.size();
     state.alpha.resize(m), state.gradient.resize(m), state.lower.resize(m), state.upper.resize(m);
     state.group.resize(whole.grouped() ? m : 0);
     state.variable.resize(m);
     state.active = m;
     state.coefficient_bound = whole.coefficient_bound;
-    for (std::size_t r = 0; r < m; ++r) {
+    for (std::size_t r = positions.size(); r < m; ++r) {
+      state.alpha[r] = state.lower[r] = state.upper[r] = 0.0, state.gradient[r] = N(0);
+      state.variable[r] = static_cast<Id>(r);
+    }
+    for (std::size_t r = 0; r < positions.size(); ++r) {
       const std::size_t p = static_cast<std::size_t>(positions[r]);
       state.alpha[r] = whole.alpha[p], state.gradient[r] = static_cast<N>(whole.gradient[p]);
       state.lower[r] = whole.lower[p], state.upper[r] = whole.upper[p];

@@ -37,6 +37,8 @@ class CompactKernel {
 
   std::size_t size() const { return members_.size(); }
   std::size_t capacity() const { return size(); }
+  // Values of a row that may be read; those beyond the members mean nothing.
+  std::size_t row_length() const { return stride_; }
   const std::vector<Id>& members() const { return members_; }
   bool holds(Id variable) const { return slot_of_[static_cast<std::size_t>(variable)] != none; }
 

@@ -135,7 +135,7 @@ class MatrixSolver {
   SubproblemResult solve_subproblem(DualState& state, CompactKernel<T>& kernel,
                                     block::BasicSubproblem<simd::Slope<T>>& inner, const StoppingCriterion& stop,
                                     std::int64_t& iterations) {
-    inner.take(state, kernel.members());
+    inner.take(state, kernel.members(), kernel.row_length());
     smo::WholeActiveSet active_set(smo::NewtonSteps(tuning_.newton_wait), stop.tolerance);
     const Reason ended = smo::run(inner.state, kernel, stop, budget_, select_, step_, active_set, iterations);
     const block::SubproblemStep change(state, inner.state, kernel.members());

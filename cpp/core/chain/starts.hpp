@@ -64,12 +64,12 @@ inline Point scaled(const Link& before, const Link& link, const Solution& last) 
   const double s = scale(before, link, last);
   Point point{std::vector<double>(n), std::vector<double>(n), s};
   for (std::size_t p = 0; p < n; ++p) {
-    double& a = point.alpha[p];
-    a = s * last.alpha[p];
+    const double lower = link.problem.lower[p], upper = link.problem.upper[p];
+    double a = s * last.alpha[p];
     // The bound itself, not a rounding error beside it.
-    if (s != 1)
-      for (const double bound : {link.problem.lower[p], link.problem.upper[p]})
-        if (std::isfinite(bound) && std::fabs(a - bound) <= 1e-12 * std::fabs(bound)) a = bound;
+    a = s != 1 && std::fabs(a - lower) <= 1e-12 * std::fabs(lower) && std::isfinite(lower) ? lower : a;
+    a = s != 1 && std::fabs(a - upper) <= 1e-12 * std::fabs(upper) && std::isfinite(upper) ? upper : a;
+    point.alpha[p] = a;
     const double Ka =
         before.problem.linear[p] - last.gradient[p] - (before.ridge.empty() ? 0.0 : before.ridge[p] * last.alpha[p]);
     point.gradient[p] = link.problem.linear[p] - (s * Ka + (link.ridge.empty() ? 0.0 : link.ridge[p] * a));

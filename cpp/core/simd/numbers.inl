@@ -76,6 +76,27 @@ inline Floats min_where(const Flag* flags, Floats values, Floats so_far) {
 inline bool any_greater(Doubles a, Doubles b) { return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ) != 0; }
 inline bool any_greater(Floats a, Floats b) { return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ) != 0; }
 inline bool any_equal(Doubles a, Doubles b) { return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_EQ_OQ) != 0; }
+// The larger half, then the larger half of that, and so forth.
+inline double largest_of(Doubles v) {
+  const __m256d half = _mm256_max_pd(_mm512_maskz_extractf64x4_pd(0xff, (__m512d)v, 0),
+                                     _mm512_maskz_extractf64x4_pd(0xff, (__m512d)v, 1));
+  const __m128d pair = _mm_max_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
+  return _mm_cvtsd_f64(_mm_max_sd(pair, _mm_unpackhi_pd(pair, pair)));
+}
+inline float largest_of(Floats v) {
+  const __m256 half =
+      _mm256_max_ps(_mm512_maskz_extractf32x8_ps(0xff, (__m512)v, 0), _mm512_maskz_extractf32x8_ps(0xff, (__m512)v, 1));
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)),
+               pair = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(pair, _mm_movehdup_ps(pair)));
+}
+inline int32_t smallest_of(Vec<int32_t, 2 * wide> v) {
+  const __m256i half = _mm256_min_epi32(_mm512_maskz_extracti32x8_epi32(0xff, (__m512i)v, 0),
+                                        _mm512_maskz_extracti32x8_epi32(0xff, (__m512i)v, 1));
+  const __m128i four = _mm_min_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)),
+                pair = _mm_min_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_min_epi32(pair, _mm_shuffle_epi32(pair, 0xb1)));
+}
 inline bool any_equal(Floats a, Floats b) { return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_EQ_OQ) != 0; }
 #else
 inline Doubles choose(const Flag* flags, Doubles values, Doubles others) {
@@ -94,6 +115,13 @@ template <class V>
 inline V min_where(const Flag* flags, V values, V so_far) {
   return min_of(choose(flags, values, so_far), so_far);
 }
+template <class V>
+inline auto largest_of(V v) {
+  auto most = v[0];
+  for (size_t l = 1; l < sizeof(V) / sizeof(most); ++l) most = v[l] > most ? v[l] : most;
+  return most;
+}
+inline int32_t smallest_of(Vec<int32_t, 2 * wide> v) { return -largest_of(-v); }
 inline bool any_greater(Doubles a, Doubles b) {
   return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_GT_OQ)) != 0;
 }

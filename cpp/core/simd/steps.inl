@@ -57,16 +57,8 @@ inline MaximalViolatingPair ends(const N* G, const Flag* rises, const Flag* fall
       up = max_where(rises + c, g, up);
       down = min_where(falls + c, g, down);
     }
-    if (any_greater(up, splat<V>(most))) {
-      for (size_t l = 0; l < step; ++l)
-        if (up[l] > most) most = up[l];
-      up_stretch = first;
-    }
-    if (any_greater(splat<V>(least), down)) {
-      for (size_t l = 0; l < step; ++l)
-        if (down[l] < least) least = down[l];
-      down_stretch = first;
-    }
+    if (any_greater(up, splat<V>(most))) most = largest_of(up), up_stretch = first;
+    if (any_greater(splat<V>(least), down)) least = -largest_of(-down), down_stretch = first;
     for (; c < last; ++c) {
       const N g = value(c);
       if (rises[c] != 0 && g > most) most = g, up_stretch = first;
@@ -110,6 +102,22 @@ MaximalViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, cons
 template <class T>
 using Reals = Vec<Real<T>, bytes / sizeof(Slope<T>)>;
 
+// The largest of some gains and the first position that has it; nothing if none is positive.
+template <class V, class Mask>
+inline Partner first_of_largest(V gains, Mask at) {
+  Partner best{-1, -1};
+  for (size_t l = 0; l < sizeof(V) / sizeof(gains[0]); ++l)
+    if (at[l] >= 0 && (gains[l] > best.gain || (gains[l] == best.gain && at[l] < best.at)))
+      best = {static_cast<double>(gains[l]), at[l]};
+  return best;
+}
+inline Partner first_of_largest(Floats gains, Vec<int32_t, 2 * wide> at) {
+  const float largest = largest_of(gains);
+  if (!(largest > 0)) return {-1, -1};
+  const Vec<int32_t, 2 * wide> none = splat<Vec<int32_t, 2 * wide>>(std::numeric_limits<int32_t>::max());
+  return {static_cast<double>(largest), smallest_of(gains == splat<Floats>(largest) ? at : none)};
+}
+
 // The first of the largest gains, if one is positive; `vector` and `value` return those of some positions and of one.
 // Gains only rank candidates, so they are computed in the storage type of the kernel: a float division is several times
 // as fast.
@@ -131,10 +139,7 @@ inline Partner largest_gain(size_t n, const Value& value, const Vector& vector) 
     at = better ? position : at;
     position += static_cast<Bits>(step);
   }
-  Partner best{-1, -1};
-  for (size_t l = 0; l < step; ++l)
-    if (at[l] >= 0 && (most[l] > best.gain || (most[l] == best.gain && at[l] < best.at)))
-      best = {static_cast<double>(most[l]), at[l]};
+  Partner best = first_of_largest(most, at);
   for (; c < n; ++c) {
     const double gain = static_cast<double>(value(c));
     if (gain > 0 && gain > best.gain) best = {gain, static_cast<int64_t>(c)};

@@ -52,8 +52,10 @@ class StepPlanningAhead {
     }
     last.kind = kind;
     last.size_ratio = mu / newton;
-    if (last.recent.size() > recent_) last.recent.pop_back();  // B itself, and what it was planned with, stay
-    last.recent.insert(last.recent.begin(), B);
+    if (last.recent.size() <= recent_)
+      last.recent.push_back(B);  // else the last one, which B was not planned with, goes
+    for (std::size_t t = last.recent.size() - 1; t > 0; --t) last.recent[t] = last.recent[t - 1];
+    last.recent.front() = B;
     return mu;
   }
 
