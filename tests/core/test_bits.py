@@ -85,4 +85,4 @@ def test_solutions_are_those_of_the_formula(solver, cache_bytes):
         options=options,
     )
     assert counted.outcome.kkt_violation <= 1e-5
-    assert counted.outcome.objective == pytest.approx(plain.outcome.objective, rel=1e-8)
+    assert counted.outcome.objective == pytest.approx(plain.outcome.objective, rel=1e-7)  # parts of it are float32
