@@ -49,8 +49,8 @@ def team_size(n_jobs: int | None) -> int | None:
     return max(1, int(active.effective_n_jobs(thread_count(n_jobs))))
 
 
-#: Seconds that the thread of the search has for itself.
-HEAD_START = 0.02
+#: Seconds that the thread of the search has for itself, and seconds of a unit after which it needs no more of them.
+HEAD_START, LONG_UNIT = 0.02, 0.004
 
 #: Seconds between two looks whether somebody has asked to stop: not on all systems does that end waiting.
 POLL_SECONDS = 0.05
@@ -101,8 +101,11 @@ class Team:
             for thread in self._others[1:]:
                 thread.start()
             for turn in turns:
-                yield _checked(self._done(*turn))
-                if n_others > 1 and time.perf_counter() - began >= HEAD_START:
+                unit_began = time.perf_counter()
+                done = _checked(self._done(*turn))
+                ended = time.perf_counter()
+                yield done
+                if n_others > 1 and (ended - began >= HEAD_START or ended - unit_began >= LONG_UNIT):
                     self._others[0].start()  # in place of this one
                     break
             begin.set()
