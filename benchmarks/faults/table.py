@@ -97,9 +97,23 @@ CORE = (
     Fault(
         "ties-in-the-vector-selection",
         "cpp/core/simd/steps.inl",
-        "(most[l] == best.gain && at[l] < best.at)",
-        "(most[l] == best.gain && at[l] > best.at)",
+        "(gains[l] == best.gain && at[l] < best.at)",
+        "(gains[l] == best.gain && at[l] > best.at)",
         STEPS,
+    ),
+    Fault(
+        "second-stretch-of-a-pair",
+        "cpp/core/chain/matrix_solver.hpp",
+        "rows_[r] = moved_[r] + stretch.column;",
+        "rows_[r] = moved_[r] + stretch.begin;",
+        ("tests/model_selection/grid/folds/test_classifier_order.py",),
+    ),
+    Fault(
+        "first-look-misses-infinity",
+        "cpp/core/rows/symmetry.hpp",
+        "if (!(std::fabs(times_x[p] - transposed) <= tolerance * largest)) return false;",
+        "if (std::fabs(times_x[p] - transposed) > tolerance * largest) return false;",
+        ("tests/machines/test_classifier_many_classes.py",),
     ),
     Fault(
         "ties-in-the-scalar-selection",
@@ -450,6 +464,20 @@ PACKAGE = (
         "            stop.request()\n            raise",
         "            raise",
         ("tests/estimators/test_calibration.py",),
+    ),
+    Fault(
+        "held-out-values-by-the-numbers-of-the-models",
+        "src/widemargin/model_selection/grid/calibration.py",
+        "found.add(names, search.data.folds[number][1], values)",
+        "found.add(names, fold.test, values)",
+        ("tests/model_selection/grid/folds/test_classifier_order.py",),
+    ),
+    Fault(
+        "weights-in-another-order-than-samples",
+        "src/widemargin/model_selection/grid/samples.py",
+        "self._weights = data.weights if self._order is None else data.weights[self._order]",
+        "self._weights = data.weights",
+        ("tests/model_selection/grid/folds/test_classifier_order.py",),
     ),
 )
 
