@@ -35,9 +35,10 @@ class ProblemReport:
     """How one optimisation problem was solved: that of a pair of classes, or a model's only one.
 
     `classes` is the pair, None for models without classes; (a label, None) stands for a class against all others.
-    `kkt_violation`, `duality_gap` and `objective` are recomputed in float64 after the solver has ended; where
-    `max_time` did not suffice for that, nothing is known of them: they are infinite, infinite and NaN. `precision` is
-    the type of the kernel values that the tolerance needed. `kernel_operations` counts the kernel values that a
+    `kkt_violation` is recomputed in float64 after the solver has ended. `duality_gap` and `objective` are float64 sums
+    over kernel values of type `precision`: with "float32" they are right to about 1e-7 of the objective. Where
+    `max_time` did not suffice, nothing is known: they are infinite, infinite and NaN. `precision` is the type of the
+    kernel values that the tolerance needed. `kernel_operations` counts the kernel values that a
     geometric solver read, cached or not; 0 for others.
     """
 

@@ -152,7 +152,8 @@ def cache_bytes(cache_size: float | str, rows: int, dtype: str) -> int:
 class Outcome(Work):
     """How a solve ended, and the work that it took.
 
-    Violation, gap and objective come from a gradient recomputed in float64. Where time did not suffice for that,
+    The violation is recomputed in float64; gap and objective are float64 sums over kernel values of type `precision`,
+    right to about 1e-7 of the objective where that is float32. Where time did not suffice for that,
     nothing is known of them: violation and gap are infinite, the objective is NaN. `precision` is the type of the
     kernel values that the tolerance needed: "float32" or "float64".
     """
@@ -215,7 +216,7 @@ def row_of(outcome: Any, intercept: float = 0.0) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A point, its gradient y - Ka (recomputed in float64), the intercept, and how it was reached.
+    """A point, its gradient y - Ka (recomputed; in float64 where it decides the violation), intercept, and outcome.
 
     Where time did not suffice for that gradient, it and the intercept are estimates, and the violation is infinite.
 
