@@ -102,6 +102,13 @@ CORE = (
         STEPS,
     ),
     Fault(
+        "wrong-side-of-a-kink-after-the-last-steps",
+        "cpp/core/solve/small_problem.hpp",
+        "    state.cross_kinks();  // steps that ended early",
+        "    // steps that ended early",
+        ("tests/machines/test_dual_kinks.py",),
+    ),
+    Fault(
         "second-stretch-of-a-pair",
         "cpp/core/chain/matrix_solver.hpp",
         "rows_[r] = moved_[r] + stretch.column;",

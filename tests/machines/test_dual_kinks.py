@@ -316,3 +316,17 @@ def test_the_exact_solver_agrees_with_a_general_one() -> None:
     assert found.kkt_violation <= 1e-9
     assert kkt_violation(case, 0.9 * alpha, case.linear - 0.9 * case.gram @ alpha) > 1e-3
     np.testing.assert_allclose(alpha, unmirror(reached.x), atol=1e-4)
+
+
+@pytest.mark.parametrize("max_iterations", [1, 10, 50])
+def test_steps_beyond_the_tolerance_that_end_early_do_not_spoil_it(max_iterations: int) -> None:
+    """Targets below the tolerance: 0 is good enough, and steps towards the exact solution run out of budget."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, targets, bound = rng.normal(size=(40, 2)), 7e-5 * rng.normal(size=40), np.full(40, 1e5)
+        for share, gamma in ((1e-3, 1.0), (0.3, 0.01)):
+            problem = DualProblem(targets, -bound, bound, kink=np.full(40, share * np.abs(targets).max()))
+            rows = row_source(X, gamma=gamma)
+            found = solve(problem, rows, stop=StopRule(1e-3, max_iterations=max_iterations))
+            assert found.outcome.reason == "converged"
+            assert found.outcome.kkt_violation <= 1e-3

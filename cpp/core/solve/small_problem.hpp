@@ -133,6 +133,7 @@ class SmallProblem {
     often.at_once(state, kernel_);
     const Reason further = run(state, to_rounding, std::move(often), iterations);
     if (further == Reason::interrupted) return further;
+    state.cross_kinks();  // steps that ended early may have left variables on the wrong side
     if (further == Reason::time_budget || !(violation_of(state.maximal_violating_pair()) <= stop.tolerance)) {
       for (std::size_t p = 0; p < n; ++p) state.put(p, certified[p]);
       kernel_.recompute_gradient(state);
