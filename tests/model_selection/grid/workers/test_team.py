@@ -71,9 +71,17 @@ def test_there_are_no_more_threads_than_units() -> None:
 def test_a_small_search_has_one_thread() -> None:
     X, y = data("two")
     seen = Witness(seconds=0.0)
-    with patch.object(team, "HEAD_START", 60.0):
+    with patch.multiple(team, HEAD_START=60.0, LONG_UNIT=60.0):
         GridSearchCV(SVC(), GRID, cv=2, n_jobs=2, scoring=seen, refit=False).fit(X, y)
     assert seen.threads == {threading.main_thread().name}
+
+
+def test_a_long_unit_calls_the_others() -> None:
+    X, y = data("two")
+    seen = Witness(seconds=0.01)
+    with patch.multiple(team, HEAD_START=60.0):
+        GridSearchCV(SVC(), GRID, cv=2, n_jobs=2, scoring=seen, refit=False).fit(X, y)
+    assert len(seen.threads) == 3
 
 
 def test_searches_within_threads_of_joblib_do_not_multiply_them() -> None:
