@@ -142,15 +142,16 @@ class SearchSamples:
         self._folds: dict[int, FoldModels] = {}
         self._held_out: dict[int, tuple[Any, Any]] = {}
         self._kernels = KEPT
-        self._order = self._order_of_samples()
+        self._order = self._order_of_samples(candidates)
         self._weights = data.weights if self._order is None else data.weights[self._order]
         self._X = data.X if self._order is None or self._pipeline else data.X[self._order]
 
-    def _order_of_samples(self) -> Indices | None:
+    def _order_of_samples(self, candidates: Candidates) -> Indices | None:
         """Return the order that suits the models, where it is worth a copy of the samples."""
         X = self.data.X
-        if model_of(self.data.estimator).kernel == "precomputed":
-            return None
+        models = [candidates.models[line[0]] for line in candidates.lines]
+        if any(isinstance(model.kernel, str) and model.kernel == "precomputed" for model in models):
+            return None  # columns would have to follow
         if not self._pipeline:
             numbers = X.data if sp.issparse(X) else X
             if not isinstance(numbers, np.ndarray) or numbers.nbytes > 4 * count(X) ** 2:

@@ -103,3 +103,11 @@ def test_probabilities_from_the_search_belong_to_their_samples() -> None:
     alone = SVC(C=2.0, gamma=0.2, calibration="folds").fit(X, Y)
     difference = search.predict_proba(X) - alone.predict_proba(X)
     assert np.abs(difference).max() < 0.15
+
+
+def test_a_kernel_matrix_that_the_grid_asks_for_stays_as_it_is() -> None:
+    K = np.exp(-0.2 * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
+    cv = StratifiedKFold(3, shuffle=True, random_state=2)
+    found = GridSearchCV(SVC(), {"kernel": ["precomputed"], "C": [0.5, 8.0]}, cv=cv, refit=False).fit(K, Y)
+    same = GridSearchCV(SVC(gamma=0.2), {"C": [0.5, 8.0]}, cv=cv, refit=False).fit(X, Y)
+    np.testing.assert_allclose(found.cv_results_["mean_test_score"], same.cv_results_["mean_test_score"])
