@@ -106,7 +106,7 @@ def test_probabilities_from_the_search_belong_to_their_samples() -> None:
 
 
 def test_a_kernel_matrix_that_the_grid_asks_for_stays_as_it_is() -> None:
-    K = np.exp(-0.2 * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
+    K = np.exp(-0.2 * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)).astype(np.float32)  # worth a copy by its size
     cv = StratifiedKFold(3, shuffle=True, random_state=2)
     found = GridSearchCV(SVC(), {"kernel": ["precomputed"], "C": [0.5, 8.0]}, cv=cv, refit=False).fit(K, Y)
     same = GridSearchCV(SVC(gamma=0.2), {"C": [0.5, 8.0]}, cv=cv, refit=False).fit(X, Y)
