@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bindings/chains.hpp"
+#include "bindings/feature_distances.hpp"
 #include "bindings/problems.hpp"
 #include "bindings/row_problems.hpp"
 #include "bindings/sensitivity.hpp"
@@ -511,6 +512,10 @@ NB_MODULE(_core, m) {
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("decision_values", &decision_values, "support"_a, "samples"_a, "dual_coef"_a, "n_support"_a,
         "double_precision"_a, "n_threads"_a);
+  m.def("toggle_feature", &toggle_feature_of, "squared"_a, "of_rows"_a, "of_columns"_a, "taken_in"_a, "out"_a,
+        "n_threads"_a);
+  m.def("add_gaussian_rows", &add_gaussian_rows_of, "squared"_a, "rows"_a, "coefficients"_a, "gamma"_a,
+        "of_rows"_a.none(), "of_columns"_a.none(), "taken_in"_a, "values"_a, "n_threads"_a);
   m.def("slopes_inside", &slopes_of_sum, "slopes"_a, "sizes"_a, "bounds"_a);
   m.def("gap_above_prices", &gap_of_prices, "tilt"_a, "alpha"_a, "lower"_a, "upper"_a);
   nb::class_<Symmetry>(m, "Symmetry")

@@ -70,6 +70,11 @@ class Comparison {
     ours_.gaussian_from_dot(dot.data(), ours.data(), n_, T(0.3), T(4), norms.data());
     base_.gaussian_from_dot(dot.data(), base.data(), n_, T(0.3), T(4), norms.data());
     check(close(ours, base, 4 * tolerance), name_, "gaussian_from_dot", n_);
+    for (const T sign : {T(1), T(-1)}) {
+      ours_.toggle_feature(norms.data(), dot.data(), T(0.5), sign, ours.data(), n_);
+      base_.toggle_feature(norms.data(), dot.data(), T(0.5), sign, base.data(), n_);
+      check(close(ours, base, 16 * tolerance), name_, "toggle_feature", n_);
+    }
   }
 
   void products() {

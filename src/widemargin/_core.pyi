@@ -350,6 +350,25 @@ def decision_values(
     double_precision: bool,
     n_threads: int,
 ) -> Double: ...
+def toggle_feature(
+    squared: NDArray[np.float32],
+    of_rows: NDArray[np.float32],
+    of_columns: NDArray[np.float32],
+    taken_in: bool,
+    out: NDArray[np.float32],
+    n_threads: int,
+) -> None: ...
+def add_gaussian_rows(
+    squared: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    coefficients: NDArray[np.float64],
+    gamma: float,
+    of_rows: NDArray[np.float32] | None,
+    of_columns: NDArray[np.float32] | None,
+    taken_in: bool,
+    values: NDArray[np.float64],
+    n_threads: int,
+) -> None: ...
 def slopes_inside(slopes: Double, sizes: Double, bounds: Double) -> tuple[float, float]: ...
 def gap_above_prices(tilt: Double, alpha: Double, lower: Double, upper: Double) -> float: ...
 

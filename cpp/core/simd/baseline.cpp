@@ -47,6 +47,11 @@ void squared_distances(const T* panel, std::size_t width, std::size_t w, const T
 }
 
 template <class T>
+void toggle_feature(const T* squared, const T* x, T z, T sign, T* out, std::size_t n) {
+  for (std::size_t c = 0; c < n; ++c) out[c] = std::max(squared[c] + sign * (x[c] - z) * (x[c] - z), T(0));
+}
+
+template <class T>
 void dot_products(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d,
                   T* out, std::size_t stride) {
   for (std::size_t r = 0; r < n_rows; ++r)
@@ -218,6 +223,7 @@ const Ops<T>& table() {
   static constexpr Ops<T> ops{.gaussian = gaussian<T>,
                               .gaussian_from_dot = gaussian_from_dot<T>,
                               .squared_distances = squared_distances<T>,
+                              .toggle_feature = toggle_feature<T>,
                               .dot_products = dot_products<T>,
                               .sparse_times_panel = sparse_times_panel<T>,
                               .sparse_times_lanes = sparse_times_lanes<T>,

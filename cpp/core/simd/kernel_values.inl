@@ -76,6 +76,16 @@ void gaussian_from_dot(const T* dot, T* out, size_t n, T gamma, T row_norm, cons
   }
 }
 
+template <class T>
+void toggle_feature(const T* squared, const T* x, T z, T sign, T* out, size_t n) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T);
+  for (size_t c = 0; c < n; c += step) {
+    const V difference = load_first<V>(x + c, n - c) - z;
+    store_first(out + c, max_of(load_first<V>(squared + c, n - c) + sign * difference * difference, V{}), n - c);
+  }
+}
+
 // What a strip adds up over the dimensions.
 struct SquaredDifference {
   template <class V, class T>

@@ -48,6 +48,9 @@ struct Ops {
   // out[r][c] = sum_k (rows[r * d + k] - panel[k * width + c])^2 for c < w
   void (*squared_distances)(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows,
                             std::size_t d, T* out, std::size_t stride);
+  // out = max(squared + sign (x - z)^2, 0): squared distances to one sample with a feature more (sign 1) or less (-1),
+  // in which it is z and the others are x; out may be squared
+  void (*toggle_feature)(const T* squared, const T* x, T z, T sign, T* out, std::size_t n);
   // out[r][c] = sum_k rows[r * d + k] * panel[k * width + c] for c < w; for a few rows, where GEMM does not pay
   void (*dot_products)(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows,
                        std::size_t d, T* out, std::size_t stride);

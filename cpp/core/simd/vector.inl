@@ -18,6 +18,7 @@ const Ops<T>& table() {
   static constexpr Ops<T> ops{.gaussian = gaussian<T>,
                               .gaussian_from_dot = gaussian_from_dot<T>,
                               .squared_distances = squared_distances<T>,
+                              .toggle_feature = toggle_feature<T>,
                               .dot_products = dot_products<T>,
                               .sparse_times_panel = sparse_times_panel<T>,
                               .sparse_times_lanes = sparse_times_lanes<T>,

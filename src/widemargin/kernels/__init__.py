@@ -5,7 +5,7 @@ Imports the compiled core and ``runtime`` only; knows nothing of models or label
 
 from widemargin.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from widemargin.kernels.base import CoreKernel, Kernel
-from widemargin.kernels.gaussian import DiagonalGaussian, Gaussian
+from widemargin.kernels.gaussian import DiagonalGaussian, Gaussian, MaskedGaussian
 from widemargin.kernels.general_gaussian import GeneralGaussian
 from widemargin.kernels.mahalanobis import Mahalanobis
 from widemargin.kernels.normalized import Normalized, normalized
@@ -21,6 +21,7 @@ __all__ = [
     "Kernel",
     "Linear",
     "Mahalanobis",
+    "MaskedGaussian",
     "Normalized",
     "Polynomial",
     "Power",

@@ -166,6 +166,74 @@ class DiagonalGaussian(DistanceKernel):
         return np.array([each.sum()]) if np.size(self.gammas) == 1 else each
 
 
+class MaskedGaussian(DistanceKernel):
+    r"""The Gaussian kernel of a subset of the features, :math:`k(x, z) = \exp(-\gamma \sum_k \beta_k (x_k - z_k)^2)`.
+
+    The mask :math:`\beta` of zeros and ones selects the features [Lebrun2006, section 3, where :math:`\gamma` is
+    :math:`1 / \sigma^2`]; it is not searched by gradients. Other parameters, and costs, are those of
+    :class:`Gaussian`.
+
+    Parameters
+    ----------
+    features : sequence of bool, default=None
+        The mask, with at least one feature. None takes all of them.
+    gamma : float, default=None
+        Coefficient of the squared distance. None takes it from the data, as :class:`Gaussian` does, from the features
+        that are selected.
+    gamma_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
+        Range to search in.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import MaskedGaussian
+    >>> MaskedGaussian([True, False], gamma=0.5)([[0.0, 5.0]], [[2.0, 7.0]]).round(4).tolist()
+    [[0.1353]]
+    """
+
+    _from_data: ClassVar[tuple[str, ...]] = ("features", "gamma")
+    _positive: ClassVar[tuple[str, ...]] = ("gamma",)
+    _map_parameters: ClassVar[tuple[str, ...]] = ("features",)
+
+    def __init__(self, features: Any = None, gamma: float | None = None, gamma_bounds: Bounds = WIDE) -> None:
+        self.features = features
+        self.gamma: Any = gamma
+        self.gamma_bounds = gamma_bounds
+
+    @property
+    def core_kernel(self) -> KernelParameters:
+        """The kernel that the core computes on masked features."""
+        self._require_given()
+        return KernelParameters("rbf", float(self.gamma))
+
+    @property
+    def linear_map(self) -> Matrix:
+        """The mask, as factors of the features."""
+        self._require_given()
+        mask = np.asarray(self.features, dtype=np.float64)
+        if mask.ndim != 1 or not np.isin(mask, (0.0, 1.0)).all() or not mask.any():
+            raise ValueError(
+                f"features of MaskedGaussian is {self.features!r}; it must hold True or False for each feature, and "
+                "True for one at least."
+            )
+        return mask
+
+    def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
+        """<W, dK/dtheta> of a block."""
+        return np.array([np.vdot(W, k_log_k(K))]) if self._free() else np.empty(0)
+
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
+        if self.features is None:
+            self.features = np.ones(X.shape[1], dtype=np.bool_)
+        mask = self.linear_map
+        if len(mask) != X.shape[1]:
+            raise ValueError(
+                f"features of MaskedGaussian holds {len(mask)} entries, but X has {X.shape[1]} features; one per "
+                "feature is needed."
+            )
+        if self.gamma is None:
+            self.gamma = scale_gamma(X[:, np.flatnonzero(mask)], weights) if gamma is None else float(gamma)
+
+
 # Derivatives of Gaussian kernels are weighted squared differences between two sets of samples,
 # sum_ij V_ij (x_i - z_j)(x_i - z_j)' = X' diag(V 1) X + Z' diag(V' 1) Z - X' V Z - Z' V' X:
 # one product with V serves all parameters of a metric.

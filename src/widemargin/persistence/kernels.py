@@ -20,7 +20,8 @@ CLASSES: dict[str, type] = {
         one.__name__: one
         for one in (
             *(ours.Gaussian, ours.DiagonalGaussian, ours.GeneralGaussian, ours.Mahalanobis, ours.Linear),
-            *(ours.Polynomial, ours.Constant, ours.Sum, ours.Product, ours.Scaled, ours.Power, ours.Normalized),
+            *(ours.MaskedGaussian, ours.Polynomial, ours.Constant, ours.Sum, ours.Product, ours.Scaled),
+            *(ours.Power, ours.Normalized),
         )
     },
     **{
