@@ -3,7 +3,7 @@
 Sees numbers only; ``choice`` alone imports ``objectives``, to say which strategy suits which of them.
 """
 
-from widemargin.strategies.base import Ask, Space, Strategy, StrategyRun, Told
+from widemargin.strategies.base import Ask, Lattice, Space, Strategy, StrategyRun, Told
 from widemargin.strategies.choice import STRATEGIES, strategy_named, why_not
 from widemargin.strategies.cma_es import CMAES
 from widemargin.strategies.grid import GridSearch
@@ -12,6 +12,7 @@ from widemargin.strategies.noisy_rprop import NoisyRprop
 from widemargin.strategies.random_search import RandomSearch
 from widemargin.strategies.rprop import Rprop
 from widemargin.strategies.second_order import SecondOrder
+from widemargin.strategies.tabu import TabuSearch
 
 __all__ = [
     "CMAES",
@@ -19,6 +20,7 @@ __all__ = [
     "STRATEGIES",
     "Ask",
     "GridSearch",
+    "Lattice",
     "NoisyRprop",
     "RandomSearch",
     "Rprop",
@@ -26,6 +28,7 @@ __all__ = [
     "Space",
     "Strategy",
     "StrategyRun",
+    "TabuSearch",
     "Told",
     "strategy_named",
     "why_not",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+
+#: A bound that is missed by this share of a step is met but for rounding.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,70 @@ class Space:
 
 
 @dataclass(frozen=True)
+class Lattice(Space):
+    """A box of which only evenly spaced points may be asked for: whole numbers, say, or powers of the root of 2.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n,)
+        Distance between neighbouring values of each parameter, above 0; the start is one of them.
+    switches : ndarray of bool of shape (n,), optional
+        Parameters of which there are many and each matters little, such as the features of a model that are used or
+        not. A strategy may look at them less often than at the others. None by default.
+
+    Examples
+    --------
+    >>> lattice = Lattice(np.array([0.0, 1.0]), np.array([-1.0, 0.0]), np.array([1.2, 1.0]), steps=np.array([0.5, 1.0]))
+    >>> lattice.lowest.tolist(), lattice.highest.tolist(), lattice.at(np.array([-1, 0])).tolist()
+    ([-2, -1], [2, 0], [-0.5, 1.0])
+    """
+
+    steps: Vector = field(kw_only=True)
+    switches: NDArray[np.bool_] | None = field(kw_only=True, default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.switches is None:
+            object.__setattr__(self, "switches", np.zeros(self.n_dims, dtype=np.bool_))
+        for name in ("steps", "switches"):
+            if getattr(self, name).shape != self.start.shape:
+                raise ValueError(f"{name} of a Lattice must have one entry for each of its {self.n_dims} parameters.")
+        if not (np.isfinite(self.steps) & (self.steps > 0)).all():
+            raise ValueError(f"steps of a Lattice must be positive and finite; they are {self.steps.tolist()}.")
+        if not (np.isfinite(self.lower) & np.isfinite(self.upper)).all():
+            raise ValueError("lower and upper of a Lattice must be finite.")
+
+    @property
+    def lowest(self) -> NDArray[np.intp]:
+        """Steps from the start to the smallest value of each parameter."""
+        return np.ceil((self.lower - self.start) / self.steps - ROUNDING).astype(np.intp)
+
+    @property
+    def highest(self) -> NDArray[np.intp]:
+        """Steps from the start to the largest value of each parameter."""
+        return np.floor((self.upper - self.start) / self.steps + ROUNDING).astype(np.intp)
+
+    def at(self, numbers: NDArray[np.intp]) -> Vector:
+        """Return the point so many steps from the start."""
+        return self.clipped(self.start + self.steps * numbers)
+
+
+@dataclass(frozen=True)
 class Ask:
-    """A point to evaluate; `part` if only one of the objective's problems is meant."""
+    """A point to evaluate.
+
+    Parameters
+    ----------
+    point : ndarray of shape (n,)
+    part : int, optional
+        Which one of the objective's problems is meant, if not all of them.
+    origin : ndarray of shape (n,), optional
+        The point that this one is a neighbour of; what is known of it may be used for the evaluation.
+    """
 
     point: Vector
     part: int | None = None
+    origin: Vector | None = None
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ from widemargin.strategies.noisy_rprop import NoisyRprop
 from widemargin.strategies.random_search import RandomSearch
 from widemargin.strategies.rprop import Rprop
 from widemargin.strategies.second_order import SecondOrder
+from widemargin.strategies.tabu import TabuSearch
 
 #: All strategies of the package by their names.
 STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (Rprop, NoisyRprop, CMAES, SecondOrder, LBFGSB, GridSearch, RandomSearch)
+    strategy.name: strategy
+    for strategy in (Rprop, NoisyRprop, CMAES, SecondOrder, LBFGSB, GridSearch, RandomSearch, TabuSearch)
 }
 
 
@@ -73,7 +75,7 @@ def why_not(
     >>> why_not(Rprop(), Polarization(), n_dims=2)
     >>> print(why_not(SecondOrder(), Polarization(), n_dims=2))
     strategy='newton' searches along one parameter, and there are 2; 'rprop', 'noisy-rprop', 'cma-es', 'l-bfgs-b', \
-'grid' and 'random' take any number.
+'grid', 'random' and 'tabu' take any number.
     """
     described = f"objective={objective.name!r}" if described is None else described
 

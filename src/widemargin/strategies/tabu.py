@@ -1,0 +1,281 @@
+"""Tabu search over evenly spaced points [Lebrun2006, Table 1]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.strategies.base import Ask, CountedRun, Lattice, Space, Strategy, StrategyRun, Told
+from widemargin.strategies.grid import require_bounds
+
+#: A solution, in steps from the start.
+Solution = NDArray[np.intp]
+
+#: Iterations ago that never was.
+NEVER = -(2**62)
+
+INTENSIFICATION, DIVERSIFICATION = "intensification", "diversification"
+
+
+@dataclass(frozen=True)
+class TabuSearch(Strategy):
+    r"""Walk from neighbour to neighbour, to the best that is not tabu, even if it is worse [Lebrun2006].
+
+    A solution is a vector of whole numbers. A basic move adds 1 to one of them or takes 1 away. A solution is tabu if
+    one of its numbers differs from the current one and is one that this variable had in the last :math:`t` solutions,
+    so that the walk does not return to where it was. Two phases take turns:
+
+    - *Intensification* looks at all basic moves if the current solution is promising, that is, if its quality is above
+      `promising` times the best known one; else at those of variables that are no switches (features of a model, see
+      :class:`Lattice`). It fails after more than `patience` iterations without an improvement.
+    - *Diversification* draws a variable that is no switch and jumps by :math:`\delta = n_\text{failure} + 1`, up or
+      down, more than `patience` times :math:`n_\text{failure}` times; the next intensification begins at the best
+      solution that it came by.
+
+    Any solution better than the best known one is taken at once, tabu or not; the count of failures begins again and
+    the walk goes on with an intensification (aspiration). The search ends with more than `failures` failures in a row.
+
+    Where the paper is silent: an intensification all of whose moves are tabu has failed; jumps that would leave the
+    range of a variable are cut to the longest that does not; a jump is made with the first variable, in random order,
+    that has one that is not tabu, and, if there is none, with the first one. If all variables are switches, jumps are
+    made with them. Quality may be negative: "above a share :math:`\eta` of the best" is read as no more than
+    :math:`(1 - \eta)|q|` below it.
+
+    No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once.
+
+    Parameters
+    ----------
+    promising : float, default=0.99
+        :math:`\eta_\text{promising}`, from 0 to 1.
+    patience : int, default=5
+        :math:`n_\text{max}`.
+    failures : int, default=5
+        :math:`n^\text{max}_\text{failure}`.
+    memory : int, optional
+        :math:`t`; the sum of the ranges of all variables if not given.
+    step : float, default=log(2) / 2
+        Distance between neighbouring values, in spaces that have none of their own: a factor of the root of 2 where
+        parameters are searched on a logarithmic scale.
+    evaluations : int, optional
+        Most evaluations; as many as it takes if neither this nor the search says a number.
+
+    Examples
+    --------
+    >>> space = Lattice(np.zeros(1), np.array([-9.0]), np.array([9.0]), steps=np.ones(1))
+    >>> run = TabuSearch().begin(space, seed=0)
+    >>> while asks := run.ask():
+    ...     run.tell([Told(float((ask.point[0] - 4.0) ** 2)) for ask in asks])
+    >>> run.best.tolist(), run.reason
+    ([4.0], '6 intensifications in a row found nothing better')
+    """
+
+    name: ClassVar[str] = "tabu"
+
+    promising: float = 0.99
+    patience: int = 5
+    failures: int = 5
+    memory: int | None = None
+    step: float = math.log(2.0) / 2.0
+    evaluations: int | None = None
+
+    def __post_init__(self) -> None:
+        self.require("promising", 0.0 <= self.promising <= 1.0, "from 0 to 1")
+        self.require("patience", self.patience >= 0, "at least 0")
+        self.require("failures", self.failures >= 0, "at least 0")
+        self.require("memory", self.memory is None or self.memory >= 1, "at least 1, or None")
+        self.require("step", 0.0 < self.step < math.inf, "positive and finite")
+        self.require("evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
+
+    def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
+        """Start a run; it knows of no parts."""
+        require_bounds(self, space)
+        if not isinstance(space, Lattice):
+            space = Lattice(space.start, space.lower, space.upper, steps=np.full(space.n_dims, self.step))
+        limits = [limit for limit in (self.evaluations, max_evaluations) if limit is not None]
+        return TabuRun(self, space, seed, min(limits) if limits else None)
+
+
+class Move(NamedTuple):
+    """A neighbour of the current solution: another value of one variable."""
+
+    variable: int
+    value: int
+
+
+class TabuRun(CountedRun):
+    """A tabu search under way.
+
+    Parameters
+    ----------
+    options : TabuSearch
+    lattice : Lattice
+    seed : int
+        Of the variables that diversification draws.
+    budget : int or None
+
+    Attributes
+    ----------
+    solutions : list of ndarray
+        The walk so far, in steps from the start, from the first solution to the current one.
+    phase : str
+        "intensification" or "diversification".
+    n_failures, n_without_improvement, n_jumps : int
+        Failures in a row; iterations since the last improvement of this intensification; those of this
+        diversification.
+    """
+
+    def __init__(self, options: TabuSearch, lattice: Lattice, seed: int, budget: int | None) -> None:
+        super().__init__(lattice, 2**62 if budget is None else budget)
+        assert lattice.switches is not None
+        self._options, self._lattice, self._limited = options, lattice, budget is not None
+        self._generator = np.random.default_rng(seed)
+        self._low, self._high = lattice.lowest, lattice.highest
+        ranges = self._high - self._low
+        self._memory = int(ranges.sum()) if options.memory is None else options.memory
+        movable = np.flatnonzero(ranges > 0)
+        others = movable[~lattice.switches[movable]]
+        self._all, self._no_switches = movable, others
+        self._for_jumps = others if len(others) else movable
+        # The last iteration at which a variable had a value.
+        self._seen = np.full((lattice.n_dims, int(ranges.max()) + 1), NEVER, dtype=np.int64)
+        self._values: dict[bytes, float] = {}
+        self.solutions: list[Solution] = []
+        self.phase, self.n_failures, self.n_without_improvement, self.n_jumps = INTENSIFICATION, 0, 0, 0
+        self._champion = self._phase_best = math.inf
+        self._phase_solution = np.zeros(lattice.n_dims, dtype=np.intp)
+        self._moves: list[Move] = []
+        self._asked: list[bytes] = []
+
+    @property
+    def current(self) -> Solution:
+        """The current solution."""
+        return self.solutions[-1]
+
+    @property
+    def expected_evaluations(self) -> int | None:
+        """The budget, if there is one."""
+        return self.budget if self._limited else None
+
+    def propose(self) -> Sequence[Ask]:
+        """Ask for what is not known of the next moves; iterations whose moves are all known are made here."""
+        if not self.solutions:
+            start = np.zeros(self.space.n_dims, dtype=np.intp)
+            self._asked = [start.tobytes()]
+            return [Ask(self._lattice.at(start))]
+        while self._reason is None:
+            if not self._moves:
+                self._moves = self._next_moves()
+            unknown = [key for move in self._moves if (key := self._after(move).tobytes()) not in self._values]
+            if unknown:
+                self._asked, origin = unknown, self._lattice.at(self.current)
+                return [Ask(self._lattice.at(np.frombuffer(key, dtype=np.intp)), origin=origin) for key in unknown]
+            self._iterate()
+        return []
+
+    def learn(self, asked: Sequence[Ask], found: Sequence[Told]) -> None:
+        """Keep what was found; make the iteration that it was asked for."""
+        for key, told in zip(self._asked, found, strict=True):
+            self._values[key] = told.value if -math.inf < told.value else math.inf
+        if self.solutions:
+            self._iterate()
+        else:
+            start = np.zeros(self.space.n_dims, dtype=np.intp)
+            self._champion = self._values[start.tobytes()]
+            self._go(start)
+            self._begin_intensification()
+
+    def _next_moves(self) -> list[Move]:
+        """Return the moves of the next iteration: Θ_next."""
+        if self.phase == INTENSIFICATION:
+            best, own = self._champion, self._value(self.current)
+            # Without any value yet, nothing is promising.
+            promising = own <= best + (1.0 - self._options.promising) * abs(best) if math.isfinite(best) else False
+            variables = self._all if promising or not len(self._no_switches) else self._no_switches
+            return [move for variable in variables for move in self._two_moves(int(variable), 1)]
+        jumps = [
+            self._two_moves(int(variable), self.n_failures + 1)
+            for variable in self._generator.permutation(self._for_jumps)
+        ]
+        return next((two for two in jumps if not all(map(self.is_tabu, two))), jumps[0] if jumps else [])
+
+    def _two_moves(self, variable: int, size: int) -> list[Move]:
+        """Return the moves of a variable down and up, by so many steps or the longest that stay in its range."""
+        value, low, high = int(self.current[variable]), int(self._low[variable]), int(self._high[variable])
+        size = min(size, max(value - low, high - value))
+        return [Move(variable, other) for other in (value - size, value + size) if low <= other <= high]
+
+    def is_tabu(self, move: Move) -> bool:
+        """Tell whether the variable had this value in one of the last solutions, as many as are remembered."""
+        variable, value = move
+        return bool(self._seen[variable, value - self._low[variable]] >= len(self.solutions) - self._memory)
+
+    def _iterate(self) -> None:
+        """Make an iteration, all of whose moves are known."""
+        moves, self._moves = self._moves, []
+        best = min(moves, key=self._value_after, default=None)
+        if best is not None and self._value_after(best) < self._champion:
+            self._champion = self._value_after(best)
+            self._go(self._after(best))
+            self.n_failures = 0
+            self._begin_intensification()
+            return
+        possible = [move for move in moves if math.isfinite(self._value_after(move))]
+        allowed = [move for move in possible if not self.is_tabu(move)]
+        if self.phase == DIVERSIFICATION:
+            allowed = allowed or possible
+        chosen = min(allowed, key=self._value_after, default=None)
+        if self.phase == INTENSIFICATION:
+            self._intensify(chosen)
+        else:
+            self._diversify(chosen)
+
+    def _intensify(self, chosen: Move | None) -> None:
+        if chosen is None:
+            self.n_without_improvement = self._options.patience + 1
+        else:
+            self._go(self._after(chosen))
+            if self._value(self.current) < self._phase_best:
+                self._phase_best, self.n_without_improvement = self._value(self.current), 0
+            else:
+                self.n_without_improvement += 1
+        if self.n_without_improvement > self._options.patience:
+            self.n_failures += 1
+            self.phase, self.n_jumps, self._phase_best = DIVERSIFICATION, 0, math.inf
+            self._phase_solution = self.current
+            if self.n_failures > self._options.failures:
+                self.end(f"{self.n_failures} intensifications in a row found nothing better")
+
+    def _diversify(self, chosen: Move | None) -> None:
+        if chosen is not None:
+            self._go(self._after(chosen))
+            if self._value(self.current) < self._phase_best:
+                self._phase_best, self._phase_solution = self._value(self.current), self.current
+        self.n_jumps += 1
+        if self.n_jumps > self._options.patience * self.n_failures:
+            self._go(self._phase_solution)
+            self._begin_intensification()
+
+    def _begin_intensification(self) -> None:
+        self.phase, self.n_without_improvement = INTENSIFICATION, 0
+        self._phase_best = self._value(self.current)
+
+    def _go(self, solution: Solution) -> None:
+        """Make a solution the current one."""
+        self._seen[np.arange(len(solution)), solution - self._low] = len(self.solutions)
+        self.solutions.append(solution)
+
+    def _after(self, move: Move) -> Solution:
+        solution = self.current.copy()
+        solution[move.variable] = move.value
+        return solution
+
+    def _value(self, solution: Solution) -> float:
+        return self._values[solution.tobytes()]
+
+    def _value_after(self, move: Move) -> float:
+        return self._value(self._after(move))
