@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar, TypedDict, Unpack
+from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +107,8 @@ class Evaluated:
         Where the models of the next evaluation may start; None if there are none.
     notes : tuple of str
         What a reader should know: sets that were regularised, models that did not converge.
+    measures : dict
+        What the value is made of, by name; searches hand it on.
     """
 
     value: float
@@ -116,6 +118,15 @@ class Evaluated:
     work: Work = field(default_factory=Work)
     state: Any = None
     notes: tuple[str, ...] = ()
+    measures: dict[str, float] = field(default_factory=dict)
+
+
+class Place(NamedTuple):
+    """Where a search is: the kernel, C, and the level of simplification if that is searched."""
+
+    kernel: Kernel
+    C: float
+    level: int | None = None
 
 
 class Objective(ABC):
@@ -163,11 +174,17 @@ class How(TypedDict, total=False):
         `state` of an earlier evaluation at a point nearby: where models start.
     part : int, optional
         Evaluate one of the `n_parts` problems only; all of them, averaged, if not given.
+    level : int, optional
+        How far training samples are simplified, for objectives that can do so.
+    origin : Place, optional
+        A neighbour that several evaluations have in common: what it takes to know of it is computed once.
     """
 
     generator: np.random.Generator | None
     state: Any
     part: int | None
+    level: int | None
+    origin: Place | None
 
 
 class BoundObjective(ABC):
@@ -175,6 +192,9 @@ class BoundObjective(ABC):
 
     #: Problems that can be evaluated by themselves (pairs of classes, say); 1 if there is but one.
     n_parts: int = 1
+
+    #: Whether an evaluation may start from the state of the last one; if not, values depend on point and origin alone.
+    keeps_state: bool = True
 
     def __init__(self, task: Task) -> None:
         self.task = task

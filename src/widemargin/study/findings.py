@@ -36,7 +36,7 @@ from widemargin.study.writer import JournalWriter
 Vector = NDArray[np.float64]
 
 #: Version of the records; it changes when the fields of a finding do, or their meaning.
-RECORD_SCHEMA = 2
+RECORD_SCHEMA = 3
 
 #: A note of findings whose models did not meet their tolerance.
 ENDED_EARLY = "models ended before they met their tolerance"
@@ -49,7 +49,8 @@ class Finding(NamedTuple):
     folds plus the fold's. `value` is the score (scores by name, None if there is none), or the value of an objective;
     `train_value` the same on the samples that were trained on. `work.seconds` is the time of training,
     `score_seconds` that of scoring. Of an objective: `point` and `part` say where it was evaluated, `gradient` is with
-    respect to the point, and `chosen` marks a point that the search came to without having asked for it.
+    respect to the point, `measures` says what the value is made of, and `chosen` marks a point that the search came to
+    without having asked for it.
     """
 
     number: int
@@ -64,6 +65,7 @@ class Finding(NamedTuple):
     gradient: Vector | None = None
     higher: tuple[float, ...] = ()
     chosen: bool = False
+    measures: dict[str, float] | None = None
 
 
 #: Findings by number.
@@ -129,7 +131,9 @@ def kinds_of_records(limit: int | None = None, n_dims: int | None = None) -> tup
     point = numbers_in(n_dims)
     needed = {"evaluation": COUNT, "value": NUMBER, "work": work, "point": point}
     whole: Kind = "a whole number", is_whole
-    return needed, {"part": whole, "gradient": point, "higher": numbers_in(None), "notes": STRINGS, "chosen": TRUTH}
+    measures: Kind = "numbers by name", lambda value: isinstance(value, dict) and all(map(is_number, value.values()))
+    others: dict[str, Kind] = {"part": whole, "gradient": point, "higher": numbers_in(None), "notes": STRINGS}
+    return needed, others | {"chosen": TRUTH, "measures": measures}
 
 
 def _is_work(value: Any) -> bool:

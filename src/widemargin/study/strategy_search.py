@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import Kernel
 from widemargin.objectives import BoundObjective, Evaluated, Objective
+from widemargin.objectives.base import How, Place
 from widemargin.runtime import FINISHED, Stop, StoppedError
 from widemargin.runtime.stopping import why_ended
 from widemargin.strategies import Ask, StrategyRun, Told
@@ -61,7 +61,7 @@ class StrategySearch:
         The objective, prepared for `n_threads` threads.
     bound_to_one : callable () -> BoundObjective
         Prepares it for one thread.
-    at : callable (point) -> (Kernel, C)
+    at : callable (Ask) -> Place and its origin
         Says what a point stands for.
     wanted : Wanted
     trace : Trace
@@ -90,7 +90,7 @@ class StrategySearch:
         objective: Objective,
         bound: BoundObjective,
         bound_to_one: Callable[[], BoundObjective],
-        at: Callable[[Vector], tuple[Kernel, float]],
+        at: Callable[[Ask], tuple[Place, Place | None]],
         wanted: Wanted,
         trace: Trace,
         stop: Stop,
@@ -100,6 +100,7 @@ class StrategySearch:
     ) -> None:
         self.strategy, self.trace = strategy, trace
         self._objective, self._bound, self._bound_to_one = objective, bound, bound_to_one
+        self._keeps_state = objective.trains_models and bound.keeps_state
         self._at, self._wanted, self._stop, self._seed, self._n_threads = at, wanted, stop, seed, n_threads
         self._side_by_side: tuple[ThreadPoolExecutor, BoundObjective] | None = None
         self._state: Any = None
@@ -137,7 +138,9 @@ class StrategySearch:
             return []
         # Points are copied, since their strategy may go on with them; the only part of an objective is the objective.
         whole = self._bound.n_parts == 1
-        return [Ask(np.array(ask.point, dtype=np.float64), None if whole else ask.part) for ask in asks]
+        return [
+            replace(ask, point=np.array(ask.point, dtype=np.float64), part=None if whole else ask.part) for ask in asks
+        ]
 
     def evaluate(self, batch: Sequence[Ask], findings: Findings) -> None:
         """Evaluate points that are asked for together, or know their values; save what is finished, whatever happens.
@@ -219,16 +222,17 @@ class StrategySearch:
 
     def _regain(self) -> None:
         """Repeat evaluations that a journal knew, for where their models ended."""
-        for number, ask in self._skipped if self._objective.trains_models else ():
+        for number, ask in self._skipped if self._keeps_state else ():
             _, self._state = self._one(self._bound, number, ask, self._state, self._wanted)
         self._skipped = []
 
     def _one(self, bound: BoundObjective, number: int, ask: Ask, state: Any, wanted: Wanted) -> tuple[Finding, Any]:
         self._stop.check()
-        kernel, C = self._at(ask.point)
+        (kernel, C, level), origin = self._at(ask)
         generator = None if self._objective.deterministic else np.random.default_rng([self._seed, number])
         began = time.perf_counter()
-        found = bound.evaluate(kernel, C, gradient=wanted.gradient, generator=generator, state=state, part=ask.part)
+        how: How = {"generator": generator, "state": state, "part": ask.part, "level": level, "origin": origin}
+        found = bound.evaluate(kernel, C, gradient=wanted.gradient, **how)
         work = replace(found.work, seconds=time.perf_counter() - began)
         gradient, higher = self._slopes(found, wanted)
         finding = Finding(
@@ -240,8 +244,9 @@ class StrategySearch:
             part=ask.part,
             gradient=gradient,
             higher=higher,
+            measures=found.measures or None,
         )
-        return finding, found.state if self._objective.trains_models else None
+        return finding, found.state if self._keeps_state else None
 
     def _slopes(self, found: Evaluated, wanted: Wanted) -> tuple[Vector | None, tuple[float, ...]]:
         """Put derivatives into the order of the point."""

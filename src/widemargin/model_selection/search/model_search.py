@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.calibration import FROM_SEARCH
@@ -39,6 +38,7 @@ from widemargin.runtime import Stop
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import Strategy
 from widemargin.study import SearchTasks, progress_for, with_callbacks
+from widemargin.study.seeds import seed_of
 from widemargin.study.trace import Trace, report_of
 
 
@@ -257,7 +257,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             folds=folds,
             calibration_folds=(folds or folds_of(objective, subject.task)) if calibrated else None,
             scoring=self.scoring,
-            seed=None if self.random_state is None else _seed(self.random_state),
+            seed=seed_of(self.random_state),
             n_jobs=self.n_jobs,
             max_time=None if self.max_time is None else float(self.max_time),
             began=began,
@@ -314,10 +314,3 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
                 if hasattr(self.best_estimator_, "feature_names_in_"):
                     self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return chosen.remarks
-
-
-def _seed(random_state: Any) -> int:
-    """Return the seed that is meant."""
-    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -28,6 +28,7 @@ from widemargin.model_selection.growth import PERFECT, GrowthStep, best_of, grow
 from widemargin.model_selection.search.space import PRICE, ParameterSpace, Range
 from widemargin.model_selection.search.task import Subject
 from widemargin.objectives import CrossValidation, Objective, Task
+from widemargin.objectives.base import Place
 from widemargin.plans.ranges import c_values
 from widemargin.runtime import (
     INTERRUPTED,
@@ -42,9 +43,9 @@ from widemargin.runtime import (
 from widemargin.strategies import Ask, Strategy, StrategyRun, Told
 from widemargin.study import Journal, JournalPart, Progress, fingerprint
 from widemargin.study.findings import RECORD_SCHEMA, Findings, Standing
-from widemargin.study.records import COUNT, what_is_wrong
 from widemargin.study.report import SearchReport
 from widemargin.study.runner import Ended, run
+from widemargin.study.seeds import settled_seed
 from widemargin.study.strategy_search import StrategySearch, Wanted
 from widemargin.study.trace import PATH, SEARCH, Trace
 
@@ -256,7 +257,7 @@ class ModelStudy:
         self, kept: Journal | None, progress: Progress, told: Callable[[int], bool] | None, stop: Stop
     ) -> tuple[StrategySearch, Ended, Findings]:
         """Run the strategy."""
-        objective, space, seed = self.objective, self.space, self._settled_seed(kept)
+        objective, space, seed = self.objective, self.space, settled_seed(self.seed, _part(kept, BEGINNING))
         n_threads, greater = thread_count(self.n_jobs), objective.greater_is_better
         trace = Trace(
             space.names,
@@ -283,7 +284,7 @@ class ModelStudy:
             objective,
             bound,
             lambda: objective.bind(replace(task, n_threads=1)),
-            space.at,
+            lambda ask: (Place(*space.at(ask.point)), None),
             wanted,
             trace,
             stop,
@@ -425,22 +426,6 @@ class ModelStudy:
             folds = [[np.asarray(train), np.asarray(test)] for train, test in self.folds.folds]
             same |= {"splits": fingerprint(folds), "scoring": fingerprint(self.scoring)}
         return same
-
-    def _settled_seed(self, kept: Journal | None) -> int:
-        """Return the seed: the one that was given, the one that a journal holds, or a new one."""
-        if self.seed is not None:
-            return self.seed
-        drawn = int(np.random.default_rng().integers(2**32))
-        part = _part(kept, BEGINNING)
-        if part is None:
-            return drawn
-        if not part.records:
-            part.extend([{"seed": drawn}])
-        kept_seed = part.records[0]
-        wrong = what_is_wrong(kept_seed, {"seed": COUNT}, "beginnings")
-        if wrong is not None:
-            part.refuse(0, wrong)
-        return int(kept_seed["seed"])
 
 
 class OnePoint(StrategyRun):
