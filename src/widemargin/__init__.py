@@ -19,6 +19,7 @@ from typing import Any as _Any
 if _TYPE_CHECKING:
     from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
     from widemargin.model_selection import (
+        CompactSVC,
         GridSearchCV,
         LeaveOneOutScore,
         ModelSearch,
@@ -36,6 +37,7 @@ __all__ = [
     "SVC",
     "SVDD",
     "SVR",
+    "CompactSVC",
     "GridSearchCV",
     "LeaveOneOutScore",
     "ModelFileError",
@@ -57,6 +59,7 @@ __all__ = [
 _HOMES = {
     "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM"),
     "model_selection": (
+        "CompactSVC",
         "GridSearchCV",
         "LeaveOneOutScore",
         "ModelSearch",

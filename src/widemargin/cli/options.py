@@ -43,6 +43,17 @@ def seconds(text: str) -> float:
     return number
 
 
+def penalty(text: str) -> float:
+    """Read a penalty."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not (isfinite(number) and number >= 0.0):
+        raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text!r}")
+    return number
+
+
 def character(text: str) -> str:
     """Read a single character."""
     if len(text) != 1:

@@ -105,7 +105,7 @@ def score_names(estimator: Any) -> list[str]:
     labels = classes.tolist()
     if len(labels) == 2:
         return [f"score_{labels[1]}"]
-    if estimator.decision_function_shape == "ovo":
+    if getattr(estimator, "decision_function_shape", "ovr") == "ovo":
         return [f"score_{first}_over_{second}" for first, second in combinations(labels, 2)]
     return [f"score_{label}" for label in labels]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.cli import compact
 from widemargin.cli.messages import MISUSED, CommandError, Facts, note, print_facts, progress_bar
 from widemargin.cli.options import add_table_options, fold_count, layout_of, n_jobs, seconds
 from widemargin.datasets import Table, read_table
@@ -22,6 +23,9 @@ from widemargin.study.report import SearchReport
 
 #: Values of --task.
 TASKS = CLASSIFICATION, REGRESSION = "classification", "regression"
+
+#: Folds of the cross-validation.
+FOLDS = 5
 
 #: Whole numbers of up to so many different values are classes.
 MOST_CLASSES = 20
@@ -50,9 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=TASKS,
         help=f"default: classification if the target is text, or whole numbers with up to {MOST_CLASSES} values",
     )
-    parser.add_argument(
-        "--cv", type=fold_count, default=5, metavar="K", help="folds of the cross-validation (default: %(default)s)"
-    )
+    parser.add_argument("--cv", type=fold_count, metavar="K", help=f"folds of the cross-validation (default: {FOLDS})")
+    compact.configure(parser)
     parser.add_argument(
         "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 uses all cores (default: %(default)s)"
     )
@@ -69,14 +72,22 @@ def run(arguments: argparse.Namespace) -> int:
     assert table.y is not None
     require_target(table, arguments.task)
     regression = arguments.task == REGRESSION if arguments.task else not _are_classes(table.y)
-    require_folds(table.y, arguments.cv, regression)
+    compact.require_together(arguments, regression)
+    if arguments.compact:
+        small, facts = compact.chosen(arguments, table)
+        print_facts(facts)
+        rates = {"recognition_rate": small.recognition_rate_, "quality": small.quality_}
+        save(small, arguments.model, table, rates)
+        return 0
+    folds = FOLDS if arguments.cv is None else arguments.cv
+    require_folds(table.y, folds, regression)
     warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the report counts what was not finished
     try:
         chosen = select(
             table.X,
             table.y,
             regression=regression,
-            cv=arguments.cv,
+            cv=folds,
             max_time=arguments.max_time,
             journal=arguments.journal,
             n_jobs=arguments.n_jobs,
@@ -87,18 +98,18 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"--max-time {given} is too short: no candidate was finished; allow more") from None
     except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
-    print_facts(described(chosen, table.X.shape, table.y, regression=regression, folds=arguments.cv))
-    if arguments.model is not None:
-        save_model(
-            chosen.model,
-            arguments.model,
-            feature_names=table.names,
-            target=table.target,
-            encoded=table.encoded,
-            selection={"score": chosen.score, "standard_error": chosen.standard_error, **chosen.parameters},
-        )
-        print_facts([("saved", str(arguments.model))])
+    print_facts(described(chosen, table.X.shape, table.y, regression=regression, folds=folds))
+    selection = {"score": chosen.score, "standard_error": chosen.standard_error, **chosen.parameters}
+    save(chosen.model, arguments.model, table, selection)
     return 0
+
+
+def save(model: Any, path: Path | None, table: Table, selection: dict[str, float]) -> None:
+    """Write the model, if that was asked for, with what the table says of its columns."""
+    if path is None:
+        return
+    save_model(model, path, feature_names=table.names, target=table.target, encoded=table.encoded, selection=selection)
+    print_facts([("saved", str(path))])
 
 
 def training_table(arguments: argparse.Namespace) -> Table:

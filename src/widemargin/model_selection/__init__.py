@@ -1,8 +1,9 @@
-"""Choosing a model: :class:`GridSearchCV`, :class:`ModelSearch`, and :func:`select`, which needs no grid.
+"""Choosing a model: :class:`GridSearchCV`, :class:`ModelSearch`, :class:`CompactSVC`; :func:`select` needs no grid.
 
 Imports from ``estimators`` and everything below them; ``persistence``, ``inspection`` and ``cli`` build on it.
 """
 
+from widemargin.model_selection.compact import CompactSVC
 from widemargin.model_selection.grid import (
     GridSearchCV,
     PlainSearchWarning,
@@ -15,6 +16,7 @@ from widemargin.model_selection.selection import Selection, select
 from widemargin.study.report import SearchReport
 
 __all__ = [
+    "CompactSVC",
     "GridSearchCV",
     "LeaveOneOutScore",
     "ModelSearch",

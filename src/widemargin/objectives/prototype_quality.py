@@ -6,7 +6,8 @@ subset of features. They serve every C and every width, and, with one squared di
 differ by a feature. What is too large to be kept is computed as a fit does it, row by row.
 
 The value at a point depends on the point and its origin, and on nothing else: models of more than a few prototypes
-start from the model of the origin, which is trained from nothing.
+start from the model of the origin, which is trained from nothing. Samples that are so far from all prototypes that
+rounding decides their class are not recognised.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ MOST_DISTANCES = 2**26
 
 #: Distances that are kept of all levels and subsets.
 MOST_KEPT = 2**27
+
+#: Decision values that are no larger, relative to the largest coefficient, are what rounding makes of them.
+ROUNDING = 2.0**-23
 
 #: Models of so many prototypes take no longer from nothing than from a neighbour.
 FEW = 256
@@ -182,7 +186,9 @@ class PrototypeQuality(BoundObjective):
         if not features.any():
             return Evaluated(float("nan"), notes=("a model without features has no quality",))
         model = self.train(place, origin)
-        right = (self.values(place, model, origin) > 0) == (self.prototypes.judge_labels == 1)
+        values = self.values(place, model, origin)
+        decided = np.abs(values) > ROUNDING * np.abs(model.coefficients).max(initial=0.0)
+        right = decided & ((values > 0) == (self.prototypes.judge_labels == 1))
         rate = balanced_rate(right, self.prototypes.judge_labels)
         selection = features.astype(np.float64) if self._select else None
         value, measures = self._objective.measured(rate, len(model.support), selection, self._costs)

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from widemargin.model_selection.compact import CompactSVC
 from widemargin.persistence.archive import (
     Fields,
     ModelArchive,
@@ -28,6 +29,7 @@ from widemargin.persistence.archive import (
     write_archive,
 )
 from widemargin.persistence.atomic_file import replaced_file
+from widemargin.persistence.compact import describe_compact, restore_compact
 from widemargin.persistence.steps import (
     ESTIMATORS,
     SCALERS,
@@ -43,6 +45,9 @@ __all__ = ["ModelFileError", "SavedModel", "load_model", "open_model", "save_mod
 FORMAT = "widemargin model"
 VERSION = 1
 
+#: What may be the last step of a model, by the name of its class.
+MODELS: dict[str, type] = {**ESTIMATORS, CompactSVC.__name__: CompactSVC}
+
 
 @dataclass(frozen=True)
 class SavedModel:
@@ -51,7 +56,7 @@ class SavedModel:
     Attributes
     ----------
     model : estimator
-        SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, or a Pipeline of scalers and one of these.
+        SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, CompactSVC, or a Pipeline of scalers and one of these.
     n_features : int
         Features that the model takes.
     feature_names : list of str or None
@@ -93,8 +98,8 @@ def save_model(
     ----------
     model : estimator
         A fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD whose kernel has a name or is a kernel object (of
-        ``widemargin.kernels``, or one of those of scikit-learn that consist of numbers), alone or at the end of a
-        Pipeline whose other steps are StandardScaler or MinMaxScaler.
+        ``widemargin.kernels``, or one of those of scikit-learn that consist of numbers), or a CompactSVC, of which
+        the search is not kept; alone or at the end of a Pipeline whose other steps are StandardScaler or MinMaxScaler.
     path : str or path-like
         The file; an older one is replaced.
     feature_names : sequence of str or None, default=None
@@ -207,9 +212,9 @@ def _restore(archive: ModelArchive) -> SavedModel:
 
 def _estimators(model: Any) -> list[tuple[str | None, Any]]:
     """Names and estimators of a model; an estimator alone has no name."""
-    accepted = f"{', '.join(ESTIMATORS)}, alone or behind {' or '.join(SCALERS)} in a Pipeline"
+    accepted = f"{', '.join(MODELS)}, alone or behind {' or '.join(SCALERS)} in a Pipeline"
     if type(model) is not Pipeline:
-        if type(model) is ESTIMATORS.get(type(model).__name__):
+        if type(model) is MODELS.get(type(model).__name__):
             return [(None, model)]
         if hasattr(model, "best_estimator_"):
             raise ModelFileError(f"{type(model).__name__} is a search; save its best_estimator_.")
@@ -220,7 +225,7 @@ def _estimators(model: Any) -> list[tuple[str | None, Any]]:
     for name, step in scalers:
         if type(step) is not SCALERS.get(type(step).__name__):
             raise ModelFileError(f"step {name!r} of the Pipeline is {step!r}; accepted are {accepted}.")
-    if type(estimator) is not ESTIMATORS.get(type(estimator).__name__):
+    if type(estimator) is not MODELS.get(type(estimator).__name__):
         raise ModelFileError(f"the last step, {last!r}, of the Pipeline is {estimator!r}; accepted are {accepted}.")
     return list(model.steps)
 
@@ -229,11 +234,24 @@ def _describe_steps(model: Any) -> tuple[list[dict[str, Any]], Arrays]:
     steps: list[dict[str, Any]] = []
     arrays: Arrays = {}
     for number, (name, estimator) in enumerate(_estimators(model)):
-        describe = describe_estimator if type(estimator).__name__ in ESTIMATORS else describe_scaler
-        description, found = describe(estimator, f"{number}/")
+        description, found = _describe(estimator, f"{number}/")
         steps.append({"name": name, "named": hasattr(estimator, "feature_names_in_"), **description})
         arrays |= found
     return steps, arrays
+
+
+def _describe(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
+    if isinstance(estimator, CompactSVC):
+        return describe_compact(estimator, prefix)
+    describe = describe_estimator if type(estimator).__name__ in ESTIMATORS else describe_scaler
+    return describe(estimator, prefix)
+
+
+def _restored(archive: ModelArchive, step: Fields, prefix: str, last: bool) -> Any:
+    name = step.choice("class", tuple(MODELS if last else SCALERS))
+    if name == CompactSVC.__name__:
+        return restore_compact(archive, step, prefix)
+    return (restore_estimator if last else restore_scaler)(archive, step, prefix)
 
 
 def _own_names(estimators: Sequence[tuple[str | None, Any]]) -> list[str] | None:
@@ -251,9 +269,7 @@ def _restore_model(archive: ModelArchive, document: Fields, names: list[str] | N
         document.refuse("steps", "at least an estimator")
     steps: list[tuple[str | None, Any]] = []
     for number, step in enumerate(found):
-        last = number == len(found) - 1
-        step.choice("class", tuple(ESTIMATORS if last else SCALERS))
-        estimator = (restore_estimator if last else restore_scaler)(archive, step, f"{number}/")
+        estimator = _restored(archive, step, f"{number}/", last=number == len(found) - 1)
         if step.flag("named"):
             if names is None or len(names) != estimator.n_features_in_:
                 step.refuse("named", "false, for lack of names")

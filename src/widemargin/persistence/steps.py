@@ -47,7 +47,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 }
 
 _CONTAINERS: dict[str, Any] = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
-_FLOATS, _DOUBLE, _INDICES = ("<f4", "<f8"), ("<f8",), ("<i4", "<i8")
+_FLOATS, DOUBLE, _INDICES = ("<f4", "<f8"), ("<f8",), ("<i4", "<i8")
 _LABEL_TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 _LABEL_TYPES += ("float16", "float32", "float64", "str", "object")
 
@@ -99,7 +99,7 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
     else:
         arrays["vectors"] = vectors
     if isinstance(estimator, KernelClassifier):
-        description["classes"] = _describe_labels(estimator.classes_)
+        description["classes"] = describe_labels(estimator.classes_)
         arrays["class_weight"] = estimator.class_weight_
         description["calibrated"] = hasattr(estimator, "sigmoids_")
         if description["calibrated"]:
@@ -117,17 +117,17 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     _check_parameters(estimator, step)
     d, m = step.whole("n_features", least=1), step.whole("n_vectors")
     if isinstance(estimator, KernelClassifier):
-        estimator.classes_ = _restore_labels(step.fields("classes"))
+        estimator.classes_ = restore_labels(step.fields("classes"))
         estimator._fitted_scheme = estimator._scheme().name
-        estimator.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(estimator.classes_),))
+        estimator.class_weight_ = archive.array(f"{prefix}class_weight", DOUBLE, (len(estimator.classes_),))
     layout = estimator._layout()
     groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
     estimator.n_features_in_ = d
     estimator.shape_fit_ = _restore_shape(step, d)
     estimator.support_ = archive.array(f"{prefix}support", ("<i4",), (m,))
     estimator.n_support_ = archive.array(f"{prefix}n_support", ("<i4",), (groups,))
-    estimator.intercept_ = archive.array(f"{prefix}intercept", _DOUBLE, (functions,))
-    estimator.dual_coef_ = archive.array(f"{prefix}dual_coef", _DOUBLE, (rows, m))
+    estimator.intercept_ = archive.array(f"{prefix}intercept", DOUBLE, (functions,))
+    estimator.dual_coef_ = archive.array(f"{prefix}dual_coef", DOUBLE, (rows, m))
     _check_support(estimator, step, m)
     estimator._kernel_parameters = _restore_kernel(estimator, step.fields("kernel"))
     estimator.support_vectors_ = _restore_vectors(archive, step, prefix, estimator.kernel == "precomputed")
@@ -138,7 +138,7 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     estimator._predict_in_double = step.flag("predict_in_double")
     estimator._takes_objects = False
     if isinstance(estimator, SVC) and step.flag("calibrated"):
-        estimator.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", _DOUBLE, (functions, 2)), step)
+        estimator.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", DOUBLE, (functions, 2)), step)
     _restore_report(estimator, step, functions)
     for number in _NUMBERS.get(name, ()):
         attribute, key = number.rstrip("?"), number.strip("_?")
@@ -270,7 +270,8 @@ def _check_scaler_parameters(scaler: Any, step: Fields) -> None:
         raise ModelFileError(f"{step.text('class')} refuses its parameters.")
 
 
-def _describe_labels(classes: NDArray[Any]) -> dict[str, Any]:
+def describe_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    """Say what class labels there are, and of which type."""
     kind = "str" if classes.dtype.kind == "U" else classes.dtype.name
     values = classes.tolist()
     if kind not in _LABEL_TYPES or not all(isinstance(value, bool | int | float | str) for value in values):
@@ -281,7 +282,8 @@ def _describe_labels(classes: NDArray[Any]) -> dict[str, Any]:
     return {"type": kind, "values": to_json(values, "classes_")}
 
 
-def _restore_labels(labels: Fields) -> NDArray[Any]:
+def restore_labels(labels: Fields) -> NDArray[Any]:
+    """Read class labels: at least two, all different."""
     kind, values = labels.choice("type", _LABEL_TYPES), [from_json(value) for value in labels.entries("values")]
     accepted: Any = {"b": bool, "i": int, "u": int, "f": float, "U": str}.get(
         np.dtype(kind).kind, bool | int | float | str
