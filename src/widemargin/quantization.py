@@ -6,9 +6,9 @@ squared distance from a sample to the prototype of its cell,
     D = sum_i w_i |x_i - p_c(i)|^2 / sum_i w_i.
 
 Level 0 is the mean of all samples. Level k + 1 splits every cell of level k in two, then repeats Lloyd's two steps
-until D hardly falls: every sample goes to the nearest prototype, every prototype to the mean of its cell. D never rises,
-from round to round or from level to level. [Lebrun2006] trains support vector machines on prototypes instead of samples
-and lets a search choose the level.
+until D hardly falls: every sample goes to the nearest prototype, every prototype to the mean of its cell. D never
+rises, from round to round or from level to level. [Lebrun2006] trains support vector machines on prototypes
+instead of samples and lets a search choose the level.
 
 Levels depend on the samples alone: nothing is random, and threads make no difference to any digit.
 """

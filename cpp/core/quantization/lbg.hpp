@@ -162,6 +162,11 @@ class Lbg {
     found.prototypes = current_.means;
     for (std::size_t t = 0; t < found.prototypes.size(); ++t)
       found.prototypes[t] = frame_->original(t % d, found.prototypes[t]);
+    // Of equal samples the mean is what they are, to the last digit.
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      const std::size_t j = static_cast<std::size_t>(current_.labels[i]);
+      if (current_.errors[j] == 0) samples_.copy_row(i, nullptr, found.prototypes.data() + j * d);
+    }
     found.weights = current_.weights, found.counts = current_.counts, found.labels = current_.labels;
     const double total = std::accumulate(current_.weights.begin(), current_.weights.end(), 0.0);
     found.distortion = frame_->original_square(current_.error / total);
