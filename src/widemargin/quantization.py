@@ -133,11 +133,19 @@ class Codebooks:
         self._lock = Lock()
         self.whole_level = (len(own) - 1).bit_length()
 
-    def level(self, number: int) -> Level:
-        """Return a level, built from the last one that is known."""
+    def level(self, number: int, *, keep_whole: bool = True) -> Level:
+        """Return a level, built from the last one that is known.
+
+        Parameters
+        ----------
+        number : int
+        keep_whole : bool, default=True
+            From `whole_level` on, return the samples as they are. Otherwise prototypes are built there too: one for
+            each different sample.
+        """
         if not 0 <= number <= HIGHEST_LEVEL:
             raise ValueError(f"level must be a whole number of 0 to {HIGHEST_LEVEL}; got {number!r}.")
-        if number >= self.whole_level:
+        if keep_whole and number >= self.whole_level:
             return self._whole()
         with self._lock:
             while len(self._levels) <= number:

@@ -23,13 +23,13 @@ from widemargin.quantization import Codebooks
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([VectorQuantizer(), VectorQuantizer(level=1, tol=0.0, n_jobs=2), VectorQuantizer(level=9)])
+@parametrize_with_checks([VectorQuantizer(), VectorQuantizer(level=1, tol=0.0, n_jobs=2), VectorQuantizer(level=2)])
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 
 
-@pytest.fixture
-def X() -> Any:
+@pytest.fixture(name="X")
+def samples() -> Any:
     return np.random.default_rng(0).normal(size=(500, 4))
 
 
@@ -75,19 +75,22 @@ def test_far_from_zero(X: Any) -> None:
 def test_from_the_level_of_all_samples_on_there_is_nothing_left(X: Any) -> None:
     model = VectorQuantizer(level=9).fit(X)
     assert model.distortion_ == model.distortions_[-1] == 0.0
-    assert (model.cluster_centers_ == X).all()
+    assert sorted(map(tuple, model.cluster_centers_)) == sorted(map(tuple, X))
+    duplicated = VectorQuantizer(level=9).fit(np.repeat(X[:5], 3, axis=0))
+    assert sorted(map(tuple, duplicated.cluster_centers_)) == sorted(map(tuple, X[:5]))
 
 
 def test_the_level_can_be_searched_in_a_pipeline() -> None:
     X, y = chess_board(400, random_state=0)
     pipeline = make_pipeline(StandardScaler(), VectorQuantizer(), SVC())
     search = GridSearchCV(pipeline, {"vectorquantizer__level": [0, 2, 6], "svc__C": [1.0, 100.0]}, cv=3).fit(X, y)
-    assert search.best_params_["vectorquantizer__level"] == 6
-    assert search.best_score_ > 0.7
+    by_level = search.cv_results_["mean_test_score"].reshape(2, 3).max(axis=0)
+    assert by_level[0] < 0.7 < by_level[1:].min()
+    assert search.best_params_["vectorquantizer__level"] > 0
 
 
 def test_all_rounds_used_up_is_said(X: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match="level 2 took max_iter=1 rounds without meeting tol=0.0") as caught:
+    with pytest.warns(ConvergenceWarning, match="level 1 took max_iter=1 rounds without meeting tol=0.0") as caught:
         VectorQuantizer(level=2, tol=0.0, max_iter=1).fit(X[:, :1])
     assert caught[0].filename == __file__
 
@@ -98,7 +101,7 @@ def test_time_that_is_up_keeps_the_last_level(X: Any) -> None:
         model = VectorQuantizer(level=14, tol=0.0, max_time=0.3).fit(many)
     last = len(model.distortions_) - 1
     assert len(model.cluster_centers_) == 2**last < 2**14
-    with pytest.warns(ConvergenceWarning, match="sufficed for level 0 of 4"):
+    with pytest.warns(ConvergenceWarning, match="sufficed for level 0 of 3"):
         model = VectorQuantizer(max_time=1e-9).fit(X)
     np.testing.assert_allclose(model.cluster_centers_, X.mean(axis=0, keepdims=True))
 

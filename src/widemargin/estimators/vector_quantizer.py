@@ -50,9 +50,8 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     Parameters
     ----------
-    level : int, default=4
-        There are 2^level prototypes, fewer if there are fewer different samples. From 2^level >= n_samples on, they
-        are the samples themselves.
+    level : int, default=3
+        There are 2^level prototypes, or one for each different sample if there are no more of these.
     tol : float, default=1e-3
         A level ends with the round that lowers its distortion by no more than this share of it.
     max_iter : int, default=100
@@ -96,7 +95,7 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     ([0], [[2.5, 7.5]])
     """
 
-    level: int = 4
+    level: int = 3
     tol: float = TOLERANCE
     max_iter: int = MAX_ROUNDS
     n_jobs: int | None = None
@@ -160,10 +159,10 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         levels: list[Level] = []
         try:
             while len(levels) <= self.level:
-                levels.append(books.level(len(levels)))
+                levels.append(books.level(len(levels), keep_whole=False))
         except StoppedError:
             # There is a mean, however short the time.
-            levels = levels or [Codebooks(X, weights, **options).level(0)]
+            levels = levels or [Codebooks(X, weights, **options).level(0, keep_whole=False)]
         return levels
 
     def _tell(self, levels: list[Level]) -> None:
