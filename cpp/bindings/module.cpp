@@ -18,6 +18,7 @@
 #include "bindings/chains.hpp"
 #include "bindings/feature_distances.hpp"
 #include "bindings/problems.hpp"
+#include "bindings/quantization.hpp"
 #include "bindings/row_problems.hpp"
 #include "bindings/sensitivity.hpp"
 #include "bindings/sources.hpp"
@@ -516,6 +517,32 @@ NB_MODULE(_core, m) {
         "n_threads"_a);
   m.def("add_gaussian_rows", &add_gaussian_rows_of, "squared"_a, "rows"_a, "coefficients"_a, "gamma"_a,
         "of_rows"_a.none(), "of_columns"_a.none(), "taken_in"_a, "values"_a, "n_threads"_a);
+  nb::class_<quantization::Codebook>(m, "Codebook")
+      .def_prop_ro(
+          "prototypes",
+          [](const quantization::Codebook& c) {
+            return numpy_matrix(std::vector<double>(c.prototypes), c.counts.size());
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "weights", [](const quantization::Codebook& c) { return numpy_array(std::vector<double>(c.weights)); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "counts", [](const quantization::Codebook& c) { return numpy_array(std::vector<std::int64_t>(c.counts)); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "labels", [](const quantization::Codebook& c) { return numpy_array(std::vector<std::int32_t>(c.labels)); },
+          nb::rv_policy::automatic)
+      .def_ro("distortion", &quantization::Codebook::distortion)
+      .def_ro("rounds", &quantization::Codebook::rounds)
+      .def_ro("evaluations", &quantization::Codebook::evaluations)
+      .def_prop_ro("reason", [](const quantization::Codebook& c) { return reason_name(c.reason); });
+  nb::class_<HeldLbg>(m, "Lbg")
+      .def(nb::init<const HeldSamples&, Vector<double>, double, std::int64_t, bool>(), "samples"_a, "weights"_a,
+           "tolerance"_a, "max_rounds"_a, "double_precision"_a)
+      .def("advance", &HeldLbg::advance, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+  m.def("nearest_prototypes", &nearest_prototypes_of, "samples"_a, "prototypes"_a, "n_threads"_a,
+        "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("slopes_inside", &slopes_of_sum, "slopes"_a, "sizes"_a, "bounds"_a);
   m.def("gap_above_prices", &gap_of_prices, "tilt"_a, "alpha"_a, "lower"_a, "upper"_a);
   nb::class_<Symmetry>(m, "Symmetry")

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -37,6 +38,7 @@ class Comparison {
   void run() {
     kernels();
     products();
+    nearest();
     bits();
     scans();
     rows();
@@ -99,6 +101,19 @@ class Comparison {
     ours_.sparse_times_lanes(lanes.data(), index.data(), value.data(), index.size(), ours.data());
     base_.sparse_times_lanes(lanes.data(), index.data(), value.data(), index.size(), base.data());
     check(close(ours, base, tolerance * static_cast<double>(d_)), name_, "sparse_times_lanes", n_);
+  }
+
+  void nearest() {
+    const std::size_t strip = simd::nearest_strip, width = (n_ + strip - 1) / strip * strip, n_rows = 75;
+    std::vector<T> strips(width * d_), rows(n_rows * d_), offsets(width, std::numeric_limits<T>::infinity());
+    // Small whole numbers have ties, and no rounding: the first column must win.
+    for (std::vector<T>* some : {&strips, &rows})
+      for (T& value : *some) value = static_cast<T>(static_cast<int>(random_() % 5) - 2);
+    for (std::size_t c = 0; c < n_; ++c) offsets[c] = static_cast<T>(random_() % 3);
+    std::vector<std::int32_t> ours(n_rows), base(n_rows);
+    ours_.nearest_columns(strips.data(), offsets.data(), n_, rows.data(), n_rows, d_, ours.data());
+    base_.nearest_columns(strips.data(), offsets.data(), n_, rows.data(), n_rows, d_, base.data());
+    check(ours == base, name_, "nearest_columns", n_);
   }
 
   void bits() {

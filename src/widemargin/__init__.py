@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, VectorQuantizer
     from widemargin.model_selection import (
         CompactSVC,
         GridSearchCV,
@@ -48,6 +48,7 @@ __all__ = [
     "PlainSearchWarning",
     "RejectionScore",
     "UnfinishedSearchWarning",
+    "VectorQuantizer",
     "__version__",
     "load_model",
     "release_memory",
@@ -57,7 +58,7 @@ __all__ = [
 
 #: Where names come from when they are first asked for: importing all of them takes a third of a second.
 _HOMES = {
-    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM"),
+    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "VectorQuantizer"),
     "model_selection": (
         "CompactSVC",
         "GridSearchCV",

@@ -63,6 +63,21 @@ void dot_products(const T* panel, std::size_t width, std::size_t w, const T* row
 }
 
 template <class T>
+void nearest_columns(const T* strips, const T* offsets, std::size_t w, const T* rows, std::size_t n_rows, std::size_t d,
+                     std::int32_t* nearest) {
+  for (std::size_t r = 0; r < n_rows; ++r) {
+    T best = -std::numeric_limits<T>::infinity();
+    nearest[r] = 0;
+    for (std::size_t c = 0; c < w; ++c) {
+      const T* column = strips + c / nearest_strip * nearest_strip * d + c % nearest_strip;
+      T sum = -offsets[c];
+      for (std::size_t k = 0; k < d; ++k) sum += rows[r * d + k] * column[k * nearest_strip];
+      if (sum > best) best = sum, nearest[r] = static_cast<std::int32_t>(c);
+    }
+  }
+}
+
+template <class T>
 void sparse_times_panel(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index, const T* value,
                         std::size_t nnz, T* out) {
   std::fill(out, out + w, T(0));
@@ -225,6 +240,7 @@ const Ops<T>& table() {
                               .squared_distances = squared_distances<T>,
                               .toggle_feature = toggle_feature<T>,
                               .dot_products = dot_products<T>,
+                              .nearest_columns = nearest_columns<T>,
                               .sparse_times_panel = sparse_times_panel<T>,
                               .sparse_times_lanes = sparse_times_lanes<T>,
                               .common_bits = common_bits<T>,

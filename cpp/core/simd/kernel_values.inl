@@ -143,6 +143,88 @@ void dot_products(const T* panel, size_t width, size_t w, const T* rows, size_t 
   panel_rows<Product>(panel, width, w, rows, n_rows, d, out, stride);
 }
 
+// A whole number of the size of T.
+template <class T>
+struct Whole;
+template <>
+struct Whole<float> {
+  using type = int32_t;
+};
+template <>
+struct Whole<double> {
+  using type = int64_t;
+};
+
+// R rows by S vectors of columns, all sums in registers; each lane keeps the best of its columns so far.
+template <int R, int S, class T, class I = typename Whole<T>::type>
+inline void nearest_in_strip(const T* strip, const T* offsets, size_t first, const T* rows, size_t d, T* best, I* at) {
+  constexpr size_t step = bytes / sizeof(T);
+  using V = Vec<T, step>;
+  using Places = Vec<I, step>;
+  V sum[R][S];
+  for (int s = 0; s < S; ++s)
+    for (int r = 0; r < R; ++r) sum[r][s] = -load<V>(offsets + static_cast<size_t>(s) * step);
+  for (size_t k = 0; k < d; ++k)
+    for (int s = 0; s < S; ++s) {
+      const V x = load<V>(strip + k * nearest_strip + static_cast<size_t>(s) * step);
+      for (int r = 0; r < R; ++r) sum[r][s] += x * rows[static_cast<size_t>(r) * d + k];
+    }
+  Places lane{};
+  for (size_t l = 0; l < step; ++l) lane[l] = static_cast<I>(l);
+  for (int r = 0; r < R; ++r) {
+    V highest = load<V>(best + static_cast<size_t>(r) * step);
+    Places place = load<Places>(at + static_cast<size_t>(r) * step);
+    for (int s = 0; s < S; ++s) {
+      const auto better = sum[r][s] > highest;
+      highest = better ? sum[r][s] : highest;
+      place = better ? lane + static_cast<I>(first + static_cast<size_t>(s) * step) : place;
+    }
+    store(best + static_cast<size_t>(r) * step, highest);
+    store(at + static_cast<size_t>(r) * step, place);
+  }
+}
+
+template <int S, class T, class I = typename Whole<T>::type>
+inline void nearest_of_rows(const T* strip, const T* offsets, size_t first, const T* rows, size_t n_rows, size_t d,
+                            T* best, I* at) {
+  constexpr size_t step = bytes / sizeof(T);
+  constexpr int together = bytes == 64 ? 8 : 4;  // as many sums as there are registers for
+  size_t r = 0;
+  for (; r + together <= n_rows; r += together)
+    nearest_in_strip<together, S>(strip, offsets, first, rows + r * d, d, best + r * step, at + r * step);
+  for (; r < n_rows; ++r)
+    nearest_in_strip<1, S>(strip, offsets, first, rows + r * d, d, best + r * step, at + r * step);
+}
+
+template <class T>
+void nearest_columns(const T* strips, const T* offsets, size_t w, const T* rows, size_t n_rows, size_t d,
+                     int32_t* nearest) {
+  constexpr size_t step = bytes / sizeof(T), some = 64;  // rows that stay in the first cache while strips pass by
+  using I = typename Whole<T>::type;
+  for (size_t begin = 0; begin < n_rows; begin += some) {
+    const size_t count = n_rows - begin < some ? n_rows - begin : some;
+    const T* tile = rows + begin * d;
+    T best[some * step];
+    I at[some * step];
+    for (size_t l = 0; l < count * step; ++l) best[l] = static_cast<T>(-infinity), at[l] = 0;
+    for (size_t c = 0; c < w; c += 3 * step) {
+      const T* strip = strips + c / nearest_strip * nearest_strip * d + c % nearest_strip;
+      if (w - c > 2 * step)
+        nearest_of_rows<3>(strip, offsets + c, c, tile, count, d, best, at);
+      else if (w - c > step)
+        nearest_of_rows<2>(strip, offsets + c, c, tile, count, d, best, at);
+      else
+        nearest_of_rows<1>(strip, offsets + c, c, tile, count, d, best, at);
+    }
+    for (size_t r = 0; r < count; ++r) {
+      size_t found = r * step;
+      for (size_t l = found + 1; l < (r + 1) * step; ++l)
+        if (best[l] > best[found] || (best[l] == best[found] && at[l] < at[found])) found = l;
+      nearest[begin + r] = static_cast<int32_t>(at[found]);
+    }
+  }
+}
+
 template <class T>
 void sparse_times_panel(const T* panel, size_t width, size_t w, const int32_t* index, const T* value, size_t nnz,
                         T* out) {

@@ -54,6 +54,11 @@ struct Ops {
   // out[r][c] = sum_k rows[r * d + k] * panel[k * width + c] for c < w; for a few rows, where GEMM does not pay
   void (*dot_products)(const T* panel, std::size_t width, std::size_t w, const T* rows, std::size_t n_rows,
                        std::size_t d, T* out, std::size_t stride);
+  // nearest[r] = the c < w with the largest sum_k rows[r * d + k] * column_c[k] - offsets[c], the first of them: the
+  // nearest column, if offsets are half their squared norms. Columns lie in strips of `nearest_strip`, each of which
+  // holds d lines; those that fill up the last strip have an infinite offset.
+  void (*nearest_columns)(const T* strips, const T* offsets, std::size_t w, const T* rows, std::size_t n_rows,
+                          std::size_t d, std::int32_t* nearest);
   // out[c] = sum_t value[t] * panel[index[t] * width + c] for c < w
   void (*sparse_times_panel)(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index,
                              const T* value, std::size_t nnz, T* out);
@@ -115,6 +120,7 @@ struct Ops<Fraction> {
 };
 
 inline constexpr std::size_t sparse_lanes = 16;
+inline constexpr std::size_t nearest_strip = 48;
 inline constexpr std::size_t gaussian_table = 128;
 // Directions of (nearly) no curvature (duplicates, indefinite kernels) are treated as having this one; `diagonal` is
 // that of either variable, for they have the same where there is no curvature.

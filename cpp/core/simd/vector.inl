@@ -20,6 +20,7 @@ const Ops<T>& table() {
                               .squared_distances = squared_distances<T>,
                               .toggle_feature = toggle_feature<T>,
                               .dot_products = dot_products<T>,
+                              .nearest_columns = nearest_columns<T>,
                               .sparse_times_panel = sparse_times_panel<T>,
                               .sparse_times_lanes = sparse_times_lanes<T>,
                               .common_bits = common_bits<T>,
