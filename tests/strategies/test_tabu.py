@@ -65,7 +65,7 @@ def test_defaults_are_those_of_the_paper() -> None:
     assert begun([(-3, 4), (0, 1)], memory=3)._memory == 3
 
 
-# A walk by hand. Values of one variable from -3 to 3, smaller is better; the minimum, 0, is at 0, and 3 is better than 2.
+# Values of one variable from -3 to 3; smaller is better, and 0 is the minimum.
 VALLEY = {-3: 9.0, -2: 4.0, -1: 1.0, 0: 0.0, 1: 2.0, 2: 5.0, 3: 3.0}
 
 
