@@ -32,8 +32,8 @@ def test_keeps_the_contract(loss: str) -> None:
     check_counts(replace(machine_contract(objective, loss), oracle=meant))
 
 
-# Four samples of each class on a line. Of each, one is set aside (a third of four, rounded); the others are so far apart
-# that a narrow kernel makes each of them a support vector.
+# Four samples of each class on a line. Of each, one is set aside (a third of four, rounded); the others are so far
+# apart that a narrow kernel makes each of them a support vector.
 LINE = np.arange(8.0)[:, np.newaxis]
 SIDES = np.repeat([0, 1], 4)
 

@@ -29,7 +29,7 @@ def test_a_source_of_random_numbers_draws_one() -> None:
 
 @pytest.mark.parametrize("given", [-1, "seven", 7.5])
 def test_what_is_no_seed(given: Any) -> None:
-    with pytest.raises(ValueError, match="[Ss]eed"):
+    with pytest.raises(ValueError, match=r"[Ss]eed"):
         seed_of(given)
 
 

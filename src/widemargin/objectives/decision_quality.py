@@ -193,7 +193,7 @@ class _HeldOut(BoundObjective):
         rate = balanced_rate(predicted_classes(task, columns) == task.y[aside], task.y[aside])
         n_support = int(np.count_nonzero(np.any([one.alpha != 0.0 for one in machines], axis=0)))
         features = kernel.linear_map if isinstance(kernel, MaskedGaussian) else None
-        costs = np.ones(np.size(features)) if self._costs is None else self._costs
+        costs = np.ones(task.X.shape[1] if features is not None else 0) if self._costs is None else self._costs
         value, measures = self._objective.measured(rate, n_support, features, costs)
         return Evaluated(
             value,
