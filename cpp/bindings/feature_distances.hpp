@@ -42,8 +42,10 @@ inline void add_gaussian_rows_of(Matrix<float> squared, Vector<Id> rows, Vector<
   for (std::size_t s = 0; s < rows.shape(0); ++s)
     if (rows.data()[s] < 0 || static_cast<std::size_t>(rows.data()[s]) >= squared.shape(0))
       throw std::invalid_argument("a row lies outside of the distances");
+  if (of_rows.has_value() != of_columns.has_value())
+    throw std::invalid_argument("a feature that is toggled needs its values of rows and of columns");
   std::optional<ToggledFeature> feature;
-  if (of_rows && of_columns) feature = toggled(squared, *of_rows, *of_columns, taken_in);
+  if (of_rows) feature = toggled(squared, *of_rows, *of_columns, taken_in);
   nb::gil_scoped_release free;
   ThreadTeam team(n_threads);
   add_gaussian_rows(squared.data(), squared.shape(1), {rows.data(), rows.shape(0)},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from widemargin.kernels import DiagonalGaussian, Gaussian
+from widemargin.kernels import DiagonalGaussian, Gaussian, MaskedGaussian
 from widemargin.kernels.gaussian import diagonal_moments, full_moments
 
 X = np.random.default_rng(0).normal(size=(6, 4))
@@ -47,3 +47,47 @@ def test_moments_of_sparse_examples_are_those_of_dense_ones():
     V = rng.normal(size=(6, 6))
     np.testing.assert_allclose(diagonal_moments(V, csr_array(A), csr_array(Z)), diagonal_moments(V, A, Z), atol=1e-12)
     np.testing.assert_allclose(full_moments(V, csr_array(A), csr_array(Z)), full_moments(V, A, Z), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_a_mask_is_a_gaussian_of_some_columns(kind):
+    mask = np.array([True, False, True, False])
+    masked, bare = MaskedGaussian(mask, gamma=0.3), Gaussian(gamma=0.3)
+    np.testing.assert_allclose(masked(kind(X)), bare(kind(X[:, mask])), rtol=1e-12)
+    # What it leaves out may be anything.
+    other = np.where(mask, X, 1e3 * X)
+    np.testing.assert_array_equal(masked(kind(other), kind(X)), masked(kind(X)))
+
+
+def test_a_width_is_taken_from_the_features_that_are_selected():
+    mask = np.array([True, False, True, False])
+    wide = np.where(mask, X, 1e3 * X)
+    assert MaskedGaussian(mask).fitted(wide).gamma == pytest.approx(Gaussian().fitted(X[:, mask]).gamma)
+    assert MaskedGaussian(mask).fitted(wide, gamma=0.7).gamma == 0.7
+    found = MaskedGaussian().fitted(X)
+    assert found.features.tolist() == [True] * 4
+    assert found.gamma == Gaussian().fitted(X).gamma
+
+
+def test_kernels_of_other_masks_share_no_distances():
+    one, same, other = (MaskedGaussian(mask, gamma=0.5) for mask in ([1, 1, 0, 1], [1, 1, 0, 1], [1, 0, 0, 1]))
+    assert one.kind == same.clone_with_theta(np.array([1.0])).kind
+    assert one.kind != other.kind
+    assert one.kind != Gaussian(gamma=0.5).kind
+
+
+@pytest.mark.parametrize(
+    ("features", "words"),
+    [
+        ([False] * 4, r"features of MaskedGaussian is \[False, .* and True for one at least\."),
+        ([0.5, 1, 1, 1], "it must hold True or False for each feature"),
+        ([np.nan, 1, 1, 1], "it must hold True or False for each feature"),
+        (["a", "b", "c", "d"], "it must hold True or False for each feature"),
+        ([[True] * 4], "it must hold True or False for each feature"),
+        (True, "it must hold True or False for each feature"),
+        ([True] * 3, "features of MaskedGaussian holds 3 entries, but X has 4 features; one per feature is needed"),
+    ],
+)
+def test_masks_that_are_none(features, words):
+    with pytest.raises(ValueError, match=words):
+        MaskedGaussian(features).fitted(X)

@@ -31,6 +31,8 @@ def _naive_value(kernel: Any, x: Vector, z: Vector) -> float:
             return float(np.exp(-kernel.gamma * (away @ away)))
         case ours.DiagonalGaussian():
             return float(np.exp(-(np.asarray(kernel.gammas) * away**2).sum()))
+        case ours.MaskedGaussian():
+            return float(np.exp(-kernel.gamma * sum(away[k] ** 2 for k in np.flatnonzero(kernel.features))))
         case ours.GeneralGaussian():
             scaled = np.asarray(kernel.matrix) @ away
             return float(np.exp(-0.5 * (scaled @ scaled)))

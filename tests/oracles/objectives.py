@@ -197,6 +197,28 @@ def naive_held_out(task: Task, kernel: Kernel, C: float, folds: list[tuple[Rows,
     return total if loss == "likelihood" else total / weight
 
 
+def naive_decision_quality(
+    task: Task, kernel: Kernel, C: float, split: tuple[Rows, Rows], sv_penalty: float, feature_term: float = 0.0
+) -> float:
+    """Return R_R - c1 log2(n_SV) less a term for features; pairs vote, ties go to the largest sum of values."""
+    K, (train, judges) = kernel(task.X), split
+    present = sorted({one for pair in task.pairs for one in pair})
+    votes, sums = np.zeros((2, len(judges), task.n_classes))
+    vectors: set[int] = set()
+    for pair in task.pairs:
+        rows, signs = pair_rows(task, pair)
+        alpha, b = naive_machine(task, K, signs, C, np.intersect1d(rows, train))
+        vectors |= set(np.flatnonzero(np.abs(alpha) > 1e-7 * C).tolist())
+        values = K[judges] @ alpha + b
+        for number, sign in zip(pair, (-1.0, 1.0), strict=True):
+            votes[:, number] += sign * values > 0
+            sums[:, number] += sign * values
+    # Sums decide between equal votes: they are brought below one vote.
+    found = np.argmax(votes + sums / (3.0 * (np.abs(sums) + 1.0)), axis=1)
+    shares = [np.mean(found[task.y[judges] == one] == one) for one in present]
+    return float(np.mean(shares)) - sv_penalty * float(np.log2(len(vectors))) - feature_term
+
+
 def points_with_a_closest_pair(
     n: int, d: int, *, seed: int, closer: float = 0.8
 ) -> tuple[Matrix, tuple[int, int], float]:

@@ -20,6 +20,7 @@ from widemargin.kernels import (
     GeneralGaussian,
     Linear,
     Mahalanobis,
+    MaskedGaussian,
     Polynomial,
     Scaled,
     normalized,
@@ -31,6 +32,9 @@ KERNELS = [
     Gaussian(),
     Gaussian(gamma=0.1, gamma_bounds="fixed"),
     DiagonalGaussian([0.1, 0.2, 0.3, 1 / 3]),
+    MaskedGaussian(),
+    MaskedGaussian([True, False, True, False], gamma=1 / 3),
+    MaskedGaussian(np.array([True, False, True, True]), gamma_bounds=(0.1, 1.0)) + Linear(),
     GeneralGaussian(fixed="size"),
     GeneralGaussian(np.eye(4) + 0.1, fixed=("shape", "orientation")),
     Mahalanobis(),
@@ -102,6 +106,15 @@ def nest(step):
     for _ in range(100):
         inner = {"class": "Normalized", "parameters": {"kernel": inner}}
     step["kernel"]["object"] = inner
+
+
+@pytest.mark.parametrize("features", [[True] * 3, [0, 0, 0, 0], [2, 1, 1, 1], ["a", "b", "c", "d"], 1.0, None])
+def test_masks_that_somebody_changed(features, tmp_path):
+    path = tmp_path / "model.wm"
+    save_model(SVC(kernel=MaskedGaussian([True, True, False, True])).fit(X, y), path)
+    altered(path, lambda step: step["kernel"]["object"]["parameters"].update(features=features))
+    with pytest.raises(ModelFileError, match=r"cannot be used as a model: .*\.$"):
+        load_model(path)
 
 
 @pytest.mark.parametrize(

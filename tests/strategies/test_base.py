@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from widemargin.strategies import Ask, Space, Told
+from widemargin.strategies import Ask, Lattice, Space, Told
 from widemargin.strategies.base import CountedRun
 
 
@@ -80,3 +80,33 @@ def test_spaces_that_are_none(vectors, message):
 
 def test_a_start_outside_moves_to_the_bounds():
     assert space(start=12.0).start.tolist() == [9.0]
+
+
+def test_points_of_a_lattice():
+    lattice = Lattice(np.array([0.1, 5.0]), np.array([-0.2, 0.0]), np.array([0.4, 1.0]), steps=np.array([0.1, 0.3]))
+    # 0.4 is three steps of 0.1 from 0.1 but for rounding; a start outside of the bounds is moved to the nearest one.
+    assert lattice.lowest.tolist() == [-3, -3]
+    assert lattice.highest.tolist() == [3, 0]
+    assert lattice.at(lattice.highest).tolist() == [0.4, 1.0]
+    np.testing.assert_allclose(lattice.at(lattice.lowest), [-0.2, 0.1])
+    assert lattice.switches.tolist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"steps": np.ones(3)}, r"steps of a Lattice must have one entry for each of its 2 parameters\."),
+        ({"switches": np.ones(1, dtype=bool)}, r"switches of a Lattice must have one entry for each of its 2"),
+        ({"steps": np.array([1.0, 0.0])}, r"steps of a Lattice must be positive and finite; they are \[1.0, 0.0\]\."),
+        ({"steps": np.array([1.0, np.nan])}, r"steps of a Lattice must be positive and finite"),
+        (
+            {"steps": np.array([1.0, 1e-12])},
+            r"steps\[1\]=1e-12 of a Lattice is too short for a range from -1.0 to 1.0;",
+        ),
+        ({"upper": np.array([1.0, np.inf])}, r"lower and upper of a Lattice must be finite\."),
+    ],
+)
+def test_lattices_that_are_none(how, words):
+    given = {"start": np.zeros(2), "lower": -np.ones(2), "upper": np.ones(2), "steps": np.ones(2)} | how
+    with pytest.raises(ValueError, match=words):
+        Lattice(**given)

@@ -18,14 +18,14 @@ class Measured(Objective):
 
 
 def test_names():
-    assert set(STRATEGIES) == {"rprop", "noisy-rprop", "cma-es", "newton", "l-bfgs-b", "grid", "random"}
+    assert set(STRATEGIES) == {"rprop", "noisy-rprop", "cma-es", "newton", "l-bfgs-b", "grid", "random", "tabu"}
     for name, strategy in STRATEGIES.items():
         assert type(strategy_named(name)) is strategy
         assert strategy_named(name) == strategy()
         assert hash(strategy_named(name)) == hash(strategy())
     given = Rprop(initial_step=0.5)
     assert strategy_named(given) is given
-    with pytest.raises(ValueError, match=r"strategy must be 'rprop', 'noisy-rprop', .* or 'random', or an object with"):
+    with pytest.raises(ValueError, match=r"strategy must be 'rprop', 'noisy-rprop', .* or 'tabu', or an object with"):
         strategy_named("gradient-descent")
 
 
@@ -48,7 +48,7 @@ def test_what_does_not():
         Rprop(), Measured(differentiable=False), n_dims=1, described="objective='cross-validation' with 0-1 loss"
     ) == (
         "strategy='rprop' needs a gradient, and objective='cross-validation' with 0-1 loss has none; "
-        "'cma-es', 'grid' and 'random' work without."
+        "'cma-es', 'grid', 'random' and 'tabu' work without."
     )
     assert why_not(GridSearch(), Measured(deterministic=False), n_dims=1) == (
         "strategy='grid' needs a deterministic objective, and objective='measured' is random; "
@@ -56,7 +56,7 @@ def test_what_does_not():
     )
     assert why_not(SecondOrder(), Measured(), n_dims=1) == (
         "strategy='newton' needs second derivatives, and objective='measured' has none for this kernel; "
-        "'rprop', 'noisy-rprop', 'cma-es', 'l-bfgs-b', 'grid' and 'random' work without."
+        "'rprop', 'noisy-rprop', 'cma-es', 'l-bfgs-b', 'grid', 'random' and 'tabu' work without."
     )
     assert why_not(SecondOrder(), Measured(), n_dims=2, second_derivatives=True).startswith(
         "strategy='newton' searches along one parameter, and there are 2; 'rprop',"

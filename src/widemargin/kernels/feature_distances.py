@@ -2,6 +2,11 @@
 
 d_B(x, z) = sum over k in B of (x_k - z_k)^2, so that a feature more or less changes d_B by one squared difference: n m
 operations, where computing all distances anew takes n m d.
+
+Distances are rounded to float32, and so is every change of them: a toggle adds an error of 2^-24 times the larger one
+of the distances before and after. Errors of a chain of toggles add up, and a feature that is left out leaves the
+rounding of the distances that it was part of, however small the others are. So toggle distances that were computed
+(:meth:`FeatureDistances.between`), once, and not those that were toggled before.
 """
 
 from __future__ import annotations
@@ -17,6 +22,9 @@ from widemargin import _core
 from widemargin.kernels.rows import kernel_matrix
 from widemargin.runtime import thread_count
 
+#: Largest squared distance that can be kept.
+FARTHEST = 1e38
+
 Single = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
@@ -29,8 +37,52 @@ def column(X: Any, feature: int) -> Single:
     >>> column(sp.csr_matrix([[0.0, 2.0], [1.0, 0.0]]), 1).tolist()
     [2.0, 0.0]
     """
+    return np.ascontiguousarray(_exact_column(X, feature), dtype=np.float32)
+
+
+def columns(X: Any, Z: Any, feature: int) -> tuple[Single, Single]:
+    """Return a feature of two sets of samples, seen from its median, so that differences keep their digits in float32.
+
+    The median is the value of a sample, so that whole numbers remain whole.
+
+    Examples
+    --------
+    >>> own, others = columns(np.array([[1e9], [1e9 + 1]]), np.array([[1e9 + 0.25]]), 0)
+    >>> float(own[1] - others[0])
+    0.75
+    """
+    own = _exact_column(X, feature)
+    middle = np.partition(own, len(own) // 2)[len(own) // 2] if len(own) else 0.0
+    first = np.ascontiguousarray(own - middle, dtype=np.float32)
+    if X is Z:
+        return first, first
+    return first, np.ascontiguousarray(_exact_column(Z, feature) - middle, dtype=np.float32)
+
+
+def _exact_column(X: Any, feature: int) -> NDArray[np.float64]:
     own = X[:, [feature]].toarray().ravel() if sp.issparse(X) else X[:, feature]
-    return np.ascontiguousarray(own, dtype=np.float32)
+    return np.asarray(own, dtype=np.float64)
+
+
+def require_room(X: Any, Z: Any) -> None:
+    """Refuse samples that are too far from each other for squared distances in float32."""
+    with np.errstate(over="ignore"):
+        low, high = (
+            getattr(np, which)([_ends(one, which) for one in ([X] if X is Z else [X, Z])], axis=0)
+            for which in ("min", "max")
+        )
+        ranges = high - low
+        largest = float(np.square(ranges).sum())
+    if not largest <= FARTHEST:
+        at = int(ranges.argmax())
+        raise ValueError(
+            f"feature {at} ranges over {ranges[at]:g}; squared distances must be at most {FARTHEST:g}, so scale it."
+        )
+
+
+def _ends(X: Any, which: str) -> NDArray[np.float64]:
+    found = getattr(X, which)(axis=0)
+    return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
 def selected(X: Any, features: Mask) -> Any:
@@ -72,7 +124,11 @@ class FeatureDistances:
 
     @classmethod
     def between(cls, X: Any, Z: Any, features: Mask, *, n_jobs: int | None = None) -> FeatureDistances:
-        """Compute the distances between `X` and `Z`: n m d multiplications, half of that if they are the same."""
+        """Compute the distances between `X` and `Z`: n m d multiplications, half of that if they are the same.
+
+        Raises ValueError where distances over all features would be beyond 1e38.
+        """
+        require_room(X, Z)
         left = selected(X, features)
         right = None if X is Z else selected(Z, features)
         values = kernel_matrix(left, right, kernel="squared-distance", n_jobs=n_jobs)
@@ -98,7 +154,6 @@ class FeatureDistances:
         features = self.features.copy()
         features[feature] = not features[feature]
         to = np.asarray(_core.empty_matrix_float32(*self.values.shape)) if out is None else out
-        own = column(X, feature)
-        others = own if X is Z else column(Z, feature)
+        own, others = columns(X, Z, feature)
         _core.toggle_feature(self.values, own, others, bool(features[feature]), to, thread_count(n_jobs))
         return FeatureDistances(to, features)

@@ -178,8 +178,8 @@ class MaskedGaussian(DistanceKernel):
     features : sequence of bool, default=None
         The mask, with at least one feature. None takes all of them.
     gamma : float, default=None
-        Coefficient of the squared distance. None takes it from the data, as :class:`Gaussian` does, from the features
-        that are selected.
+        Coefficient of the squared distance. None takes it from the data: a search begins with Jaakkola's heuristic, a
+        model without a search takes 1 / (n_features * X.var()) of the features that are selected.
     gamma_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
         Range to search in.
 
@@ -209,7 +209,13 @@ class MaskedGaussian(DistanceKernel):
     def linear_map(self) -> Matrix:
         """The mask, as factors of the features."""
         self._require_given()
-        mask = np.asarray(self.features, dtype=np.float64)
+        return self._mask()
+
+    def _mask(self) -> Vector:
+        try:
+            mask = np.asarray(self.features, dtype=np.float64)
+        except (TypeError, ValueError):
+            mask = np.empty(0)
         if mask.ndim != 1 or not np.isin(mask, (0.0, 1.0)).all() or not mask.any():
             raise ValueError(
                 f"features of MaskedGaussian is {self.features!r}; it must hold True or False for each feature, and "
@@ -224,7 +230,7 @@ class MaskedGaussian(DistanceKernel):
     def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         if self.features is None:
             self.features = np.ones(X.shape[1], dtype=np.bool_)
-        mask = self.linear_map
+        mask = self._mask()
         if len(mask) != X.shape[1]:
             raise ValueError(
                 f"features of MaskedGaussian holds {len(mask)} entries, but X has {X.shape[1]} features; one per "

@@ -7,6 +7,7 @@ from widemargin.objectives.base import BoundObjective, Evaluated, Objective, Tas
 from widemargin.objectives.bootstrap import Bootstrap
 from widemargin.objectives.class_distance import ClassDistance
 from widemargin.objectives.cross_validation import CrossValidation
+from widemargin.objectives.decision_quality import DecisionQuality
 from widemargin.objectives.hold_out import HoldOut
 from widemargin.objectives.leave_one_out import LeaveOneOut
 from widemargin.objectives.likelihood import JaakkolaPrior, Likelihood, Posterior
@@ -23,6 +24,7 @@ OBJECTIVES: dict[str, type[Objective]] = {
         Bootstrap,
         ClassDistance,
         CrossValidation,
+        DecisionQuality,
         HoldOut,
         LeaveOneOut,
         Likelihood,
@@ -41,6 +43,7 @@ __all__ = [
     "BoundObjective",
     "ClassDistance",
     "CrossValidation",
+    "DecisionQuality",
     "Evaluated",
     "HoldOut",
     "JaakkolaPrior",

@@ -93,7 +93,8 @@ def restore_parameters(estimator: Any, kernel: Fields, n_features: int) -> Kerne
 
 
 def _array(values: tuple[Any, ...], given: Fields, key: str) -> Any:
+    mask = len(values) > 0 and all(isinstance(value, bool) for value in values)
     try:
-        return np.array(values, dtype=np.float64)
+        return np.array(values, dtype=np.bool_ if mask else np.float64)
     except (TypeError, ValueError, OverflowError):
         given.refuse(key, "numbers")

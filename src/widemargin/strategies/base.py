@@ -21,6 +21,9 @@ Matrix = NDArray[np.float64]
 #: A bound that is missed by this share of a step is met but for rounding.
 ROUNDING = 1e-9
 
+#: Most steps from one end of a parameter's range to the other.
+MOST_STEPS = 2**31
+
 
 @dataclass(frozen=True)
 class Space:
@@ -103,6 +106,13 @@ class Lattice(Space):
             raise ValueError(f"steps of a Lattice must be positive and finite; they are {self.steps.tolist()}.")
         if not (np.isfinite(self.lower) & np.isfinite(self.upper)).all():
             raise ValueError("lower and upper of a Lattice must be finite.")
+        with np.errstate(over="ignore"):
+            many = np.flatnonzero((self.upper - self.lower) / self.steps > MOST_STEPS)
+        if len(many):
+            raise ValueError(
+                f"steps[{many[0]}]={self.steps[many[0]]} of a Lattice is too short for a range from "
+                f"{self.lower[many[0]]} to {self.upper[many[0]]}; there may be {MOST_STEPS:,} steps at most."
+            )
 
     @property
     def lowest(self) -> NDArray[np.intp]:

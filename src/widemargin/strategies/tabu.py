@@ -16,9 +16,6 @@ from widemargin.strategies.grid import require_bounds
 #: A solution, in steps from the start.
 Solution = NDArray[np.intp]
 
-#: Iterations ago that never was.
-NEVER = -(2**62)
-
 INTENSIFICATION, DIVERSIFICATION = "intensification", "diversification"
 
 
@@ -30,12 +27,12 @@ class TabuSearch(Strategy):
     one of its numbers differs from the current one and is one that this variable had in the last :math:`t` solutions,
     so that the walk does not return to where it was. Two phases take turns:
 
-    - *Intensification* looks at all basic moves if the current solution is promising, that is, if its quality is above
-      `promising` times the best known one; else at those of variables that are no switches (features of a model, see
-      :class:`Lattice`). It fails after more than `patience` iterations without an improvement.
+    - *Intensification* looks at all basic moves if the current solution is promising, that is, if its quality is at
+      least `promising` times the best known one; else at those of variables that are no switches (features of a model,
+      see :class:`Lattice`). It fails after more than `patience` iterations without an improvement.
     - *Diversification* draws a variable that is no switch and jumps by :math:`\delta = n_\text{failure} + 1`, up or
-      down, more than `patience` times :math:`n_\text{failure}` times; the next intensification begins at the best
-      solution that it came by.
+      down, more than `patience` times :math:`n_\text{failure}` times; the best solution that it came by takes the place
+      of the last one, and the next intensification begins there.
 
     Any solution better than the best known one is taken at once, tabu or not; the count of failures begins again and
     the walk goes on with an intensification (aspiration). The search ends with more than `failures` failures in a row.
@@ -43,8 +40,9 @@ class TabuSearch(Strategy):
     Where the paper is silent: an intensification all of whose moves are tabu has failed; jumps that would leave the
     range of a variable are cut to the longest that does not; a jump is made with the first variable, in random order,
     that has one that is not tabu, and, if there is none, with the first one. If all variables are switches, jumps are
-    made with them. Quality may be negative: "above a share :math:`\eta` of the best" is read as no more than
-    :math:`(1 - \eta)|q|` below it.
+    made with them. Quality may be negative: "a share :math:`\eta` of the best" is read as no more than
+    :math:`(1 - \eta)|q|` below it, so that the best known solution is always promising. Of equal moves the first is
+    taken, in the order of the variables, down before up. A point without a value is never moved to.
 
     No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once.
 
@@ -141,13 +139,13 @@ class TabuRun(CountedRun):
         others = movable[~lattice.switches[movable]]
         self._all, self._no_switches = movable, others
         self._for_jumps = others if len(others) else movable
-        # The last iteration at which a variable had a value.
-        self._seen = np.full((lattice.n_dims, int(ranges.max()) + 1), NEVER, dtype=np.int64)
+        # The last solution of the walk in which a variable had a value.
+        self._seen: dict[Move, int] = {}
         self._values: dict[bytes, float] = {}
         self.solutions: list[Solution] = []
         self.phase, self.n_failures, self.n_without_improvement, self.n_jumps = INTENSIFICATION, 0, 0, 0
         self._champion = self._phase_best = math.inf
-        self._phase_solution = np.zeros(lattice.n_dims, dtype=np.intp)
+        self._jumped_to: Solution | None = None
         self._moves: list[Move] = []
         self._asked: list[bytes] = []
 
@@ -211,8 +209,8 @@ class TabuRun(CountedRun):
 
     def is_tabu(self, move: Move) -> bool:
         """Tell whether the variable had this value in one of the last solutions, as many as are remembered."""
-        variable, value = move
-        return bool(self._seen[variable, value - self._low[variable]] >= len(self.solutions) - self._memory)
+        seen = self._seen.get(move)
+        return seen is not None and seen >= len(self.solutions) - self._memory
 
     def _iterate(self) -> None:
         """Make an iteration, all of whose moves are known."""
@@ -245,19 +243,23 @@ class TabuRun(CountedRun):
                 self.n_without_improvement += 1
         if self.n_without_improvement > self._options.patience:
             self.n_failures += 1
-            self.phase, self.n_jumps, self._phase_best = DIVERSIFICATION, 0, math.inf
-            self._phase_solution = self.current
+            self.phase, self.n_jumps, self._phase_best, self._jumped_to = DIVERSIFICATION, 0, math.inf, None
             if self.n_failures > self._options.failures:
-                self.end(f"{self.n_failures} intensifications in a row found nothing better")
+                many = f"{self.n_failures} intensifications in a row" if self.n_failures > 1 else "an intensification"
+                self.end(f"{many} found nothing better")
 
     def _diversify(self, chosen: Move | None) -> None:
-        if chosen is not None:
-            self._go(self._after(chosen))
-            if self._value(self.current) < self._phase_best:
-                self._phase_best, self._phase_solution = self._value(self.current), self.current
+        solution = None if chosen is None else self._after(chosen)
+        if solution is not None and self._value(solution) < self._phase_best:
+            self._phase_best, self._jumped_to = self._value(solution), solution
         self.n_jumps += 1
-        if self.n_jumps > self._options.patience * self.n_failures:
-            self._go(self._phase_solution)
+        over = self.n_jumps > self._options.patience * self.n_failures
+        if over:
+            # Table 1 assigns the next solution twice: the best jump takes the place of the last.
+            solution = self._jumped_to
+        if solution is not None:
+            self._go(solution)
+        if over:
             self._begin_intensification()
 
     def _begin_intensification(self) -> None:
@@ -266,7 +268,7 @@ class TabuRun(CountedRun):
 
     def _go(self, solution: Solution) -> None:
         """Make a solution the current one."""
-        self._seen[np.arange(len(solution)), solution - self._low] = len(self.solutions)
+        self._seen |= {Move(*own): len(self.solutions) for own in enumerate(solution.tolist())}
         self.solutions.append(solution)
 
     def _after(self, move: Move) -> Solution:

@@ -138,9 +138,11 @@ class StrategySearch:
             return []
         # Points are copied, since their strategy may go on with them; the only part of an objective is the objective.
         whole = self._bound.n_parts == 1
-        return [
-            replace(ask, point=np.array(ask.point, dtype=np.float64), part=None if whole else ask.part) for ask in asks
-        ]
+        copied: list[Ask] = []
+        for ask in asks:
+            origin = None if ask.origin is None else np.array(ask.origin, dtype=np.float64)
+            copied.append(Ask(np.array(ask.point, dtype=np.float64), None if whole else ask.part, origin))
+        return copied
 
     def evaluate(self, batch: Sequence[Ask], findings: Findings) -> None:
         """Evaluate points that are asked for together, or know their values; save what is finished, whatever happens.
@@ -231,7 +233,11 @@ class StrategySearch:
         (kernel, C, level), origin = self._at(ask)
         generator = None if self._objective.deterministic else np.random.default_rng([self._seed, number])
         began = time.perf_counter()
-        how: How = {"generator": generator, "state": state, "part": ask.part, "level": level, "origin": origin}
+        how: How = {"generator": generator, "state": state, "part": ask.part}
+        if level is not None:
+            how["level"] = level
+        if origin is not None:
+            how["origin"] = origin
         found = bound.evaluate(kernel, C, gradient=wanted.gradient, **how)
         work = replace(found.work, seconds=time.perf_counter() - began)
         gradient, higher = self._slopes(found, wanted)

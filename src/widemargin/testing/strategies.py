@@ -224,6 +224,7 @@ class StrategyContract(Contract):
         while asks := run.ask():
             told = [bowl(ask) for ask in asks]
             kept += [(ask.point, ask.point.copy()) for ask in asks] + [(run.best, run.best.copy())]
+            kept += [(ask.origin, ask.origin.copy()) for ask in asks if ask.origin is not None]
             kept += [(item.gradient, item.gradient.copy()) for item in told if item.gradient is not None]
             run.tell(told)
         kept += list(zip((space.start, space.lower, space.upper), copies, strict=True))
@@ -278,7 +279,10 @@ def _common_sources_restored() -> Iterator[None]:
 
 def _same(asks: Sequence[Ask], others: Sequence[Ask]) -> bool:
     return len(asks) == len(others) and all(
-        np.array_equal(one.point, other.point) and one.part == other.part
+        np.array_equal(one.point, other.point)
+        and one.part == other.part
+        and (one.origin is None) == (other.origin is None)
+        and (one.origin is None or np.array_equal(one.origin, other.origin))  # type: ignore[arg-type]
         for one, other in zip(asks, others, strict=True)
     )
 

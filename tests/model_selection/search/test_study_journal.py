@@ -73,6 +73,24 @@ def test_cut_anywhere_and_go_on(tmp_path: Path, strategy: str) -> None:
         same_searches(fitted(strategy, journal=journal), whole)
 
 
+@pytest.mark.parametrize("objective", ["decision-quality", "cross-validation"])
+def test_tabu_search_goes_on_from_every_evaluation(tmp_path: Path, objective: str) -> None:
+    """Values of neighbours, and what they are made of, are taken from the journal; the walk is the same."""
+    journal, how = tmp_path / "study.jsonl", {"objective": objective, "max_evaluations": 50}
+    whole = fitted("tabu", **how)
+    assert whole.n_evaluations_ > 40
+    same_searches(fitted("tabu", journal=journal, n_jobs=2, **how), whole)
+    lines = journal.read_bytes().splitlines()
+    records = [json.loads(line) for line in lines if b"evaluation" in line]
+    assert len(records) == whole.n_evaluations_
+    made_of = {"recognition_rate", "support_vectors"} if objective == "decision-quality" else set()
+    assert all(record.get("measures", {}).keys() == made_of for record in records)
+    for count in range(1, len(lines)):
+        cut(journal, lines, count)
+        same_searches(fitted("tabu", journal=journal, n_jobs=1 + count % 2, **how), whole)
+        assert len(journal.read_bytes().splitlines()) == len(lines)
+
+
 @pytest.mark.parametrize("noisy", [False, True])
 @pytest.mark.parametrize("at_once", [1, 3, 7, 20])
 def test_every_line_is_a_place_to_go_on_from(tmp_path: Path, at_once: int, noisy: bool) -> None:
@@ -277,6 +295,8 @@ def test_a_journal_of_a_grid_is_refused(tmp_path: Path) -> None:
         (3, {"gradient": [1.0, None]}, "'gradient' is .* in place of a list of 2 numbers"),
         (3, {"work": [1]}, "'work' is .* in place of counts of work by name"),
         (3, {"notes": [1]}, "'notes' is .* in place of a list of strings"),
+        (3, {"measures": {"rate": "high"}}, "'measures' is .* in place of numbers by name"),
+        (3, {"measures": [1.0]}, "'measures' is .* in place of numbers by name"),
         (3, {"colour": "red"}, "holds 'colour'"),
         (4, {"evaluation": 0}, "holds evaluation 0 again"),
         (4, {"point": [0.25, 0.5]}, "evaluation 1 is at another point"),

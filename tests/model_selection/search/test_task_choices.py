@@ -31,7 +31,7 @@ MACHINES: dict[str, tuple[Any, Any]] = {
 }
 
 #: What objectives refuse, and a word of the reason.
-OF_CLASSES = ("class-distance", "leave-one-out", "likelihood", "posterior", "radius-margin", "span")
+OF_CLASSES = ("class-distance", "decision-quality", "leave-one-out", "likelihood", "posterior", "radius-margin", "span")
 REFUSED = {
     **{(name, machine): "regression|classes" for name in OF_CLASSES for machine in ("tube", "squared tube")},
     **{

@@ -1,0 +1,356 @@
+"""Tabu search: the walk of Table 1, step by step, and what the paper leaves open."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles.tabu import TabuWalk
+from widemargin.strategies import Ask, Lattice, Space, TabuSearch, Told
+from widemargin.strategies.tabu import Move, TabuRun
+from widemargin.testing.strategies import StrategyContract, minimise
+
+NONE = [math.nan, math.inf, -math.inf]
+
+
+def lattice(ranges: Any, switches: Any = None) -> Lattice:
+    low, high = np.array(ranges, dtype=np.float64).T
+    off = np.zeros(len(low), dtype=np.bool_) if switches is None else np.array(switches)
+    return Lattice(np.zeros(len(low)), low, high, steps=np.ones(len(low)), switches=off)
+
+
+def begun(ranges: Any, switches: Any = None, seed: int = 0, **options: Any) -> TabuRun:
+    run = TabuSearch(**options).begin(lattice(ranges, switches), seed=seed)
+    assert isinstance(run, TabuRun)
+    return run
+
+
+def walked(run: TabuRun) -> list[Any]:
+    """Return the walk; of one variable as numbers."""
+    found = [tuple(one.tolist()) for one in run.solutions]
+    return [one[0] for one in found] if run.space.n_dims == 1 else found
+
+
+def answered(run: TabuRun, value: Any, times: int = 1) -> list[list[Any]]:
+    """Answer some asks; return what they asked for, of one variable as numbers."""
+    asked = []
+    for _ in range(times):
+        points = [tuple(ask.point.astype(int).tolist()) for ask in run.ask()]
+        if not points:
+            break
+        run.tell([Told(float(value(*point))) for point in points])
+        asked.append([point[0] if len(point) == 1 else point for point in points])
+    return asked
+
+
+@pytest.mark.parametrize("step", [0.0625, 0.1])
+def test_contract(step: float) -> None:
+    # The nearest point of the lattice to the minimum at 0.7, from a start at 2 and -2.
+    StrategyContract(TabuSearch(step=step), precision=0.5 * step + 1e-9).check()
+
+
+def test_contract_with_usual_steps() -> None:
+    StrategyContract(TabuSearch(), precision=0.5 * math.log(2.0) / 2.0 + 1e-9).check()
+
+
+def test_defaults_are_those_of_the_paper() -> None:
+    usual = TabuSearch()
+    assert (usual.promising, usual.patience, usual.failures) == (0.99, 5, 5)
+    assert begun([(-3, 4), (0, 1), (2, 2 + 5)][:2])._memory == 7 + 1
+    assert begun([(-3, 4), (0, 1)], memory=3)._memory == 3
+
+
+# Values of one variable from -3 to 3; smaller is better, and 0 is the minimum.
+VALLEY = {-3: 9.0, -2: 4.0, -1: 1.0, 0: 0.0, 1: 2.0, 2: 5.0, 3: 3.0}
+
+
+def test_a_walk_by_hand() -> None:
+    run = begun([(-3, 3)], patience=1, failures=1)
+    value = VALLEY.__getitem__
+    assert answered(run, value) == [[0]]
+    assert (walked(run), run.phase) == ([0], "intensification")
+    # Both neighbours are worse; the better of them is taken.
+    assert answered(run, value) == [[-1, 1]]
+    assert (walked(run), run.n_without_improvement) == ([0, -1], 1)
+    # 0 is tabu, since the variable had it; its other neighbour is taken, and that is the second without improvement.
+    assert run.is_tabu(Move(0, 0))
+    assert not run.is_tabu(Move(0, -2))
+    assert answered(run, value) == [[-2]]
+    assert (walked(run), run.phase, run.n_failures) == ([0, -1, -2], "diversification", 1)
+    # delta = 2. Down is out of range, and 0 is tabu, but there is no other variable. From there, -2 is tabu and 2 is
+    # not; but more than 1 * 1 jumps are made, and the best of them, 0, takes the place of the last one.
+    assert answered(run, value) == [[2]]
+    assert (walked(run), run.phase, run.n_jumps) == ([0, -1, -2, 0, 0], "intensification", 2)
+    # -1 is tabu, 1 is not; 2 was looked at, but is not part of the walk, and so is not tabu: the second failure.
+    assert answered(run, value) == []
+    assert walked(run) == [0, -1, -2, 0, 0, 1, 2]
+    assert (run.best.tolist(), run.reason) == ([0.0], "2 intensifications in a row found nothing better")
+
+
+def test_the_tabu_rule_forgets() -> None:
+    """With a memory of two solutions, the current one and the one before, a value may come back after two moves."""
+    run = begun([(-9, 9), (-9, 9)], memory=2, patience=9)
+    slope = {(0, 0): 0.0, (1, 0): 1.0, (1, 1): 2.0, (2, 1): 3.0}
+    answered(run, lambda *at: slope.get(at, 50.0 + abs(at[0]) + abs(at[1])), 4)
+    assert walked(run) == [(0, 0), (1, 0), (1, 1), (2, 1)]
+    assert [run.is_tabu(Move(0, value)) for value in (0, 1, 3)] == [False, True, False]
+    assert not run.is_tabu(Move(1, 0))
+    long = begun([(-9, 9), (-9, 9)], memory=4, patience=9)
+    answered(long, lambda *at: slope.get(at, 50.0 + abs(at[0]) + abs(at[1])), 4)
+    assert [long.is_tabu(Move(0, value)) for value in (0, 1, 3)] == [True, True, False]
+    assert long.is_tabu(Move(1, 0))
+
+
+def test_aspiration_takes_what_is_tabu_and_begins_again() -> None:
+    """A value that the walk was at before, with another variable changed meanwhile, is better than all: it is taken."""
+    value = {(0, 0): 5.0, (1, 0): 6.0, (1, 1): 7.0, (1, 2): 8.0, (0, 2): 1.0}
+    run = begun([(-4, 4), (-4, 4)], patience=4)
+    answered(run, lambda *at: value.get(at, 50.0), 4)
+    assert (walked(run), run.n_without_improvement) == ([(0, 0), (1, 0), (1, 1), (1, 2)], 3)
+    assert run.is_tabu(Move(0, 0))
+    run.n_failures = 2
+    answered(run, lambda *at: value.get(at, 50.0))
+    assert walked(run)[-1] == (0, 2)
+    assert (run.phase, run.n_failures, run.n_without_improvement) == ("intensification", 0, 0)
+
+
+def test_aspiration_ends_a_diversification() -> None:
+    # Two apart there is something better than the start, out of reach of basic moves through a ridge on both sides.
+    value = {0: 1.0, 1: 3.0, -1: 2.0, -2: 4.0, -3: 5.0, -4: 6.0, -5: -1.0, -6: 0.0, -7: 0.0}
+    run = begun([(-9, 9)], patience=1)
+    answered(run, lambda at: value.get(at, 50.0), 3)
+    assert (walked(run), run.phase, run.n_failures) == ([0, -1, -2], "diversification", 1)
+    assert answered(run, lambda at: value.get(at, 50.0)) == [[-4]]
+    assert walked(run) == [0, -1, -2, -4]
+    assert answered(run, lambda at: value.get(at, 50.0)) == [[-6]]
+    assert walked(run) == [0, -1, -2, -4, -6]
+    assert (run.phase, run.n_failures, run.n_without_improvement) == ("intensification", 0, 0)
+    # And again, by a basic move.
+    answered(run, lambda at: value.get(at, 50.0))
+    assert (walked(run)[-1], run.n_failures, run.best.tolist()) == (-5, 0, [-5.0])
+
+
+def test_an_improvement_that_is_no_record_resets_patience_but_not_failures() -> None:
+    value = {0: 0.0, 1: 4.0, -1: 3.0, -2: 5.0, -4: 9.0, -6: 9.5, -5: 8.0, -3: 6.0, -7: 7.0, -8: 9.0}
+    run = begun([(-9, 9)], patience=1)
+    answered(run, lambda at: value.get(at, 50.0), 3)
+    assert (walked(run), run.n_failures) == ([0, -1, -2], 1)
+    answered(run, lambda at: value.get(at, 50.0), 2)
+    # Of the jumps to -4 and -6 the first was better; from there -3 improves on it.
+    assert (walked(run), run.phase) == ([0, -1, -2, -4, -4], "intensification")
+    answered(run, lambda at: value.get(at, 50.0))
+    assert (walked(run)[-1], run.n_without_improvement, run.n_failures) == (-3, 0, 1)
+
+
+@pytest.mark.parametrize("n_failures", [1, 2, 3])
+def test_jumps_grow_with_failures(n_failures: int) -> None:
+    """Nothing is better than the start: jumps are failures + 1 long, of a variable that is no switch."""
+    run, jumps, ends = begun([(-500, 500)] * 3, [False, True, False], patience=2), 0, set()
+    rng = np.random.default_rng(0)
+    run.tell([Told(-1.0) for _ in run.ask()])
+    while asks := run.ask():
+        if run.phase == "diversification" and run.n_failures == n_failures:
+            moves = np.array([ask.point for ask in asks]) - run.current
+            assert not moves[:, 1].any()
+            assert np.abs(moves).sum(axis=1).tolist() == [n_failures + 1.0] * len(moves)
+            jumps += 1
+        run.tell([Told(float(rng.uniform())) for _ in asks])
+        if run.phase == "intensification" and run.n_failures == n_failures:
+            ends.add(run.n_jumps)
+    assert jumps > 0
+    assert ends == {2 * n_failures + 1}
+    assert run.reason == "6 intensifications in a row found nothing better"
+
+
+def test_jumps_end_at_the_border() -> None:
+    run = begun([(-1, 3)])
+    answered(run, lambda at: float(at * at), 1)
+    assert [run._two_moves(0, size) for size in (1, 2, 3, 9)] == [
+        [Move(0, -1), Move(0, 1)],
+        [Move(0, 2)],
+        [Move(0, 3)],
+        [Move(0, 3)],
+    ]
+
+
+def test_switches_are_left_alone_where_it_is_not_promising() -> None:
+    """Features are looked at from solutions nearly as good as the best, others only from elsewhere."""
+    ranges, switches = [(0, 1), (-9, 9), (-1, 0)], [True, False, True]
+    steep = begun(ranges, switches)
+    asked = answered(steep, lambda *at: abs(at[1]) - 1.0 + 5 * at[0] - 5 * at[2], 3)
+    # The start is the best known: all moves. From (0, -1, 0), of quality 0 where 1 is known, one variable's alone.
+    assert asked == [[(0, 0, 0)], [(1, 0, 0), (0, -1, 0), (0, 1, 0), (0, 0, -1)], [(0, -2, 0)]]
+    flat = begun(ranges, switches)
+    # Within a percent all moves are looked at; 0 (the start), 1 and -1 of the second variable are known by then.
+    asked = answered(flat, lambda *at: 0.001 * (abs(at[1]) + 2 * at[0] - 2 * at[2]) - 1.0, 3)
+    assert asked[2] == [(1, -1, 0), (0, -2, 0), (0, -1, -1)]
+    strict = begun(ranges, switches, promising=1.0)
+    asked = answered(strict, lambda *at: 0.001 * (abs(at[1]) + 2 * at[0] - 2 * at[2]) - 1.0, 3)
+    assert asked[2] == [(0, -2, 0)]
+
+
+@pytest.mark.parametrize(
+    ("best", "own", "promising"),
+    [(2.0, 2.02, True), (2.0, 2.03, False), (-2.0, -1.98, True), (-2.0, -1.97, False), (0.0, 1e-9, False)],
+)
+def test_quality_may_be_negative(best: float, own: float, promising: bool) -> None:
+    """A value of 2 is a quality of -2; one that is a percent worse is still promising, one that is more is not."""
+    run = begun([(0, 1), (-1, 1)], [True, False])
+    answered(run, lambda switch, at: (own if at else best) + 10 * switch, 2)
+    assert walked(run) == [(0, 0), (0, -1)]
+    assert {move.variable for move in run._next_moves()} == ({0, 1} if promising else {1})
+
+
+def test_jumps_of_switches_where_there_is_nothing_else() -> None:
+    run = begun([(0, 1)] * 4, [True] * 4)
+    exchanges = minimise(run, lambda ask: Told(float(abs(ask.point.sum() - 3.0))))
+    assert run.best.sum() == 3.0
+    assert run.reason == "6 intensifications in a row found nothing better"
+    assert sum(len(asks) for asks, _ in exchanges) <= 16
+
+
+def test_a_space_of_one_point() -> None:
+    run = begun([(0, 0), (0, 0)])
+    assert answered(run, lambda *at: 1.0, 9) == [[(0, 0)]]
+    assert (run.best.tolist(), walked(run)) == ([0.0, 0.0], [(0, 0)])
+    assert run.reason == "6 intensifications in a row found nothing better"
+
+
+def test_no_failure_is_allowed() -> None:
+    run = begun([(-1, 1)], patience=0, failures=0)
+    answered(run, lambda at: float(at * at), 9)
+    assert (walked(run), run.reason) == ([0, -1], "an intensification found nothing better")
+
+
+@pytest.mark.parametrize("nothing", NONE)
+def test_points_without_a_value_are_walked_around(nothing: float) -> None:
+    walls = {(1, 0), (0, 1), (0, -1), (2, 0), (2, 1)}
+    run = begun([(-3, 3), (-3, 3)])
+    minimise(run, lambda ask: Told(nothing if tuple(ask.point) in walls else float(np.sum((ask.point - 2.0) ** 2))))
+    assert run.best.tolist() == [2.0, 2.0]
+    assert not walls & set(walked(run))
+
+
+@pytest.mark.parametrize("nothing", NONE)
+def test_a_start_without_a_value(nothing: float) -> None:
+    run = begun([(-3, 3)])
+    answered(run, lambda at: nothing if at == 0 else float((at - 3) ** 2), 2)
+    assert (walked(run), run.phase) == ([0, 1], "intensification")
+    nowhere = begun([(-3, 3)] * 2)
+    minimise(nowhere, lambda ask: Told(nothing))
+    assert (walked(nowhere), nowhere.best.tolist()) == ([(0, 0)], [0.0, 0.0])
+    assert nowhere.reason == "6 intensifications in a row found nothing better"
+
+
+def test_budgets() -> None:
+    def spent(own: int | None, given: int | None) -> tuple[int, Any, Any]:
+        run = TabuSearch(evaluations=own).begin(lattice([(-50, 50)] * 2), seed=0, max_evaluations=given)
+        taken = sum(len(asks) for asks, _ in minimise(run, lambda ask: Told(float(np.sum((ask.point - 40.0) ** 2)))))
+        return taken, run.expected_evaluations, run.reason
+
+    assert spent(None, 5) == (5, 5, "the 5 evaluations allowed are spent")
+    assert spent(7, 30) == (5, 7, "5 of the 7 evaluations allowed are spent, and the next step takes 3")
+    assert spent(30, 7)[:2] == (5, 7)
+    taken, expected, reason = spent(None, None)
+    assert taken > 200
+    assert (expected, reason) == (None, "6 intensifications in a row found nothing better")
+
+
+def test_asks_say_where_they_come_from() -> None:
+    run = begun([(-3, 3)] * 2)
+    first = run.ask()
+    assert [ask.origin for ask in first] == [None]
+    minimise(run, lambda ask: Told(float(np.sum((ask.point - 1.0) ** 2))))
+    again = begun([(-3, 3)] * 2)
+    while asks := again.ask():
+        for ask in asks if again.solutions else []:
+            assert ask.origin is not None
+            assert ask.origin.tolist() == again.current.tolist()
+            assert np.count_nonzero(ask.point != ask.origin) == 1
+        again.tell([Told(float(np.sum((ask.point - 1.0) ** 2))) for ask in asks])
+
+
+def test_steps_of_spaces_without_any() -> None:
+    space = Space(np.array([math.log(3.0)]), np.array([math.log(1e-2)]), np.array([math.log(1e2)]))
+    exchanges = minimise(TabuSearch().begin(space, seed=0), lambda ask: Told(float((ask.point[0] - 1.0) ** 2)))
+    points = np.array([ask.point[0] for asks, _ in exchanges for ask in asks])
+    powers = (points - math.log(3.0)) / (math.log(2.0) / 2.0)
+    np.testing.assert_allclose(powers, powers.round(), atol=1e-9)
+    with pytest.raises(ValueError, match=r"strategy='tabu' needs bounds; parameter 0 reaches from -inf to 1\."):
+        TabuSearch().begin(Space(np.zeros(1), np.array([-np.inf]), np.ones(1)), seed=0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"promising": -0.1}, {"promising": 1.1}, {"patience": -1}, {"failures": -1}, {"memory": 0}, {"evaluations": 0}]
+    + [{"step": step} for step in (0.0, -1.0, math.inf, math.nan)],
+)
+def test_what_is_refused(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(ValueError, match=rf"{name}=.* of 'tabu' must be .*\.$"):
+        TabuSearch(**wrong)
+
+
+class Landscape:
+    """A quality for each vector of whole numbers: a hill, with some noise of few digits, and holes."""
+
+    def __init__(self, seed: int, n: int, slope: float, noise: int, holes: float) -> None:
+        self.seed, self.slope, self.noise, self.holes = seed, slope, noise, holes
+        self.top = np.random.default_rng(seed).integers(-3, 4, n)
+
+    def __call__(self, theta: tuple[int, ...]) -> float | None:
+        rng = np.random.default_rng([self.seed, *(number + 1000 for number in theta)])
+        if rng.uniform() < self.holes:
+            return None
+        return -self.slope * float(np.abs(self.top - theta).sum()) + 0.25 * float(
+            rng.integers(-self.noise, self.noise + 1)
+        )
+
+
+@given(
+    ranges=st.lists(st.tuples(st.integers(-4, 0), st.integers(0, 4)), min_size=1, max_size=4),
+    bits=st.integers(0, 15),
+    slope=st.sampled_from([0.0, 0.1, 1.0]),
+    noise=st.integers(0, 4),
+    holes=st.sampled_from([0.0, 0.2]),
+    n_max=st.integers(0, 4),
+    failures=st.integers(0, 3),
+    promising=st.sampled_from([0.0, 0.8, 0.99, 1.0]),
+    memory=st.one_of(st.none(), st.integers(1, 12)),
+    seed=st.integers(0, 1000),
+)
+def test_the_walk_of_the_paper(
+    ranges: list[tuple[int, int]],
+    bits: int,
+    slope: float,
+    noise: int,
+    holes: float,
+    n_max: int,
+    failures: int,
+    promising: float,
+    memory: int | None,
+    seed: int,
+) -> None:
+    """The same solutions in the same order, and the same evaluations, each once, as the oracle's."""
+    switches = [bool(bits >> i & 1) for i in range(len(ranges))]
+    q = Landscape(seed, len(ranges), slope, noise, holes)
+    meant = TabuWalk(q, ranges, switches, n_max=n_max, failures_max=failures, promising=promising, t=memory, seed=seed)
+    meant.run()
+    options = {"patience": n_max, "failures": failures, "promising": promising, "memory": memory}
+    run = begun(ranges, switches, seed, **options)
+
+    def told(ask: Ask) -> Told:
+        found = q(tuple(ask.point.astype(int).tolist()))
+        return Told(math.nan if found is None else -found)
+
+    exchanges = minimise(run, told)
+    assert [tuple(one.tolist()) for one in run.solutions] == meant.walk
+    asked = [tuple(ask.point.astype(int).tolist()) for asks, _ in exchanges for ask in asks]
+    assert asked == meant.evaluated
+    assert len(set(asked)) == len(asked)
+    assert run.n_failures == meant.n_failure == failures + 1
