@@ -84,6 +84,9 @@ class Lattice(Space):
     switches : ndarray of bool of shape (n,), optional
         Parameters of which there are many and each matters little, such as the features of a model that are used or
         not. A strategy may look at them less often than at the others. None by default.
+    first : ndarray of int of shape (m, n), optional
+        Points to look at first, in steps from the start: the start counts too. For whoever knows where evaluations are
+        cheap.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Lattice(Space):
 
     steps: Vector = field(kw_only=True)
     switches: NDArray[np.bool_] | None = field(kw_only=True, default=None)
+    first: NDArray[np.intp] | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,6 +110,14 @@ class Lattice(Space):
             raise ValueError(f"steps of a Lattice must be positive and finite; they are {self.steps.tolist()}.")
         if not (np.isfinite(self.lower) & np.isfinite(self.upper)).all():
             raise ValueError("lower and upper of a Lattice must be finite.")
+        if self.first is not None and (
+            self.first.ndim != 2
+            or self.first.shape[1] != self.n_dims
+            or ((self.first < self.lowest) | (self.first > self.highest)).any()
+        ):
+            raise ValueError(
+                f"first of a Lattice must hold points of its {self.n_dims} parameters, within their bounds."
+            )
         with np.errstate(over="ignore"):
             many = np.flatnonzero((self.upper - self.lower) / self.steps > MOST_STEPS)
         if len(many):

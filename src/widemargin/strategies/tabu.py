@@ -44,6 +44,9 @@ class TabuSearch(Strategy):
     :math:`(1 - \eta)|q|` below it, so that the best known solution is always promising. Of equal moves the first is
     taken, in the order of the variables, down before up. A point without a value is never moved to.
 
+    The paper's walk begins at the start. Spaces may name points to look at first (see :class:`Lattice`); it begins at
+    the best of these then, unless `scan` is off.
+
     No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once.
 
     Parameters
@@ -59,6 +62,9 @@ class TabuSearch(Strategy):
     step : float, default=log(2) / 2
         Distance between neighbouring values, in spaces that have none of their own: a factor of the root of 2 where
         parameters are searched on a logarithmic scale.
+    scan : bool, default=True
+        Whether to look at the points that a space names first; if not, or if there are more of them than evaluations
+        allowed, the walk begins at the start.
     evaluations : int, optional
         Most evaluations; as many as it takes if neither this nor the search says a number.
 
@@ -79,6 +85,7 @@ class TabuSearch(Strategy):
     failures: int = 5
     memory: int | None = None
     step: float = math.log(2.0) / 2.0
+    scan: bool = True
     evaluations: int | None = None
 
     def __post_init__(self) -> None:
@@ -162,9 +169,8 @@ class TabuRun(CountedRun):
     def propose(self) -> Sequence[Ask]:
         """Ask for what is not known of the next moves; iterations whose moves are all known are made here."""
         if not self.solutions:
-            start = np.zeros(self.space.n_dims, dtype=np.intp)
-            self._asked = [start.tobytes()]
-            return [Ask(self._lattice.at(start))]
+            self._asked = [start.tobytes() for start in self._starts()]
+            return [Ask(self._lattice.at(np.frombuffer(key, dtype=np.intp))) for key in self._asked]
         while self._reason is None:
             if not self._moves:
                 self._moves = self._next_moves()
@@ -182,10 +188,18 @@ class TabuRun(CountedRun):
         if self.solutions:
             self._iterate()
         else:
-            start = np.zeros(self.space.n_dims, dtype=np.intp)
-            self._champion = self._values[start.tobytes()]
-            self._go(start)
+            best = min(self._asked, key=self._values.__getitem__)
+            self._champion = self._values[best]
+            self._go(np.frombuffer(best, dtype=np.intp))
             self._begin_intensification()
+
+    def _starts(self) -> NDArray[np.intp]:
+        """Return where the walk may begin: the start, and the points that the space names first."""
+        start, first = np.zeros((1, self.space.n_dims), dtype=np.intp), self._lattice.first
+        if first is None or not self._options.scan or len(first) + 1 > self.budget:
+            return start
+        others = np.unique(first, axis=0)
+        return np.vstack([start, others[others.any(axis=1)]])
 
     def _next_moves(self) -> list[Move]:
         """Return the moves of the next iteration: Θ_next."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ Mask = NDArray[np.bool_]
 
 #: Range of C' and sigma' [Lebrun2006, section 3].
 EXPONENTS = -10, 20
+
+#: What the search looks at first: these levels, which cost next to nothing, and exponents so many apart.
+FIRST_LEVELS, FIRST_EXPONENTS = (0, 2, 4, 6), 4
 
 #: Distance between neighbouring values of log C and log sigma.
 STEP = math.log(2.0) / 2.0
@@ -81,15 +85,19 @@ class CompactSpace:
 
     @property
     def lattice(self) -> Lattice:
-        """The points, and where the search begins: all features, C' = sigma' = 0 [Lebrun2006, footnote 3]."""
+        """The points; the start, all features and C' = sigma' = 0 [Lebrun2006, footnote 3]; what to look at first."""
         own = self.varies.astype(np.float64) if self.select_features else np.empty(0)
         low, high = (STEP * end for end in EXPONENTS)
+        levels = [level - self.start_level for level in FIRST_LEVELS if level <= self.highest_level]
+        some = [number for number in range(EXPONENTS[0], EXPONENTS[1] + 1) if number % FIRST_EXPONENTS == 0]
+        first = np.array(list(product(levels, some, some)), dtype=np.intp)
         return Lattice(
             start=np.concatenate([own, [self.start_level, 0.0, 0.0]]),
             lower=np.concatenate([np.zeros(len(own)), [0.0, low, low]]),
             upper=np.concatenate([own, [self.highest_level, high, high]]),
             steps=np.concatenate([np.ones(len(own)), [1.0, STEP, STEP]]),
             switches=np.arange(len(own) + 3) < len(own),
+            first=np.hstack([np.zeros((len(first), len(own)), dtype=np.intp), first]),
         )
 
     def features(self, point: Vector) -> Mask:
