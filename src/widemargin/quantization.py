@@ -31,8 +31,8 @@ from widemargin.runtime import Lock, Stop
 #: 1024 prototypes by half a percent at most.
 TOLERANCE = 1e-3
 
-#: Rounds of a level. At the tolerance above, so many would lower the distortion by a tenth; a level that starts from the
-#: one before has less to gain. The limit is for tolerances near 0.
+#: Rounds of a level. At the tolerance above, so many would lower the distortion by a tenth; a level that starts from
+#: the one before has less to gain. The limit is for tolerances near 0.
 MAX_ROUNDS = 100
 
 #: Levels from here on are those of more samples than a computer holds.
@@ -81,8 +81,8 @@ class Level:
 class Codebooks:
     """The levels of simplification of some samples, each built from the one before and kept.
 
-    Level k takes 2^k n d multiplications for each of its rounds, fewer than ten as a rule. All levels up to k take twice
-    as many as level k alone. Only entries other than 0 are multiplied where they are a tenth or less.
+    Level k takes 2^k n d multiplications for each of its rounds, fewer than ten as a rule. All levels up to k take
+    twice as many as level k alone. Only entries other than 0 are multiplied where they are a tenth or less.
 
     Parameters
     ----------
