@@ -63,6 +63,16 @@ def test_every_level_keeps_its_promises(shape: tuple[int, int], seed: int, digit
     assert_right(np.random.default_rng(seed).normal(size=shape).round(digits))
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1), st.sampled_from([np.float32, np.float64]))
+def test_so_does_every_level_of_weighted_sparse_samples(n: int, seed: int, dtype: Any) -> None:
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, 25, density=0.06, random_state=seed % 2**31, format="csr", dtype=dtype)
+    weights = rng.uniform(0.1, 3.0, size=n) * (rng.uniform(size=n) < 0.8)
+    weights[0] = 1.0
+    assert_right(X, weights)
+
+
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_the_naive_version_finds_the_same_levels(kind: str) -> None:
     X = np.random.default_rng(0).normal(size=(90, 4)) * (1 if kind == "dense" else 0)

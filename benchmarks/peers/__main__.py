@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks.peers fit | models | predict | memory | search | import``."""
+"""Command line: ``python -m benchmarks.peers fit | models | predict | memory | search | quantize | import``."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,6 +12,8 @@ from benchmarks.peers.models import MODELS
 from benchmarks.peers.peers import TRAINERS
 from benchmarks.peers.predict import predict_command
 from benchmarks.peers.problems import BARRED, PREDICTABLE, PREDICTED, PROBLEMS, Problem
+from benchmarks.peers.quantize import PROBLEMS as QUANTISED
+from benchmarks.peers.quantize import quantize_command
 from benchmarks.peers.search import search_command
 from benchmarks.peers.searches import SEARCHES
 from benchmarks.peers.session import Options
@@ -54,6 +56,9 @@ COMMANDS = {
         entries(SEARCHES),
         time_limit=900.0,
         single_above=5.0,
+    ),
+    "quantize": Command(
+        quantize_command, "time of vector quantisation beside KMeans", QUANTISED, list(QUANTISED), peers=()
     ),
     "import": Command(import_command, "processor time of imports", STATEMENTS, list(STATEMENTS), peers=()),
 }

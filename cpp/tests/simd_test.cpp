@@ -114,6 +114,12 @@ class Comparison {
     ours_.nearest_columns(strips.data(), offsets.data(), n_, rows.data(), n_rows, d_, ours.data());
     base_.nearest_columns(strips.data(), offsets.data(), n_, rows.data(), n_rows, d_, base.data());
     check(ours == base, name_, "nearest_columns", n_);
+    const std::vector<T> row = values(n_, -1, 1), origin = values(n_, -1, 1);
+    std::vector<T> our_sums = values(n_, -1, 1), base_sums = our_sums, our_squares = our_sums, base_squares = our_sums;
+    ours_.add_moments(row.data(), origin.data(), T(0.5), T(3), our_sums.data(), our_squares.data(), n_);
+    base_.add_moments(row.data(), origin.data(), T(0.5), T(3), base_sums.data(), base_squares.data(), n_);
+    check(close(our_sums, base_sums, tolerance), name_, "add_moments", n_);
+    check(close(our_squares, base_squares, tolerance), name_, "add_moments", n_);
   }
 
   void bits() {

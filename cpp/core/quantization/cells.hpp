@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/quantization/frame.hpp"
+#include "core/simd/ops.hpp"
 
 namespace widemargin::quantization {
 
@@ -36,20 +37,15 @@ class DenseReader {
 
   explicit DenseReader(const Frame& frame) : frame_(frame), first_(frame.dimension()), row_(frame.dimension()) {}
 
-  void begin(std::size_t row) { frame_.read(row, first_.data()); }
+  void begin(std::size_t row) { frame_.samples().copy_row(row, frame_.centre().data(), first_.data()); }
   void add(std::size_t row, double weight, double* s) {
-    const std::size_t d = row_.size();
-    frame_.read(row, row_.data());
-    for (std::size_t k = 0; k < d; ++k) {
-      const double difference = row_[k] - first_[k], weighted = weight * difference;
-      s[k] += weighted;
-      s[d + k] += weighted * difference;
-    }
+    frame_.samples().copy_row(row, frame_.centre().data(), row_.data());
+    ops_.add_moments(row_.data(), first_.data(), frame_.scale(), weight, s, s + row_.size(), row_.size());
   }
   // The mean of a feature and its squared error.
   std::pair<double, double> moments(std::size_t k, const double* s, double weight) const {
     const double mean = s[k] / weight;
-    return {first_[k] + mean, std::max(0.0, s[row_.size() + k] - s[k] * mean)};
+    return {first_[k] * frame_.scale() + mean, std::max(0.0, s[row_.size() + k] - s[k] * mean)};
   }
   double value(std::size_t row, std::size_t feature) {
     frame_.read(row, row_.data());
@@ -58,6 +54,7 @@ class DenseReader {
 
  private:
   const Frame& frame_;
+  const simd::Ops<double>& ops_ = simd::ops<double>();
   std::vector<double> first_, row_;
 };
 

@@ -161,7 +161,8 @@ inline void nearest_prototypes(const Samples& samples, std::span<const double> p
   // What is near depends on the sample alone: the origin is in the midst of the prototypes, whatever the samples are.
   std::vector<double> centre(d), shifted(prototypes.begin(), prototypes.end());
   for (std::size_t j = 0; j < m; ++j)
-    for (std::size_t k = 0; k < d; ++k) centre[k] += prototypes[j * d + k] / static_cast<double>(m);
+    for (std::size_t k = 0; k < d; ++k) centre[k] += prototypes[j * d + k];
+  for (double& one : centre) one /= static_cast<double>(m);
   for (std::size_t j = 0; j < m; ++j)
     for (std::size_t k = 0; k < d; ++k) shifted[j * d + k] -= centre[k];
   const PrototypeStrips<double> strips(shifted, d);

@@ -78,6 +78,15 @@ void nearest_columns(const T* strips, const T* offsets, std::size_t w, const T* 
 }
 
 template <class T>
+void add_moments(const T* row, const T* origin, T scale, T weight, T* sums, T* squares, std::size_t n) {
+  for (std::size_t c = 0; c < n; ++c) {
+    const T y = scale * (row[c] - origin[c]);
+    sums[c] += weight * y;
+    squares[c] += weight * y * y;
+  }
+}
+
+template <class T>
 void sparse_times_panel(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index, const T* value,
                         std::size_t nnz, T* out) {
   std::fill(out, out + w, T(0));
@@ -241,6 +250,7 @@ const Ops<T>& table() {
                               .toggle_feature = toggle_feature<T>,
                               .dot_products = dot_products<T>,
                               .nearest_columns = nearest_columns<T>,
+                              .add_moments = add_moments<T>,
                               .sparse_times_panel = sparse_times_panel<T>,
                               .sparse_times_lanes = sparse_times_lanes<T>,
                               .common_bits = common_bits<T>,

@@ -226,6 +226,23 @@ void nearest_columns(const T* strips, const T* offsets, size_t w, const T* rows,
 }
 
 template <class T>
+void add_moments(const T* row, const T* origin, T scale, T weight, T* sums, T* squares, size_t n) {
+  using V = Vec<T, bytes / sizeof(T)>;
+  constexpr size_t step = bytes / sizeof(T);
+  size_t c = 0;
+  for (; c + step <= n; c += step) {
+    const V y = scale * (load<V>(row + c) - load<V>(origin + c)), weighted = weight * y;
+    store(sums + c, load<V>(sums + c) + weighted);
+    store(squares + c, load<V>(squares + c) + weighted * y);
+  }
+  for (; c < n; ++c) {
+    const T y = scale * (row[c] - origin[c]);
+    sums[c] += weight * y;
+    squares[c] += weight * y * y;
+  }
+}
+
+template <class T>
 void sparse_times_panel(const T* panel, size_t width, size_t w, const int32_t* index, const T* value, size_t nnz,
                         T* out) {
   using V = Vec<T, bytes / sizeof(T)>;

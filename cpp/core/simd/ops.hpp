@@ -59,6 +59,8 @@ struct Ops {
   // holds d lines; those that fill up the last strip have an infinite offset.
   void (*nearest_columns)(const T* strips, const T* offsets, std::size_t w, const T* rows, std::size_t n_rows,
                           std::size_t d, std::int32_t* nearest);
+  // sums += weight * y and squares += weight * y^2 for y = scale * (row - origin)
+  void (*add_moments)(const T* row, const T* origin, T scale, T weight, T* sums, T* squares, std::size_t n);
   // out[c] = sum_t value[t] * panel[index[t] * width + c] for c < w
   void (*sparse_times_panel)(const T* panel, std::size_t width, std::size_t w, const std::int32_t* index,
                              const T* value, std::size_t nnz, T* out);

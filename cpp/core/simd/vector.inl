@@ -21,6 +21,7 @@ const Ops<T>& table() {
                               .toggle_feature = toggle_feature<T>,
                               .dot_products = dot_products<T>,
                               .nearest_columns = nearest_columns<T>,
+                              .add_moments = add_moments<T>,
                               .sparse_times_panel = sparse_times_panel<T>,
                               .sparse_times_lanes = sparse_times_lanes<T>,
                               .common_bits = common_bits<T>,
