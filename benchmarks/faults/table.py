@@ -486,6 +486,27 @@ PACKAGE = (
         "self._weights = data.weights",
         ("tests/model_selection/grid/folds/test_classifier_order.py",),
     ),
+    Fault(
+        "best-jump-forgotten",
+        "src/widemargin/strategies/tabu.py",
+        "            solution = self._jumped_to\n",
+        "            pass\n",
+        ("tests/strategies/test_tabu.py",),
+    ),
+    Fault(
+        "toggled-feature-far-from-0",
+        "src/widemargin/kernels/feature_distances.py",
+        "first = np.ascontiguousarray(own - middle, dtype=np.float32)",
+        "first, middle = np.ascontiguousarray(own, dtype=np.float32), 0.0",
+        ("tests/kernels/test_feature_distances.py",),
+    ),
+    Fault(
+        "costs-looked-at-too-late",
+        "src/widemargin/objectives/decision_quality.py",
+        "None if objective.feature_costs is None else kappas(objective.feature_costs, task.X.shape[1])",
+        "None",
+        ("tests/objectives/test_decision_quality.py",),
+    ),
 )
 
 FAULTS = CORE + PACKAGE

@@ -1,10 +1,11 @@
-"""Command line: ``python -m benchmarks.peers fit | models | predict | memory | search | quantize | import``."""
+"""Command line: ``python -m benchmarks.peers fit | models | predict | memory | search | quantize | features | import``."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from benchmarks.peers.features import DISTANCES, features_command
 from benchmarks.peers.fit import fit_command, models_command
 from benchmarks.peers.imports import STATEMENTS, import_command
 from benchmarks.peers.memory import memory_command
@@ -61,6 +62,9 @@ COMMANDS = {
         quantize_command, "time of vector quantisation beside KMeans", QUANTISED, list(QUANTISED), peers=()
     ),
     "import": Command(import_command, "processor time of imports", STATEMENTS, list(STATEMENTS), peers=()),
+    "features": Command(
+        features_command, "distances with a feature more or less", DISTANCES, list(DISTANCES), peers=()
+    ),
 }
 
 

@@ -81,9 +81,11 @@ def test_whole_numbers_are_exact() -> None:
         np.testing.assert_array_equal(distances.values, exactly(X, X, distances.features))
 
 
-def test_a_sample_is_at_no_distance_from_itself() -> None:
-    X = samples(60, offset=30.0)
-    base = FeatureDistances.between(X, X, mask(7, 1))
+@pytest.mark.parametrize(
+    "X", [samples(60, offset=30.0), samples(60, d=900), thin(60, d=300)], ids=["", "wide", "sparse"]
+)
+def test_a_sample_is_at_no_distance_from_itself(X: Any) -> None:
+    base = FeatureDistances.between(X, X, mask(X.shape[1], 1))
     for found in (base, base.toggled(1, X, X), base.toggled(4, X, X)):
         np.testing.assert_array_equal(np.diag(found.values), 0.0)
         np.testing.assert_array_equal(found.values, found.values.T)

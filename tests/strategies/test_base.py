@@ -83,13 +83,15 @@ def test_a_start_outside_moves_to_the_bounds():
 
 
 def test_points_of_a_lattice():
-    lattice = Lattice(np.array([0.1, 5.0]), np.array([-0.2, 0.0]), np.array([0.4, 1.0]), steps=np.array([0.1, 0.3]))
-    # 0.4 is three steps of 0.1 from 0.1 but for rounding; a start outside of the bounds is moved to the nearest one.
+    lattice = Lattice(np.array([0.1, 5.0]), np.array([-0.2, 0.0]), np.array([0.3, 1.0]), steps=np.array([0.1, 0.3]))
+    # 0.3 is two steps of 0.1 from 0.1 but for rounding; a start outside of the bounds is moved to the nearest one.
     assert lattice.lowest.tolist() == [-3, -3]
-    assert lattice.highest.tolist() == [3, 0]
-    assert lattice.at(lattice.highest).tolist() == [0.4, 1.0]
+    assert lattice.highest.tolist() == [2, 0]
+    assert lattice.at(lattice.highest).tolist() == [0.3, 1.0]
     np.testing.assert_allclose(lattice.at(lattice.lowest), [-0.2, 0.1])
     assert lattice.switches.tolist() == [False, False]
+    down = Lattice(np.array([0.3]), np.array([0.1]), np.array([0.3]), steps=np.array([0.1]))
+    assert (down.lowest.tolist(), down.at(down.lowest).tolist()) == ([-2], [0.1])
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,18 @@ def test_runs_that_do_not_repeat_themselves_fail():
             self.step *= 0.999
             return super().ask()
 
+    class Lost(Compass):
+        def propose(self):
+            return [Ask(ask.point, origin=generator.uniform(size=self.space.n_dims)) for ask in super().propose()]
+
+    class Forgetful(Compass):
+        def propose(self):
+            known = random.random() < 0.5
+            return [Ask(ask.point, origin=self.centre if known else None) for ask in super().propose()]
+
     fails(Moody, "bit for bit")
+    fails(Lost, "bit for bit")
+    fails(Forgetful, "bit for bit")
     fails(Drawn, "bit for bit")
     fails(Fickle, "an ask must stand until it is answered")
 
@@ -147,8 +158,15 @@ def test_runs_that_write_into_what_they_handed_out_fail():
             self.best[0] += 1e-9
             return super().propose()
 
-    with pytest.raises(AssertionError, match="must not be written into"):
-        StrategyContract(strategy_of(Scribbling)).leaves_what_it_handed_out_alone()
+    class Smudging(Compass):
+        def propose(self):
+            self.here = getattr(self, "here", np.zeros(self.space.n_dims))
+            self.here += 1e-9
+            return [Ask(ask.point, origin=self.here) for ask in super().propose()]
+
+    for kind in (Scribbling, Smudging):
+        with pytest.raises(AssertionError, match="must not be written into"):
+            StrategyContract(strategy_of(kind)).leaves_what_it_handed_out_alone()
 
 
 def test_runs_that_use_common_random_numbers_fail():

@@ -108,7 +108,8 @@ def _alternatives(model: CompactSVC) -> str:
     front: Any = model.front_[model.front_["model"] == 0]
     ends = front[[np.lexsort((front["feature_cost"], front["support_vectors"]))[0], 0]]
     said = [
-        f"{one['support_vectors']:,} support vectors and {one['n_features']:,} features for {one['recognition_rate']:.4f}"
+        f"{one['support_vectors']:,} support vectors and {one['n_features']:,} features for a rate of "
+        f"{one['recognition_rate']:.4f}"
         for one in ends
     ]
     where = "" if len(model.models_) == 1 else f" (class {model.models_[0].label} against the others)"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels import Kernel, MaskedGaussian
-from widemargin.kernels.feature_distances import FeatureDistances, Mask, Single, column, selected
+from widemargin.kernels.feature_distances import FeatureDistances, Mask, Single, columns, selected
 from widemargin.kernels.rows import canonical, core_samples, row_source, take
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import box
@@ -41,6 +41,9 @@ MOST_KEPT = 2**27
 
 #: Decision values that are no larger, relative to the largest coefficient, are what rounding makes of them.
 ROUNDING = 2.0**-23
+
+#: Up to this exponent of the kernel, float32 distances may be reduced by that of a feature: what is left errs by 1e-3.
+LARGEST_EXPONENT = 1e4
 
 #: Models of so many prototypes take no longer from nothing than from a neighbour.
 FEW = 256
@@ -65,10 +68,11 @@ class Trained(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Squared distances among prototypes, and from each of them to the samples that judge."""
+    """Squared distances among prototypes, from each of them to the samples that judge, and the largest of all."""
 
     among: FeatureDistances
     to_judges: FeatureDistances
+    farthest: float
 
 
 @dataclass(frozen=True)
@@ -135,10 +139,10 @@ class Prototypes:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-            made = Distances(
-                FeatureDistances.between(level.samples, level.samples, features, n_jobs=n_threads),
-                FeatureDistances.between(level.samples, self.judges, features, n_jobs=n_threads),
-            )
+            among = FeatureDistances.between(level.samples, level.samples, features, n_jobs=n_threads)
+            to_judges = FeatureDistances.between(level.samples, self.judges, features, n_jobs=n_threads)
+            farthest = max(float(one.values.max(initial=0.0)) for one in (among, to_judges))
+            made = Distances(among, to_judges, farthest)
             self._kept[key] = made
             while sum(one.among.values.size + one.to_judges.values.size for one in self._kept.values()) > MOST_KEPT:
                 self._kept.popitem(last=False)
@@ -146,7 +150,7 @@ class Prototypes:
 
     def toggle(self, number: int, feature: int, taken_in: bool) -> Toggle:
         """Return what a feature more or less changes distances by."""
-        return Toggle(feature, taken_in, column(self.level(number).samples, feature), column(self._by_column, feature))
+        return Toggle(feature, taken_in, *columns(self.level(number).samples, self._by_column, feature))
 
 
 class PrototypeQuality(BoundObjective):
@@ -242,13 +246,15 @@ class PrototypeQuality(BoundObjective):
             changed = np.flatnonzero(known != features)
             if len(changed) == 1 and known.any():
                 feature = int(changed[0])
-                toggle = self.prototypes.toggle(number, feature, bool(features[feature]))
-                return self.prototypes.distances(number, known, self.task.n_threads), toggle
+                kept = self.prototypes.distances(number, known, self.task.n_threads)
+                # What is left of far larger distances, by subtraction, is mostly rounding.
+                if features[feature] or _gamma(place.kernel) * kept.farthest < LARGEST_EXPONENT:
+                    return kept, self.prototypes.toggle(number, feature, bool(features[feature]))
         return self.prototypes.distances(number, features, self.task.n_threads), None
 
     def _kernel(self, place: Place, origin: Place | None) -> Single:
         """Return the kernel matrix of the prototypes."""
-        (among, _), toggle = self._base(place, origin)
+        (among, _, _), toggle = self._base(place, origin)
         base, threads = among.values, self.task.n_threads
         made = np.asarray(_core.empty_matrix_float32(*base.shape))
         if toggle is not None:
@@ -266,7 +272,7 @@ class PrototypeQuality(BoundObjective):
         if not len(model.support):
             return values + model.intercept
         if self.prototypes.fits(level):
-            (_, to_judges), toggle = self._base(place, origin)
+            (_, to_judges, _), toggle = self._base(place, origin)
             columns = (None, None) if toggle is None else (toggle.of_prototypes, toggle.of_judges)
             taken_in = toggle is not None and toggle.taken_in
             args = (model.support, model.coefficients, gamma, *columns, taken_in, values, threads)
@@ -277,7 +283,7 @@ class PrototypeQuality(BoundObjective):
         new = core_samples(selected(judges, features))
         coefficients = np.ascontiguousarray(model.coefficients[np.newaxis])
         found = _core.decision_values(vectors, new, coefficients, [len(model.support)], False, threads)
-        return np.asarray(found)[0] + model.intercept
+        return np.asarray(np.asarray(found)[0] + model.intercept)
 
 
 def _mask(kernel: Kernel) -> Mask:

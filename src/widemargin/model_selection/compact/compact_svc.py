@@ -108,7 +108,7 @@ class CompactModel:
 
     @property
     def cost(self) -> int:
-        """Multiplications of a prediction: one a feature for its scale; distance, width and coefficient of each vector."""
+        """Multiplications of a prediction: features are scaled; each vector has a distance, a width, a coefficient."""
         return len(self.features) + self.n_support * (len(self.features) + 2)
 
 
