@@ -1,6 +1,6 @@
 """The problems of [Lebrun2006, Table 2], and the quality of every model of their grids.
 
-Adult is a9a, web is w8a: the columns that vary, zeros and ones as they are. (The paper counts 45,222 rows and 103 columns
+Adult is a9a, web is w8a: the columns that vary, zeros and ones as they are. (The paper counts 45,222 rows, 103 columns
 of adult; a9a keeps the rows with unknown values, 48,842, and has 123 columns.) Shuttle has seven classes here; the
 paper's sixth is probably class 7, since class 6 has ten rows. Its columns are standardised: as given they reach from
 -26,739 to 15,164, beyond the widths of the paper's grid.

@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks.peers fit | models | predict | memory | search | quantize | features | import``."""
+"""Command line: ``python -m benchmarks.peers COMMAND``: fit, models, predict, memory, search, quantize, features, import."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
