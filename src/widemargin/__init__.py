@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, compress
     from widemargin.model_selection import (
         GridSearchCV,
         LeaveOneOutScore,
@@ -47,6 +47,7 @@ __all__ = [
     "RejectionScore",
     "UnfinishedSearchWarning",
     "__version__",
+    "compress",
     "load_model",
     "release_memory",
     "save_model",
@@ -55,7 +56,7 @@ __all__ = [
 
 #: Where names come from when they are first asked for: importing all of them takes a third of a second.
 _HOMES = {
-    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM"),
+    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "compress"),
     "model_selection": (
         "GridSearchCV",
         "LeaveOneOutScore",

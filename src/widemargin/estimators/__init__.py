@@ -4,10 +4,11 @@ Imports from ``solvers``, ``machines``, ``kernels`` and ``runtime``; nothing her
 command line.
 """
 
+from widemargin.estimators.compression import compress
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 
-__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR"]
+__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR", "compress"]
