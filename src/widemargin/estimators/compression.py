@@ -25,7 +25,7 @@ from widemargin.estimators.prediction import BLOCK_ENTRIES, Matrix, as_dense
 from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.validation import require_flag, require_jobs, require_number
 from widemargin.kernels.rows import KernelParameters, call_kernel, count, kernel_matrix, take
-from widemargin.machines.reduced_set import MET, LeastSquares, Matching, ReducedSet, moved, reductions
+from widemargin.machines.reduced_set import EXHAUSTED, LIMIT, MET, LeastSquares, Matching, ReducedSet, moved, reductions
 from widemargin.runtime import Stop, single_threaded_blas, thread_count
 from widemargin.runtime.memory import told_if_memory_runs_out
 
@@ -42,6 +42,9 @@ ROUNDING = 1e-11
 
 #: Share of `max_change` that the fit aims at; the rest is for the rounding of predictions.
 AIM = 1.0 - 1e-6
+
+#: Reasons after which more time would not help.
+NOTHING_MORE = (EXHAUSTED, LIMIT)
 
 #: The reason of the end where nothing was saved.
 ALL_KEPT = "all support vectors kept"
@@ -174,7 +177,7 @@ def compress(
     with told_if_memory_runs_out("to compress the model", "pass fewer samples as X, or a smaller n_vectors"):
         small = task.run()
     task.warn(small.compression_report_)
-    if steps is None:
+    if not isinstance(model, Pipeline):
         return small
     name = model.steps[-1][0]
     return Pipeline([*model.steps[:-1], (name, small)], memory=model.memory, verbose=model.verbose)
@@ -293,10 +296,16 @@ class _Compression:
             change = float(np.abs(self._values(small) - before).max())
             if found.reason == MET and change <= (goal if self.max_change is None else self.max_change):
                 return small, MET
-        if self.max_change is not None and change > self.max_change and self.n_vectors is None and not self.stop.late:
+        if (
+            self.max_change is not None
+            and change > self.max_change
+            and self.n_vectors is None
+            and found.reason in NOTHING_MORE
+        ):
             return deepcopy(model), ALL_KEPT
         if self.move_vectors:
             small = self._moved(small, found, before, targets, constant)
+            return small, self.stop.reason or found.reason
         return small, found.reason
 
     def _columns(self, ids: Indices, rows: Indices | None = None) -> Matrix:
@@ -446,7 +455,8 @@ class _Compression:
         if self.max_change is not None and report.largest_change > self.max_change:
             text = f"compress ended with {said}, above max_change={self.max_change:g}; raise n_vectors or max_time."
         elif self.max_change is None and report.reason == self.stop.reason:
-            text = f"compress ended with {said}, short of n_vectors={self.n_vectors}; raise max_time."
+            text = f"compress ended with {said}, before all of n_vectors={self.n_vectors} had been added and moved; "
+            text += "raise max_time."
         else:
             return
         warnings.warn(text, ConvergenceWarning, stacklevel=3)

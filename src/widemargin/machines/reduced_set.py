@@ -58,7 +58,7 @@ PART = 512
 ROUNDS, REACH = 10, 2.0
 
 #: Vectors that are added before reweighting is tried again, as a share of those that there are.
-PATIENCE = 0.1
+PATIENCE = 0.2
 
 #: Ridge of the least squares problems under moving vectors, relative to the mean square of the columns.
 RIDGE = 1e-10
@@ -214,16 +214,16 @@ class LeastSquares:
 
     def add(self, columns: Matrix) -> None:
         """Make columns ready, a row each; those added before must have been taken."""
-        new, sizes = _scaled(columns)
-        old = len(self._basis)
-        shares = np.zeros((len(new), old))
-        for _ in range(2):
-            part = new @ self._basis.T
-            new -= part @ self._basis
-            shares += part
-        directions, triangle = np.linalg.qr(new.T)
-        self._triangle = np.block([[self._triangle, shares.T], [np.zeros((len(new), old)), triangle]])
-        self._basis = np.concatenate([self._basis, directions.T])
+        scaled, sizes = _scaled(columns)
+        new, old = scaled.T, len(self._basis)
+        shares, triangle = np.zeros((old, len(columns))), np.eye(len(columns))
+        for _ in range(2):  # once leaves what rounding makes of small remainders
+            part = self._basis @ new
+            new, factor = np.linalg.qr(new - self._basis.T @ part)
+            shares += part @ triangle
+            triangle = factor @ triangle
+        self._triangle = np.block([[self._triangle, shares], [np.zeros((len(columns), old)), triangle]])
+        self._basis = np.concatenate([self._basis, new.T])
         self._sizes = np.concatenate([self._sizes, sizes])
 
     def take(self) -> None:
