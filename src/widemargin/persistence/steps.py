@@ -104,7 +104,8 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
     if isinstance(estimator, KernelClassifier):
         description["classes"] = _describe_labels(estimator.classes_)
         arrays["class_weight"] = estimator.class_weight_
-        description["shares_vectors"] = estimator._shares_vectors
+        if estimator._shares_vectors:
+            description["shares_vectors"] = True
         description["calibrated"] = hasattr(estimator, "sigmoids_")
         if description["calibrated"]:
             arrays["sigmoids"] = estimator.sigmoids_
@@ -123,7 +124,8 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     if isinstance(estimator, KernelClassifier):
         estimator.classes_ = _restore_labels(step.fields("classes"))
         estimator._fitted_scheme = estimator._scheme().name
-        estimator._shares_vectors = step.has("shares_vectors") and step.flag("shares_vectors")
+        if step.has("shares_vectors") and step.flag("shares_vectors"):
+            estimator._shares_vectors = True
         estimator.class_weight_ = archive.array(f"{prefix}class_weight", _DOUBLE, (len(estimator.classes_),))
     layout = estimator._layout()
     groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
