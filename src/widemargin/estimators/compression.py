@@ -87,9 +87,9 @@ def compress(
     The decision functions of a model are sums :math:`f(x) = \sum_i a_i k(x_i, x) + b` over its support vectors, and a
     prediction costs as many kernel values as there are of them. The compressed model's functions are
     :math:`g(x) = \sum_j c_j k(z_j, x) + b'` over few vectors :math:`z_j`, which all functions of the model share
-    [Schoelkopf1999, section IV]. Support vectors are chosen one by one: each time that one which lowers
-    :math:`\sum_{f, i} (f(x_i) - g(x_i))^2` most after all coefficients have been fitted again (orthogonal matching
-    pursuit, [Vincent2002, section 2.3]; so [Keerthi2006] choose basis functions). Coefficients and intercepts are least
+    [Schoelkopf1999]. Support vectors are chosen one by one: each time that one which lowers
+    :math:`\sum_{f, i} (f(x_i) - g(x_i))^2` most after all coefficients have been fitted again (matching pursuit
+    with pre-fitting, [Vincent2002]; so [Keerthi2006] choose basis functions). Coefficients and intercepts are least
     squares over all of `X`. Where `max_change` is given and least squares are nearly close enough, samples are weighted
     by their errors in turn, which lowers the largest one [Lawson1961].
 

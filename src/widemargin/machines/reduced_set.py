@@ -2,10 +2,9 @@
 
 Given are F_f(x_i), the values of functions f on n samples, and k(z_j, x_i) for candidates z_j. Wanted are few
 candidates, shared by all functions, with coefficients c and constants b so that g_f(x) = sum_j c_fj k(z_j, x) + b_f is
-close to F_f on the samples [Schoelkopf1999, section IV].
+close to F_f on the samples [Schoelkopf1999].
 
-* Selection is orthogonal matching pursuit, [Vincent2002, section 2.3: pre-fitting]: with phi_j the values of candidate
-  j on the samples, made orthogonal to the constant and to all candidates chosen before, and r_f what is left of F_f,
+* Selection is matching pursuit with pre-fitting [Vincent2002]: with phi_j the values of candidate j on the samples, made orthogonal to the constant and to all candidates chosen before, and r_f what is left of F_f,
   the candidate that lowers sum_f |r_f|^2 most, once everything is fitted again, has the largest
   sum_f <phi_j, r_f>^2 / |phi_j|^2.
   Both sides of the quotient are brought up to date after each choice by one product of all columns with the new
@@ -85,7 +84,7 @@ def _scaled(columns: Matrix) -> tuple[Matrix, Vector]:
 
 
 class Matching:
-    """Orthogonal matching pursuit over the candidates.
+    """Matching pursuit with pre-fitting over the candidates.
 
     Parameters
     ----------
