@@ -94,8 +94,8 @@ def compress(
     by their errors in turn, which lowers the largest one [Lawson1961].
 
     Choosing m of n_SV vectors costs n_SV n' (d + m) operations, where n' is the number of samples in `X`, or 2^25 /
-    n_SV of them if that is less, spread evenly over the decision values; the fits cost n m (d + 2 m) operations and
-    memory for n m numbers.
+    n_SV of them if that is less, spread evenly over the decision values; of more than 2^15 support vectors, that many
+    are candidates. The fits cost n m (d + 2 m) operations and memory for n m numbers.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def compress(
         met.
     move_vectors : bool, default=False
         Whether to move the vectors in the end to where the squared error is less, by L-BFGS; for Gaussian kernels on
-        dense samples, and with `n_vectors` only. An iteration, of which there are at most 100, costs
-        n m (d + m) operations.
+        dense samples, and with `n_vectors` only, unless `max_change` is met without. An iteration, of which there are
+        at most 100, costs n m (d + m) operations.
     max_time : float, default=None
         Seconds after which no vector is added or moved; the decision values of `model` on `X`, the first vector, and
         the measurement of the result are computed in any case.
@@ -264,22 +264,16 @@ class _Compression:
 
     def _reduced(self, before: Matrix, goal: float) -> tuple[Any, str]:
         """Choose vectors until the goal is met, judged by the predictions of the compressed model."""
-        model, n = self.model, len(before)
-        constant, unit = bool(getattr(model, "fit_intercept", True)), self._unit
-        n_before = len(model.support_)
-        candidates = np.arange(n_before)
-        most = max(1, SELECTION_ENTRIES // FEWEST_ROWS)
-        if n_before > most:
-            candidates = np.unique(np.linspace(0, n_before - 1, most).astype(np.intp))
-        rows = None
-        if n * len(candidates) > SELECTION_ENTRIES and n > FEWEST_ROWS:
-            rows = spread_rows(before, max(FEWEST_ROWS, SELECTION_ENTRIES // len(candidates)))
+        model, n_before, unit = self.model, len(self.model.support_), self._unit
+        constant = bool(getattr(model, "fit_intercept", True))
         targets = before if unit == 1.0 else cast(Matrix, model._function_values(self.X))
-        chosen_by = self._columns(candidates, rows)
+        candidates, rows = self._selection(before)
         matching = Matching(
-            chosen_by, targets if rows is None else targets[rows], constant=constant, n_threads=self.n_threads
+            self._columns(candidates, rows),
+            targets if rows is None else targets[rows],
+            constant=constant,
+            n_threads=self.n_threads,
         )
-        del chosen_by
         limit = n_before if self.n_vectors is None else min(self.n_vectors, n_before)
         for found in reductions(
             matching,
@@ -307,6 +301,16 @@ class _Compression:
             small = self._moved(small, found, before, targets, constant)
             return small, self.stop.reason or found.reason
         return small, found.reason
+
+    def _selection(self, before: Matrix) -> tuple[Indices, Indices | None]:
+        """Return the support vectors to choose from, and the samples to choose by, None for all of them."""
+        n, n_before = len(before), len(self.model.support_)
+        candidates, most = np.arange(n_before), max(1, SELECTION_ENTRIES // FEWEST_ROWS)
+        if n_before > most:
+            candidates = np.unique(np.linspace(0, n_before - 1, most).astype(np.intp))
+        if n * len(candidates) <= SELECTION_ENTRIES or n <= FEWEST_ROWS:
+            return candidates, None
+        return candidates, spread_rows(before, min(n, max(FEWEST_ROWS, SELECTION_ENTRIES // len(candidates))))
 
     def _columns(self, ids: Indices, rows: Indices | None = None) -> Matrix:
         """Kernel values of some support vectors with all samples, or some, a row for each vector."""

@@ -4,11 +4,11 @@ Given are F_f(x_i), the values of functions f on n samples, and k(z_j, x_i) for 
 candidates, shared by all functions, with coefficients c and constants b so that g_f(x) = sum_j c_fj k(z_j, x) + b_f is
 close to F_f on the samples [Schoelkopf1999].
 
-* Selection is matching pursuit with pre-fitting [Vincent2002]: with phi_j the values of candidate j on the samples, made orthogonal to the constant and to all candidates chosen before, and r_f what is left of F_f,
-  the candidate that lowers sum_f |r_f|^2 most, once everything is fitted again, has the largest
-  sum_f <phi_j, r_f>^2 / |phi_j|^2.
-  Both sides of the quotient are brought up to date after each choice by one product of all columns with the new
-  direction. A step on n' samples and p candidates costs n' p multiplications.
+* Selection is matching pursuit with pre-fitting [Vincent2002]: with phi_j the values of candidate j on the samples,
+  made orthogonal to the constant and to all candidates chosen before, and r_f what is left of F_f, the candidate that
+  lowers sum_f |r_f|^2 most, once everything is fitted again, has the largest sum_f <phi_j, r_f>^2 / |phi_j|^2. Both
+  sides of the quotient are brought up to date after each choice by one product of all columns with the new direction.
+  A step on n' samples and p candidates costs n' p multiplications.
 * Coefficients are least squares over all n samples, from an orthonormal basis of the columns chosen, which gives the
   largest error after each of them without a solve: 4 n m multiplications for the m-th.
 * Lawson's algorithm [Lawson1961] turns least squares into the least largest error: weights are multiplied by the errors
