@@ -78,7 +78,7 @@ class ReducedSet:
 
 def _scaled(columns: Matrix) -> tuple[Matrix, Vector]:
     """Divide rows by their largest entry, so that no square leaves the range of numbers; those of zeros stay."""
-    sizes = np.abs(columns).max(axis=1, initial=0.0)
+    sizes = np.maximum(columns.max(axis=1), -columns.min(axis=1))  # without a copy of absolute values
     sizes[sizes == 0.0] = 1.0
     return columns / sizes[:, np.newaxis], sizes
 
@@ -104,18 +104,19 @@ class Matching:
 
     def __init__(self, columns: Matrix, targets: Matrix, *, constant: bool, n_threads: int = 1) -> None:
         self._columns = _scaled(columns)[0]
-        whole = np.einsum("ij,ij->i", self._columns, self._columns)
+        constants = np.zeros(len(columns))
         left = targets / max(float(np.abs(targets).max(initial=0.0)), np.finfo(np.float64).tiny)
         if constant:
-            self._columns -= self._columns.mean(axis=1, keepdims=True)
+            constants = self._columns.mean(axis=1)
+            self._columns -= constants[:, np.newaxis]
             left = left - left.mean(axis=0)
         self._squares = np.einsum("ij,ij->i", self._columns, self._columns)
-        self._free = self._squares > VARIES**2 * whole
+        self._free = self._squares > VARIES**2 * (self._squares + len(targets) * np.square(constants))
         self._left = np.ascontiguousarray(left.T)
         self._remaining, self._computed = self._squares.copy(), self._squares.copy()
         self._basis = np.empty((0, self._columns.shape[1]))
         self._size = self._size_anew = 0
-        self._n_threads = n_threads
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._products = self._times(self._left.T)
 
     def choose(self) -> int | None:
@@ -168,12 +169,8 @@ class Matching:
     def _times(self, right: Matrix) -> Matrix:
         """Multiply all columns by something, in parts that threads share."""
         parts = [self._columns[begin : begin + PART] for begin in range(0, len(self._columns), PART)]
-        if self._n_threads == 1 or len(parts) < 2:
-            found = [part @ right for part in parts]
-        else:
-            with ThreadPoolExecutor(self._n_threads) as pool:
-                found = list(pool.map(lambda part: part @ right, parts))
-        return np.concatenate(found) if found else np.empty((0, *right.shape[1:]))
+        multiply = map if self._pool is None or len(parts) == 1 else self._pool.map
+        return np.concatenate(list(multiply(lambda part: part @ right, parts)))
 
 
 class LeastSquares:
