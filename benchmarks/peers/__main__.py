@@ -1,10 +1,11 @@
-"""Command line: ``python -m benchmarks.peers COMMAND``: fit, models, predict, memory, search, quantize, features, import."""
+"""Command line: ``python -m benchmarks.peers COMMAND``, such as fit, search or predict; see --help."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from benchmarks.peers.compress import BARS, COMPRESSIBLE, compress_command
 from benchmarks.peers.features import DISTANCES, features_command
 from benchmarks.peers.fit import fit_command, models_command
 from benchmarks.peers.imports import STATEMENTS, import_command
@@ -17,7 +18,7 @@ from benchmarks.peers.quantize import PROBLEMS as QUANTISED
 from benchmarks.peers.quantize import quantize_command
 from benchmarks.peers.search import search_command
 from benchmarks.peers.searches import SEARCHES
-from benchmarks.peers.session import Options
+from benchmarks.peers.session import OURS, Options
 
 Number = TypeVar("Number", int, float)
 
@@ -48,6 +49,7 @@ COMMANDS = {
     ),
     "models": Command(models_command, "the same for models other than SVC", MODELS, list(MODELS), entries(MODELS)),
     "predict": Command(predict_command, "prediction time", PREDICTABLE, [problem.name for problem in PREDICTED]),
+    "compress": Command(compress_command, "models over fewer vectors", COMPRESSIBLE, list(BARS), [OURS]),
     "memory": Command(memory_command, "peak memory of a fit with two caches", PROBLEMS, ["a9a"]),
     "search": Command(
         search_command,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, VectorQuantizer
+    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, VectorQuantizer, compress
     from widemargin.model_selection import (
         CompactSVC,
         GridSearchCV,
@@ -50,6 +50,7 @@ __all__ = [
     "UnfinishedSearchWarning",
     "VectorQuantizer",
     "__version__",
+    "compress",
     "load_model",
     "release_memory",
     "save_model",
@@ -58,7 +59,7 @@ __all__ = [
 
 #: Where names come from when they are first asked for: importing all of them takes a third of a second.
 _HOMES = {
-    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "VectorQuantizer"),
+    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "VectorQuantizer", "compress"),
     "model_selection": (
         "CompactSVC",
         "GridSearchCV",

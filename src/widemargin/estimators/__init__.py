@@ -4,6 +4,7 @@ Imports from ``quantization``, ``solvers``, ``machines``, ``kernels`` and ``runt
 model files or the command line.
 """
 
+from widemargin.estimators.compression import compress
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.regression import SVR, NuSVR
@@ -11,4 +12,4 @@ from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.vector_quantizer import VectorQuantizer
 
-__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR", "VectorQuantizer"]
+__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR", "VectorQuantizer", "compress"]

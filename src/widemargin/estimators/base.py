@@ -354,6 +354,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         Coefficients are kept sparse if the checked samples `X` are.
         """
         self._kernel_parameters = kernel
+        for name in ("compression_report_", "_shares_vectors"):  # of a model that was compressed before this fit
+            self.__dict__.pop(name, None)
         self.support_, self.n_support_, self.intercept_ = found.support, found.n_support, found.intercept
         self.dual_coef_ = sp.csr_matrix(found.dual_coef) if sp.issparse(X) else found.dual_coef
         self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else take(X, found.support)

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.multi_class import OneVersusOne, OneVersusRest, Scheme
-from widemargin.estimators.prediction import LAYOUTS, Layout, Matrix
+from widemargin.estimators.prediction import LAYOUTS, Layout, Matrix, shared_layout
 from widemargin.estimators.report import FitReport, plain
 from widemargin.estimators.validation import (
     Accepts,
@@ -44,6 +44,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     class_weight_: Vector = field(init=False)
     n_iter_: NDArray[np.int64] = field(init=False)
     _fitted_scheme: str = field(init=False)
+
+    #: Whether every decision function has coefficients for all vectors, as those of compressed models have.
+    _shares_vectors: bool = field(init=False, default=False)
 
     #: Whether classes are told apart in pairs or each from all others; a parameter where there is a choice.
     multi_class = "ovo"
@@ -114,6 +117,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
                 f"multi_class was set to {scheme.name!r} after the fit, which was with {self._fitted_scheme!r}; fit "
                 "again, or set it back."
             )
+        if self._shares_vectors:
+            return shared_layout(scheme.n_classes, len(scheme.functions()))
         return LAYOUTS[scheme.name](scheme.n_classes)
 
     @abstractmethod

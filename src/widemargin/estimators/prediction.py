@@ -100,8 +100,19 @@ def against_all_layout(n_classes: int) -> Layout:
     >>> against_all_layout(3).functions[1]
     ((1, 0), (1, 1), (1, 2))
     """
-    rows = range(n_classes)
-    return Layout(n_classes, n_classes, tuple(tuple((row, group) for group in rows) for row in rows))
+    return shared_layout(n_classes, n_classes)
+
+
+@lru_cache(maxsize=8)
+def shared_layout(groups: int, functions: int) -> Layout:
+    """Lay out decision functions that all have a row of coefficients for the support vectors of all groups.
+
+    Examples
+    --------
+    >>> shared_layout(3, 2).functions[1]
+    ((1, 0), (1, 1), (1, 2))
+    """
+    return Layout(groups, functions, tuple(tuple((row, group) for group in range(groups)) for row in range(functions)))
 
 
 #: By the names of the schemes for several classes: pairs, and each class against all others.

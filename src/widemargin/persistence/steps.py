@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin import _core
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.compression import CompressionReport
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.prediction import as_dense
@@ -91,6 +92,8 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
         "predict_in_double": bool(estimator._predict_in_double),
         "report": [to_json(asdict(entry), "fit_report_") for entry in estimator.fit_report_],
     }
+    if hasattr(estimator, "compression_report_"):
+        description["compression"] = to_json(asdict(estimator.compression_report_), "compression_report_")
     if of_object:
         description["kernel"]["object"] = describe_kernel(kernel.source)
     if sp.issparse(vectors):
@@ -101,6 +104,8 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
     if isinstance(estimator, KernelClassifier):
         description["classes"] = describe_labels(estimator.classes_)
         arrays["class_weight"] = estimator.class_weight_
+        if estimator._shares_vectors:
+            description["shares_vectors"] = True
         description["calibrated"] = hasattr(estimator, "sigmoids_")
         if description["calibrated"]:
             arrays["sigmoids"] = estimator.sigmoids_
@@ -119,6 +124,8 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     if isinstance(estimator, KernelClassifier):
         estimator.classes_ = restore_labels(step.fields("classes"))
         estimator._fitted_scheme = estimator._scheme().name
+        if step.has("shares_vectors") and step.flag("shares_vectors"):
+            estimator._shares_vectors = True
         estimator.class_weight_ = archive.array(f"{prefix}class_weight", DOUBLE, (len(estimator.classes_),))
     layout = estimator._layout()
     groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
@@ -140,6 +147,8 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     if isinstance(estimator, SVC) and step.flag("calibrated"):
         estimator.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", DOUBLE, (functions, 2)), step)
     _restore_report(estimator, step, functions)
+    if step.has("compression"):
+        estimator.compression_report_ = _restore_compression(step.fields("compression"))
     for number in _NUMBERS.get(name, ()):
         attribute, key = number.rstrip("?"), number.strip("_?")
         absent = number.endswith("?") and not step.has(key)
@@ -360,6 +369,23 @@ def _restore_report(estimator: Any, step: Fields, functions: int) -> None:
     estimator.fit_status_ = int(not estimator.fit_report_.converged)
     iterations = [entry.iterations for entry in entries]
     estimator.n_iter_ = np.array(iterations, dtype=np.int64) if pairs else iterations[0]
+
+
+def _restore_compression(report: Fields) -> CompressionReport:
+    """Restore what a compression said of itself."""
+    changed = report.number("changed_predictions", least=0) if report.has("changed_predictions") else None
+    return CompressionReport(
+        n_vectors_before=report.whole("n_vectors_before"),
+        n_vectors=report.whole("n_vectors"),
+        n_samples=report.whole("n_samples"),
+        largest_change=report.number("largest_change", least=0),
+        rms_change=report.number("rms_change", least=0),
+        changed_predictions=changed,
+        reason=report.text("reason"),
+        moved=report.flag("moved"),
+        kernel_evaluations=report.whole("kernel_evaluations"),
+        seconds=report.number("seconds", least=0),
+    )
 
 
 #: What the strings of an entry may be.
