@@ -31,7 +31,7 @@ class TabuSearch(Strategy):
       least `promising` times the best known one; else at those of variables that are no switches (features of a model,
       see :class:`Lattice`). It fails after more than `patience` iterations without an improvement.
     - *Diversification* draws a variable that is no switch and jumps by :math:`\delta = n_\text{failure} + 1`, up or
-      down, more than `patience` times :math:`n_\text{failure}` times; the best solution that it came by takes the place
+      down, more than `jumps` times :math:`n_\text{failure}` times; the best solution that it came by takes the place
       of the last one, and the next intensification begins there.
 
     Any solution better than the best known one is taken at once, tabu or not; the count of failures begins again and
@@ -57,6 +57,9 @@ class TabuSearch(Strategy):
         :math:`n_\text{max}`.
     failures : int, default=5
         :math:`n^\text{max}_\text{failure}`.
+    jumps : int, optional
+        Jumps of a diversification, for each failure in a row; `patience` if not given, as in the paper. With many
+        switches a large `patience` pays, and long diversifications do not.
     memory : int, optional
         :math:`t`; the sum of the ranges of all variables if not given.
     step : float, default=log(2) / 2
@@ -83,6 +86,7 @@ class TabuSearch(Strategy):
     promising: float = 0.99
     patience: int = 5
     failures: int = 5
+    jumps: int | None = None
     memory: int | None = None
     step: float = math.log(2.0) / 2.0
     scan: bool = True
@@ -92,6 +96,7 @@ class TabuSearch(Strategy):
         self.require("promising", 0.0 <= self.promising <= 1.0, "from 0 to 1")
         self.require("patience", self.patience >= 0, "at least 0")
         self.require("failures", self.failures >= 0, "at least 0")
+        self.require("jumps", self.jumps is None or self.jumps >= 0, "at least 0, or None")
         self.require("memory", self.memory is None or self.memory >= 1, "at least 1, or None")
         self.require("step", 0.0 < self.step < math.inf, "positive and finite")
         self.require("evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
@@ -142,6 +147,7 @@ class TabuRun(CountedRun):
         self._low, self._high = lattice.lowest, lattice.highest
         ranges = self._high - self._low
         self._memory = int(ranges.sum()) if options.memory is None else options.memory
+        self._jumps = options.patience if options.jumps is None else options.jumps
         movable = np.flatnonzero(ranges > 0)
         others = movable[~lattice.switches[movable]]
         self._all, self._no_switches = movable, others
@@ -267,7 +273,7 @@ class TabuRun(CountedRun):
         if solution is not None and self._value(solution) < self._phase_best:
             self._phase_best, self._jumped_to = self._value(solution), solution
         self.n_jumps += 1
-        over = self.n_jumps > self._options.patience * self.n_failures
+        over = self.n_jumps > self._jumps * self.n_failures
         if over:
             # Table 1 assigns the next solution twice: the best jump takes the place of the last.
             solution = self._jumped_to

@@ -54,6 +54,9 @@ Ids = NDArray[np.intp]
 #: How one of several classes is chosen.
 DECISIONS = CALIBRATED, LARGEST, FUZZY = "calibrated", "argmax", "fuzzy-minimum"
 
+#: Where features are selected, improvements are small and far apart.
+WITH_FEATURES = TabuSearch(patience=20, jumps=5)
+
 #: Records of the seed.
 BEGINNING = "beginning"
 
@@ -154,7 +157,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "argmax" takes the largest decision value, "fuzzy-minimum" the largest membership, as in :class:`SVC`. May be
         changed after the fit.
     strategy : TabuSearch, default=None
-        The search with other options; None is ``TabuSearch()``.
+        The search with other options; None is ``TabuSearch()``, or ``TabuSearch(patience=20, jumps=5)`` where features
+        are selected. ``TabuSearch(scan=False)`` is the paper's.
     validation_size, test_size : float, default=1/3
         Shares of the samples; `validation_size` is that of what the test leaves. A `test_size` of 0 does without a
         test.
@@ -358,7 +362,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not (getattr(self, name) < 1 and (name == "test_size" or getattr(self, name) > 0)):
                 least = "at least" if name == "test_size" else "above"
                 raise ValueError(f"{name} must be {least} 0 and below 1; got {getattr(self, name)!r}.")
-        strategy = TabuSearch() if self.strategy is None else self.strategy
+        strategy = self.strategy
+        if strategy is None:
+            strategy = WITH_FEATURES if self.select_features else TabuSearch()
         if not isinstance(strategy, TabuSearch):
             raise ValueError(f"strategy must be None or a TabuSearch; got {strategy!r}.")
         progress_for(self.progress)
