@@ -84,9 +84,9 @@ class Lattice(Space):
     switches : ndarray of bool of shape (n,), optional
         Parameters of which there are many and each matters little, such as the features of a model that are used or
         not. A strategy may look at them less often than at the others. None by default.
-    first : ndarray of int of shape (m, n), optional
-        Points to look at first, in steps from the start: the start counts too. For whoever knows where evaluations are
-        cheap.
+    first : sequence of ndarray of int of shape (m, n), optional
+        Points to look at first, in steps from the start, in groups that are worth a closer look each. For whoever knows
+        where evaluations are cheap.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Lattice(Space):
 
     steps: Vector = field(kw_only=True)
     switches: NDArray[np.bool_] | None = field(kw_only=True, default=None)
-    first: NDArray[np.intp] | None = field(kw_only=True, default=None)
+    first: Sequence[NDArray[np.intp]] = field(kw_only=True, default=())
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,14 +110,6 @@ class Lattice(Space):
             raise ValueError(f"steps of a Lattice must be positive and finite; they are {self.steps.tolist()}.")
         if not (np.isfinite(self.lower) & np.isfinite(self.upper)).all():
             raise ValueError("lower and upper of a Lattice must be finite.")
-        if self.first is not None and (
-            self.first.ndim != 2
-            or self.first.shape[1] != self.n_dims
-            or ((self.first < self.lowest) | (self.first > self.highest)).any()
-        ):
-            raise ValueError(
-                f"first of a Lattice must hold points of its {self.n_dims} parameters, within their bounds."
-            )
         with np.errstate(over="ignore"):
             many = np.flatnonzero((self.upper - self.lower) / self.steps > MOST_STEPS)
         if len(many):
@@ -125,6 +117,12 @@ class Lattice(Space):
                 f"steps[{many[0]}]={self.steps[many[0]]} of a Lattice is too short for a range from "
                 f"{self.lower[many[0]]} to {self.upper[many[0]]}; there may be {MOST_STEPS:,} steps at most."
             )
+        for group in self.first:
+            fits = group.ndim == 2 and group.shape[1] == self.n_dims and len(group) > 0
+            if not fits or ((group < self.lowest) | (group > self.highest)).any():
+                raise ValueError(
+                    f"first of a Lattice must hold points of {self.n_dims} parameters within their bounds."
+                )
 
     @property
     def lowest(self) -> NDArray[np.intp]:

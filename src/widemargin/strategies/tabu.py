@@ -44,8 +44,9 @@ class TabuSearch(Strategy):
     :math:`(1 - \eta)|q|` below it, so that the best known solution is always promising. Of equal moves the first is
     taken, in the order of the variables, down before up. A point without a value is never moved to.
 
-    The paper's walk begins at the start. Spaces may name points to look at first (see :class:`Lattice`); it begins at
-    the best of these then, unless `scan` is off.
+    The paper's walk begins at the start. Spaces may name groups of points to look at first (see :class:`Lattice`); the
+    walk begins at the best of these then, unless `scan` is off. Further walks, if there are to be any, begin at the
+    best points of other groups. They know of the same values, but each has its own best known solution and memory.
 
     No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once.
 
@@ -67,7 +68,9 @@ class TabuSearch(Strategy):
         parameters are searched on a logarithmic scale.
     scan : bool, default=True
         Whether to look at the points that a space names first; if not, or if there are more of them than evaluations
-        allowed, the walk begins at the start.
+        allowed, there is one walk, from the start.
+    walks : int, default=1
+        Most walks, one for each group of points that are looked at first.
     evaluations : int, optional
         Most evaluations; as many as it takes if neither this nor the search says a number.
 
@@ -90,6 +93,7 @@ class TabuSearch(Strategy):
     memory: int | None = None
     step: float = math.log(2.0) / 2.0
     scan: bool = True
+    walks: int = 1
     evaluations: int | None = None
 
     def __post_init__(self) -> None:
@@ -98,6 +102,7 @@ class TabuSearch(Strategy):
         self.require("failures", self.failures >= 0, "at least 0")
         self.require("jumps", self.jumps is None or self.jumps >= 0, "at least 0, or None")
         self.require("memory", self.memory is None or self.memory >= 1, "at least 1, or None")
+        self.require("walks", self.walks >= 1, "at least 1")
         self.require("step", 0.0 < self.step < math.inf, "positive and finite")
         self.require("evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
 
@@ -131,7 +136,7 @@ class TabuRun(CountedRun):
     Attributes
     ----------
     solutions : list of ndarray
-        The walk so far, in steps from the start, from the first solution to the current one.
+        The walk so far, in steps from the start of the space, from its first solution to the current one.
     phase : str
         "intensification" or "diversification".
     n_failures, n_without_improvement, n_jumps : int
@@ -158,6 +163,8 @@ class TabuRun(CountedRun):
         self.solutions: list[Solution] = []
         self.phase, self.n_failures, self.n_without_improvement, self.n_jumps = INTENSIFICATION, 0, 0, 0
         self._champion = self._phase_best = math.inf
+        self._groups = self._groups_of_starts()
+        self._walks: list[bytes] = []
         self._jumped_to: Solution | None = None
         self._moves: list[Move] = []
         self._asked: list[bytes] = []
@@ -175,7 +182,7 @@ class TabuRun(CountedRun):
     def propose(self) -> Sequence[Ask]:
         """Ask for what is not known of the next moves; iterations whose moves are all known are made here."""
         if not self.solutions:
-            self._asked = [start.tobytes() for start in self._starts()]
+            self._asked = list(dict.fromkeys(key for group in self._groups for key in group))
             return [Ask(self._lattice.at(np.frombuffer(key, dtype=np.intp))) for key in self._asked]
         while self._reason is None:
             if not self._moves:
@@ -194,18 +201,25 @@ class TabuRun(CountedRun):
         if self.solutions:
             self._iterate()
         else:
-            best = min(self._asked, key=self._values.__getitem__)
-            self._champion = self._values[best]
-            self._go(np.frombuffer(best, dtype=np.intp))
-            self._begin_intensification()
+            starts = [min(group, key=self._values.__getitem__) for group in self._groups]
+            self._walks = sorted(starts, key=self._values.__getitem__)[: self._options.walks]
+            self._begin_walk()
 
-    def _starts(self) -> NDArray[np.intp]:
-        """Return where the walk may begin: the start, and the points that the space names first."""
-        start, first = np.zeros((1, self.space.n_dims), dtype=np.intp), self._lattice.first
-        if first is None or not self._options.scan or len(first) + 1 > self.budget:
-            return start
-        others = np.unique(first, axis=0)
-        return np.vstack([start, others[others.any(axis=1)]])
+    def _groups_of_starts(self) -> list[list[bytes]]:
+        """Return where walks may begin: in groups that the space names, or at the start."""
+        start = np.zeros(self.space.n_dims, dtype=np.intp).tobytes()
+        groups = [[point.astype(np.intp).tobytes() for point in group] for group in self._lattice.first]
+        if not groups or not self._options.scan or sum(map(len, groups)) > self.budget:
+            return [[start]]
+        return groups
+
+    def _begin_walk(self) -> None:
+        """Forget the last walk, but for values, and begin at the next start."""
+        start = self._walks.pop(0)
+        self.solutions, self._seen, self.n_failures, self._moves = [], {}, 0, []
+        self._champion = self._values[start]
+        self._go(np.frombuffer(start, dtype=np.intp))
+        self._begin_intensification()
 
     def _next_moves(self) -> list[Move]:
         """Return the moves of the next iteration: Θ_next."""
@@ -264,7 +278,9 @@ class TabuRun(CountedRun):
         if self.n_without_improvement > self._options.patience:
             self.n_failures += 1
             self.phase, self.n_jumps, self._phase_best, self._jumped_to = DIVERSIFICATION, 0, math.inf, None
-            if self.n_failures > self._options.failures:
+            if self.n_failures > self._options.failures and self._walks:
+                self._begin_walk()
+            elif self.n_failures > self._options.failures:
                 many = f"{self.n_failures} intensifications in a row" if self.n_failures > 1 else "an intensification"
                 self.end(f"{many} found nothing better")
 

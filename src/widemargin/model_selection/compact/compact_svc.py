@@ -54,8 +54,8 @@ Ids = NDArray[np.intp]
 #: How one of several classes is chosen.
 DECISIONS = CALIBRATED, LARGEST, FUZZY = "calibrated", "argmax", "fuzzy-minimum"
 
-#: Where features are selected, improvements are small and far apart.
-WITH_FEATURES = TabuSearch(patience=20, jumps=5)
+#: Where features are selected, improvements are small and far apart, and walks from different levels end differently.
+WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2)
 
 #: Records of the seed.
 BEGINNING = "beginning"
@@ -157,8 +157,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "argmax" takes the largest decision value, "fuzzy-minimum" the largest membership, as in :class:`SVC`. May be
         changed after the fit.
     strategy : TabuSearch, default=None
-        The search with other options; None is ``TabuSearch()``, or ``TabuSearch(patience=20, jumps=5)`` where features
-        are selected. ``TabuSearch(scan=False)`` is the paper's.
+        The search with other options; None is ``TabuSearch()``, or ``TabuSearch(patience=20, jumps=5, walks=2)`` where
+        features are selected. ``TabuSearch(scan=False)`` is the paper's.
     validation_size, test_size : float, default=1/3
         Shares of the samples; `validation_size` is that of what the test leaves. A `test_size` of 0 does without a
         test.

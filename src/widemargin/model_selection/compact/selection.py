@@ -88,16 +88,21 @@ class CompactSpace:
         """The points; the start, all features and C' = sigma' = 0 [Lebrun2006, footnote 3]; what to look at first."""
         own = self.varies.astype(np.float64) if self.select_features else np.empty(0)
         low, high = (STEP * end for end in EXPONENTS)
-        levels = [level - self.start_level for level in FIRST_LEVELS if level <= self.highest_level]
         some = [number for number in range(EXPONENTS[0], EXPONENTS[1] + 1) if number % FIRST_EXPONENTS == 0]
-        first = np.array(list(product(levels, some, some)), dtype=np.intp)
+        groups = [
+            np.array(
+                [[*[0] * len(own), level - self.start_level, *both] for both in product(some, some)], dtype=np.intp
+            )
+            for level in FIRST_LEVELS
+            if level <= self.highest_level
+        ]
         return Lattice(
             start=np.concatenate([own, [self.start_level, 0.0, 0.0]]),
             lower=np.concatenate([np.zeros(len(own)), [0.0, low, low]]),
             upper=np.concatenate([own, [self.highest_level, high, high]]),
             steps=np.concatenate([np.ones(len(own)), [1.0, STEP, STEP]]),
             switches=np.arange(len(own) + 3) < len(own),
-            first=np.hstack([np.zeros((len(first), len(own)), dtype=np.intp), first]),
+            first=groups,
         )
 
     def features(self, point: Vector) -> Mask:
