@@ -16,6 +16,9 @@ from benchmarks.papers import (
     glasmachers_table_7_2,
     glasmachers_table_12_1,
     glasmachers_tables_12_3_to_12_6,
+    lebrun_figure_1,
+    lebrun_search,
+    lebrun_table_3,
     timm_figure_1,
     timm_section_3_2,
 )
@@ -47,6 +50,9 @@ TABLES = {
         glasmachers_table_7_2,
         glasmachers_table_12_1,
         glasmachers_tables_12_3_to_12_6,
+        lebrun_figure_1,
+        lebrun_search,
+        lebrun_table_3,
         timm_figure_1,
         timm_section_3_2,
     )

@@ -177,9 +177,9 @@ class PrototypeQuality(BoundObjective):
         self._origins: OrderedDict[tuple[Any, ...], Trained] = OrderedDict()
         self._lock = Lock()
 
-    def with_one_thread(self) -> PrototypeQuality:
-        """Return the same objective for one thread; what is computed for one is known to the other."""
-        task = replace(self.task, n_threads=1)
+    def with_threads(self, n_threads: int) -> PrototypeQuality:
+        """Return the same objective for some threads; what is computed for one is known to the other."""
+        task = replace(self.task, n_threads=n_threads)
         return PrototypeQuality(task, self._objective, self.prototypes, select_features=self._select)
 
     def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:

@@ -185,7 +185,7 @@ def searched(
         strategy.begin(lattice, seed=seed, max_evaluations=stop.max_evaluations),
         objective,
         bound,
-        bound.with_one_thread,
+        lambda: bound.with_threads(1),
         space.at,
         Wanted(),
         trace,
