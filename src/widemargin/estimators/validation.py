@@ -190,8 +190,8 @@ def is_plain(X: Any, y: Any = UNLABELLED, *, gram: bool = False) -> bool:
         return math.isfinite(X.sum(dtype=np.float64))
 
 
-def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
-    """Refuse NaN and infinity in the samples, naming the first column and row."""
+def require_finite(X: Any, feature_names: NDArray[Any] | None = None, columns: NDArray[np.intp] | None = None) -> None:
+    """Refuse NaN and infinity in the samples, naming the first column and row; X may hold some of the columns only."""
     values = X.data if sp.issparse(X) else X
     # A sum is finite only if all terms are, overflow aside: one fast pass in the usual case.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -210,6 +210,7 @@ def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
         row, column = where[0]
         value = X[row, column]
     label = "NaN" if np.isnan(value) else "infinity"
+    column = column if columns is None else columns[column]
     named = "" if feature_names is None else f" ({feature_names[column]!r})"
     raise ValueError(
         f"Input X contains {label} in column {column}{named}, first at row {row}; only finite numbers are accepted."

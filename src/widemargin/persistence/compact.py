@@ -9,8 +9,8 @@ import numpy as np
 
 from widemargin.estimators.svc import SVC
 from widemargin.model_selection.compact import CompactSVC
-from widemargin.model_selection.compact.compact_svc import CompactModel
 from widemargin.model_selection.compact.samples import FeatureScale
+from widemargin.model_selection.compact.search import CompactModel
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.steps import (
     DOUBLE,
@@ -70,7 +70,6 @@ def restore_compact(archive: ModelArchive, step: Fields, prefix: str) -> Compact
     d = estimator.n_features_in_ = step.whole("n_features", least=1)
     chosen = archive.array(f"{prefix}selected", ("<i8",), (step.whole("n_selected", least=1, most=d),))
     _require_columns(chosen, d, f"{prefix}selected")
-    estimator.selected_features_ = chosen
     means, factors = np.zeros(d), np.ones(d)
     means[chosen] = archive.array(f"{prefix}means", DOUBLE, chosen.shape)
     factors[chosen] = archive.array(f"{prefix}factors", DOUBLE, chosen.shape)
@@ -84,13 +83,13 @@ def restore_compact(archive: ModelArchive, step: Fields, prefix: str) -> Compact
     if len(found) != (1 if n_classes == 2 else n_classes):
         step.refuse("models", f"the decision functions of {n_classes} classes")
     labels = estimator.classes_[1:] if n_classes == 2 else estimator.classes_
-    estimator.models_ = [
+    models = [
         _restore_model(archive, one, f"{prefix}{number}/", label, chosen)
         for number, (one, label) in enumerate(zip(found, labels, strict=True))
     ]
-    estimator.n_support_ = np.array([one.n_support for one in estimator.models_])
-    estimator.quality_ = float(np.mean([one.quality for one in estimator.models_]))
-    estimator.cost_ = sum(one.cost for one in estimator.models_)
+    estimator._hold(models)
+    if not np.array_equal(estimator.selected_features_, chosen):
+        raise ModelFileError(f"array {prefix}selected holds a column that no decision function uses.")
     estimator.recognition_rate_ = step.number("recognition_rate", finite=False)
     return estimator
 
