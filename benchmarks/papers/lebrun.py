@@ -27,6 +27,7 @@ from widemargin.objectives import Task
 from widemargin.objectives.decision_quality import DecisionQuality
 from widemargin.objectives.prototype_quality import PrototypeQuality, Prototypes
 from widemargin.runtime import Stop, single_threaded_blas
+from widemargin.strategies import TabuSearch
 
 #: Names of the data sets here, by those of the paper.
 SETS = {"adult": "a9a", "web": "w8a", "shuttle": "shuttle"}
@@ -114,6 +115,7 @@ def compact(problem: Problem, penalty: float, *, features: bool, seed: int, **op
         feature_penalty=penalty,
         select_features=features,
         standardize=problem.standardize,
+        strategy=TabuSearch(),
         random_state=seed,
         **options,
     )

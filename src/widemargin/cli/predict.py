@@ -66,7 +66,7 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> Any:
     for sentence in features.notes:
         note(sentence)
     X: Any = features.X
-    sparse_model = sp.issparse(_estimator(saved).support_vectors_)
+    sparse_model = _are_sparse(_estimator(saved).support_vectors_)
     # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
     return X.toarray() if sp.issparse(X) and not sparse_model else X
 
@@ -108,6 +108,11 @@ def score_names(estimator: Any) -> list[str]:
     if getattr(estimator, "decision_function_shape", "ovr") == "ovo":
         return [f"score_{first}_over_{second}" for first, second in combinations(labels, 2)]
     return [f"score_{label}" for label in labels]
+
+
+def _are_sparse(vectors: Any) -> bool:
+    """Tell whether a model is one of sparse samples; compact models have vectors for each decision function."""
+    return any(map(sp.issparse, vectors)) if isinstance(vectors, list) else sp.issparse(vectors)
 
 
 def _estimator(saved: SavedModel) -> Any:
