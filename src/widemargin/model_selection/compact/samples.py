@@ -51,7 +51,7 @@ def nested_split(
     generator = np.random.default_rng(seed)
     learning, test = np.arange(len(labels)), np.empty(0, dtype=np.intp)
     if test_size > 0:
-        learning, test = stratified_split(labels, test_size, generator)
+        learning, test = stratified_split(labels, test_size, generator, keep=2)
     train, validation = stratified_split(labels[learning], validation_size, generator)
     return Split(learning[train], learning[validation], test)
 
