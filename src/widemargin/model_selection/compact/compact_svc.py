@@ -168,6 +168,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "decision": partial(require_choice, choices=DECISIONS),
         "refit": require_flag,
         "validation_size": partial(require_fraction, below_one=True),
+        "test_size": partial(require_fraction, below_one=True, with_zero=True),
         "tol": partial(require_number, above=0),
         "max_time": partial(require_number, above=0, others=(None,)),
         "max_evaluations": partial(require_number, at_least=1, integer=True, others=(None,)),
@@ -315,8 +316,6 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _checked_options(self) -> tuple[DecisionQuality, TabuSearch]:
         for name, check in self._accepts.items():
             check(name, getattr(self, name))
-        if self.test_size != 0:
-            require_fraction("test_size", self.test_size, below_one=True)
         strategy = TabuSearch(patience=10) if self.strategy is None else self.strategy
         if not isinstance(strategy, TabuSearch):
             raise ValueError(f"strategy must be None or a TabuSearch; got {strategy!r}.")
