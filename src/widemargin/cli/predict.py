@@ -16,7 +16,7 @@ from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import add_table_options, layout_of, n_jobs
 from widemargin.datasets import read_features
 from widemargin.persistence.atomic_file import replaced_file
-from widemargin.persistence.model_file import SavedModel, open_model
+from widemargin.persistence.model_file import SavedModel, is_sparse, open_model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> Any:
     for sentence in features.notes:
         note(sentence)
     X: Any = features.X
-    sparse_model = _are_sparse(_estimator(saved).support_vectors_)
+    sparse_model = is_sparse(_estimator(saved))
     # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
     return X.toarray() if sp.issparse(X) and not sparse_model else X
 
@@ -108,11 +108,6 @@ def score_names(estimator: Any) -> list[str]:
     if getattr(estimator, "decision_function_shape", "ovr") == "ovo":
         return [f"score_{first}_over_{second}" for first, second in combinations(labels, 2)]
     return [f"score_{label}" for label in labels]
-
-
-def _are_sparse(vectors: Any) -> bool:
-    """Tell whether a model is one of sparse samples; compact models have vectors for each decision function."""
-    return any(map(sp.issparse, vectors)) if isinstance(vectors, list) else sp.issparse(vectors)
 
 
 def _estimator(saved: SavedModel) -> Any:
