@@ -109,6 +109,7 @@ def test_a_drawn_seed_is_drawn_once(tmp_path: Path) -> None:
     X, y = two_classes()
     journal = tmp_path / "study.jsonl"
     first = fitted(X, y, random_state=np.random.RandomState(3), journal=journal)
+    assert json.loads(journal.read_bytes().splitlines()[0])["identity"]["random_state"] == first.seed_
     same_models(fitted(X, y, random_state=np.random.RandomState(3), journal=journal), first)
     same_models(fitted(X, y, random_state=np.random.RandomState(3)), first)
 
