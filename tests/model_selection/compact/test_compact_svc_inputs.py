@@ -118,7 +118,7 @@ def test_samples_that_are_too_large_unless_they_are_scaled() -> None:
     X, y = two_classes()
     X[:, 3] *= 1e20
     words = (
-        r"^Column 3 of X holds a value .*e\+20 away from its mean, too far for distances in float32; pass "
+        r"^Column 3 of X reaches .*e\+20 on the scale of the search, too far for distances in float32; pass "
         r"standardize=True, or scale X\.$"
     )
     with pytest.raises(ValueError, match=words):

@@ -121,7 +121,7 @@ def test_distances_that_float32_does_not_hold(make: Any) -> None:
         FeatureScale.of(make(X), False).single(make(X))
     away = 1e20 if make is sp.csr_array else 7.5e19
     assert str(problem.value) == (
-        f"Column 2 of X holds a value {away:.3g} away from its mean, too far for distances in float32; pass "
+        f"Column 2 of X reaches {away:.3g} on the scale of the search, too far for distances in float32; pass "
         "standardize=True, or scale X."
     )
     found = FeatureScale.of(make(X), True).single(make(X))

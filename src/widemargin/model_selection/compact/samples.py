@@ -124,7 +124,7 @@ class FeatureScale:
         far = np.flatnonzero(~(sizes < FARTHEST / (2.0 * math.sqrt(len(sizes)))))
         if len(far):
             raise ValueError(
-                f"Column {far[0]} of X holds a value {sizes[far[0]]:.3g} away from its mean, too far for distances in "
-                "float32; pass standardize=True, or scale X."
+                f"Column {far[0]} of X reaches {sizes[far[0]]:.3g} on the scale of the search, too far for distances "
+                "in float32; pass standardize=True, or scale X."
             )
         return values.astype(np.float32)
