@@ -507,6 +507,34 @@ PACKAGE = (
         "None",
         ("tests/objectives/test_decision_quality.py",),
     ),
+    Fault(
+        "time-of-one-class-ends-all",
+        "src/widemargin/model_selection/compact/search.py",
+        "own, left = Stop(max_evaluations=self.stop.max_evaluations), self.stop.seconds_left()",
+        "own, left = self.stop, self.stop.seconds_left()",
+        ("tests/model_selection/compact/test_search.py",),
+    ),
+    Fault(
+        "small-class-without-validation",
+        "src/widemargin/model_selection/compact/samples.py",
+        "stratified_split(labels, test_size, generator, keep=2)",
+        "stratified_split(labels, test_size, generator)",
+        ("tests/model_selection/compact/test_samples.py",),
+    ),
+    Fault(
+        "column-numbered-among-the-selected",
+        "src/widemargin/model_selection/compact/compact_svc.py",
+        "require_finite(samples, own, chosen)",
+        "require_finite(samples, own)",
+        ("tests/model_selection/compact/test_compact_svc_inputs.py",),
+    ),
+    Fault(
+        "seed-drawn-twice",
+        "src/widemargin/model_selection/compact/compact_svc.py",
+        '"random_state": seed,',
+        '"random_state": seed_of(self.random_state),',
+        ("tests/model_selection/compact/test_compact_svc_journal.py",),
+    ),
 )
 
 FAULTS = CORE + PACKAGE

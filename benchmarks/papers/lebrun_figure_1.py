@@ -1,7 +1,7 @@
 """[Lebrun2006, Figure 1]: recognition rate, support vectors and time of the best model of each level of simplification.
 
-For each level the best model of a grid of C and widths is shown, every other C' and sigma', by its recognition rate, and
-the time of the whole grid. No penalties, no selection of features.
+Each level is shown by the model with the best recognition rate in a grid of every other C' and sigma', and
+by the time of that grid. No penalties, no selection of features.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ from widemargin.cli.messages import MISUSED, CommandError, Facts, progress_bar
 from widemargin.cli.options import penalty
 from widemargin.datasets import Table
 from widemargin.model_selection.compact import CompactSVC
+from widemargin.model_selection.compact.search import CompactModel
+from widemargin.model_selection.grid.results import UnfinishedSearchWarning
+from widemargin.runtime import INTERRUPTED, TIME_IS_UP
 from widemargin.study import JournalError
 from widemargin.study.progress import duration
 
-#: Names of features that are shown.
+#: Features, and classes, that are shown.
 MOST_NAMES = 8
 
 #: Options that mean something together with --compact only, and what they are without.
@@ -67,9 +71,13 @@ def chosen(arguments: argparse.Namespace, table: Table) -> tuple[CompactSVC, Fac
         n_jobs=arguments.n_jobs,
         progress=progress_bar(arguments.quiet),
     )
+    warnings.simplefilter("ignore", UnfinishedSearchWarning)  # what is printed says so
     try:
         model.fit(table.X, table.y)
-    except (TimeoutError, JournalError, ValueError) as problem:
+    except TimeoutError:
+        given = f"{arguments.max_time:g}"
+        raise CommandError(f"--max-time {given} is too short: not every class has a model; allow more") from None
+    except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
     return model, described(model, table)
 
@@ -79,38 +87,71 @@ def described(model: CompactSVC, table: Table) -> Facts:
     n_samples, d = table.X.shape
     names = [f"column {number + 1}" for number in range(d)] if table.names is None else list(table.names)
     used = [names[number] for number in model.selected_features_]
-    listed = ", ".join(used[:MOST_NAMES]) + (f" and {len(used) - MOST_NAMES} more" if len(used) > MOST_NAMES else "")
     vectors = int(model.n_support_.sum())
-    work = model.work_report_
-    seconds = f"{work.seconds:.2f} s" if work.seconds < 10 else duration(work.seconds)
-    facts = [
-        ("data", f"{n_samples:,} samples, {d:,} features, {len(model.classes_)} classes"),
+    return [
+        ("data", f"{counted(n_samples, 'sample')}, {counted(d, 'feature')}, {len(model.classes_)} classes"),
         (
             "model",
-            f"CompactSVC, Gaussian kernel, standardised features: {vectors:,} support vector{'s' * (vectors != 1)}, "
-            f"{len(used):,} of {d:,} features",
+            f"CompactSVC, Gaussian kernel, standardised features: {counted(vectors, 'support vector')}, "
+            f"{len(used):,} of {counted(d, 'feature')}",
         ),
-        ("features", listed),
+        ("features", shortened(used)),
+        *([("classes", shortened([_summary(one) for one in model.models_]))] if len(model.models_) > 1 else []),
         (
             "score",
-            f"balanced recognition rate {model.recognition_rate_:.4f} on {len(model.split_.test):,} test samples; "
-            f"quality {model.quality_:.4f}",
+            f"balanced recognition rate {model.recognition_rate_:.4f} on {counted(len(model.split_.test), 'sample')} "
+            "set aside",
         ),
-        ("cost", f"{model.cost_:,} multiplications for a prediction"),
-        ("front", _alternatives(model)),
-        ("work", f"{work.evaluations:,} evaluations: {work.trained:,} fits; {seconds}"),
+        ("quality", f"{model.quality_:.4f} on {counted(len(model.split_.validation), 'sample')} that chose the model"),
+        *([("front", _front(model.front_))] if len(model.models_) == 1 else []),
+        ("cost", f"{counted(model.cost_, 'multiplication')} for a prediction"),
+        ("work", _work(model)),
     ]
-    return facts
 
 
-def _alternatives(model: CompactSVC) -> str:
-    """Say how far the models reach that the search came by."""
-    front: Any = model.front_[model.front_["model"] == 0]
-    ends = front[[np.lexsort((front["feature_cost"], front["support_vectors"]))[0], 0]]
-    said = [
-        f"{one['support_vectors']:,} support vectors and {one['n_features']:,} features for a rate of "
-        f"{one['recognition_rate']:.4f}"
-        for one in ends
+def counted(number: int, noun: str) -> str:
+    """Say how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "feature"), counted(1200, "feature")
+    ('1 feature', '1,200 features')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shortened(names: list[str]) -> str:
+    """List the first of some names.
+
+    Examples
+    --------
+    >>> shortened(["a", "b"]), shortened(list("abcdefghij"))
+    ('a, b', 'a, b, c, d, e, f, g, h and 2 more')
+    """
+    listed = ", ".join(names[:MOST_NAMES])
+    return f"{listed} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else listed
+
+
+def _summary(one: CompactModel) -> str:
+    vectors, features = counted(one.n_support, "support vector"), counted(len(one.features), "feature")
+    return f"{one.label} ({vectors}, {features})"
+
+
+def _front(front: Any) -> str:
+    """Say how far the models reach that the search came by, from the smallest to the most accurate."""
+    smallest = np.lexsort((front["feature_cost"], front["support_vectors"]))[0]
+    ends = [
+        f"{counted(one['support_vectors'], 'support vector')} and {counted(one['n_features'], 'feature')} with a rate "
+        f"of {one['recognition_rate']:.4f}"
+        for one in front[[smallest, 0]]
     ]
-    where = "" if len(model.models_) == 1 else f" (class {model.models_[0].label} against the others)"
-    return f"{len(front):,} models that no other beats on validation samples, {said[0]} to {said[1]}{where}"
+    if len(front) == 1:
+        return f"no other model is smaller or more accurate on the samples that chose it: {ends[0]}"
+    return f"{len(front):,} models that no other beats on the samples that chose: {ends[0]} to {ends[1]}"
+
+
+def _work(model: CompactSVC) -> str:
+    work = model.work_report_
+    seconds = f"{work.seconds:.2f} s" if work.seconds < 10 else duration(work.seconds)
+    early = sorted({one.ended for one in model.models_} & {TIME_IS_UP, INTERRUPTED})
+    return f"{counted(work.evaluations, 'evaluation')}{f', not finished ({early[0]})' if early else ''}; {seconds}"

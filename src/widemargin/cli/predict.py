@@ -16,7 +16,7 @@ from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import add_table_options, layout_of, n_jobs
 from widemargin.datasets import read_features
 from widemargin.persistence.atomic_file import replaced_file
-from widemargin.persistence.model_file import SavedModel, open_model
+from widemargin.persistence.model_file import SavedModel, is_sparse, open_model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> Any:
     for sentence in features.notes:
         note(sentence)
     X: Any = features.X
-    sparse_model = sp.issparse(_estimator(saved).support_vectors_)
+    sparse_model = is_sparse(_estimator(saved))
     # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
     return X.toarray() if sp.issparse(X) and not sparse_model else X
 

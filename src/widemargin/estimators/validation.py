@@ -86,15 +86,16 @@ def require_number(
     raise ValueError(f"{name} must be {instead}{kind}{' ' if limits else ''}{limits}; got {given}.")
 
 
-def require_fraction(name: str, value: Any, *, below_one: bool = False) -> None:
-    """Refuse anything but a number above 0 and at most (or below) 1."""
+def require_fraction(name: str, value: Any, *, below_one: bool = False, with_zero: bool = False) -> None:
+    """Refuse anything but a number above (or of at least) 0 and at most (or below) 1."""
     try:
-        require_number(name, value, above=0)
-        fits = value < 1 if below_one else value <= 1
+        require_number(name, value, at_least=0)
+        fits = (value > 0 or with_zero) and (value < 1 if below_one else value <= 1)
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(f"{name} must be a number above 0 and {'below' if below_one else 'at most'} 1; got {value!r}.")
+        low, high = "of at least" if with_zero else "above", "below" if below_one else "at most"
+        raise ValueError(f"{name} must be a number {low} 0 and {high} 1; got {value!r}.")
 
 
 def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
@@ -190,8 +191,8 @@ def is_plain(X: Any, y: Any = UNLABELLED, *, gram: bool = False) -> bool:
         return math.isfinite(X.sum(dtype=np.float64))
 
 
-def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
-    """Refuse NaN and infinity in the samples, naming the first column and row."""
+def require_finite(X: Any, feature_names: NDArray[Any] | None = None, columns: NDArray[np.intp] | None = None) -> None:
+    """Refuse NaN and infinity in the samples, naming the first column and row; X may hold some of the columns only."""
     values = X.data if sp.issparse(X) else X
     # A sum is finite only if all terms are, overflow aside: one fast pass in the usual case.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -210,6 +211,7 @@ def require_finite(X: Any, feature_names: NDArray[Any] | None = None) -> None:
         row, column = where[0]
         value = X[row, column]
     label = "NaN" if np.isnan(value) else "infinity"
+    column = column if columns is None else columns[column]
     named = "" if feature_names is None else f" ({feature_names[column]!r})"
     raise ValueError(
         f"Input X contains {label} in column {column}{named}, first at row {row}; only finite numbers are accepted."

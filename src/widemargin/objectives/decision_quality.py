@@ -68,8 +68,10 @@ def quality(rate: float, n_support: int, sv_penalty: float, cost: float = 1.0, f
     return rate - sv_penalty * math.log2(max(n_support, 1)) - feature_penalty * math.log2(cost)
 
 
-def stratified_split(labels: NDArray[np.intp], share: float, generator: np.random.Generator) -> tuple[Ids, Ids]:
-    """Set a share of every class aside, at least one sample of a class of two or more, and never all of it.
+def stratified_split(
+    labels: NDArray[np.intp], share: float, generator: np.random.Generator, *, keep: int = 1
+) -> tuple[Ids, Ids]:
+    """Set a share of every class aside, at least one sample of a class that is large enough, and never the last few.
 
     Examples
     --------
@@ -80,7 +82,7 @@ def stratified_split(labels: NDArray[np.intp], share: float, generator: np.rando
     aside = np.zeros(len(labels), dtype=np.bool_)
     for label in np.unique(labels):
         own = generator.permutation(np.flatnonzero(labels == label))
-        count = min(max(round(share * len(own)), 1), len(own) - 1)
+        count = min(max(round(share * len(own)), 1), max(len(own) - keep, 0))
         aside[own[:count]] = True
     return np.flatnonzero(~aside), np.flatnonzero(aside)
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from widemargin.estimators.svc import SVC
 from widemargin.model_selection.compact import CompactSVC
-from widemargin.model_selection.compact.compact_svc import CompactModel
 from widemargin.model_selection.compact.samples import FeatureScale
+from widemargin.model_selection.compact.search import CompactModel
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.steps import (
     DOUBLE,
+    MOST_THREADS,
     Arrays,
     describe_estimator,
     describe_labels,
@@ -24,6 +25,9 @@ from widemargin.strategies import TabuSearch
 
 #: Parameters that are about the search and cannot be kept, or mean nothing elsewhere.
 NOT_KEPT = ("journal", "progress", "random_state", "strategy")
+
+#: Features that a model may have: what is kept of each, all of them zeros but for some, must fit into memory.
+MOST_FEATURES = 2**28
 
 #: Numbers of a decision function; those that may be NaN end in "?".
 NUMBERS = ("C", "sigma", "quality", "validation_rate", "test_rate?", "feature_cost")
@@ -67,14 +71,13 @@ def restore_compact(archive: ModelArchive, step: Fields, prefix: str) -> Compact
     """Put a compact model together again; its search is not part of the file."""
     estimator = CompactSVC(**_parameters(step))
     estimator.classes_ = restore_labels(step.fields("classes"))
-    d = estimator.n_features_in_ = step.whole("n_features", least=1)
+    d = estimator.n_features_in_ = step.whole("n_features", least=1, most=MOST_FEATURES)
     chosen = archive.array(f"{prefix}selected", ("<i8",), (step.whole("n_selected", least=1, most=d),))
     _require_columns(chosen, d, f"{prefix}selected")
-    estimator.selected_features_ = chosen
-    means, factors = np.zeros(d), np.ones(d)
+    means, factors = np.zeros(d), np.zeros(d)
     means[chosen] = archive.array(f"{prefix}means", DOUBLE, chosen.shape)
     factors[chosen] = archive.array(f"{prefix}factors", DOUBLE, chosen.shape)
-    if not (factors > 0).all():
+    if not (factors[chosen] > 0).all():
         raise ModelFileError(f"array {prefix}factors holds a number that is not above 0.")
     varies = np.zeros(d, dtype=np.bool_)
     varies[chosen] = True
@@ -84,13 +87,13 @@ def restore_compact(archive: ModelArchive, step: Fields, prefix: str) -> Compact
     if len(found) != (1 if n_classes == 2 else n_classes):
         step.refuse("models", f"the decision functions of {n_classes} classes")
     labels = estimator.classes_[1:] if n_classes == 2 else estimator.classes_
-    estimator.models_ = [
+    models = [
         _restore_model(archive, one, f"{prefix}{number}/", label, chosen)
         for number, (one, label) in enumerate(zip(found, labels, strict=True))
     ]
-    estimator.n_support_ = np.array([one.n_support for one in estimator.models_])
-    estimator.quality_ = float(np.mean([one.quality for one in estimator.models_]))
-    estimator.cost_ = sum(one.cost for one in estimator.models_)
+    estimator._hold(models)
+    if not np.array_equal(estimator.selected_features_, chosen):
+        raise ModelFileError(f"array {prefix}selected holds a column that no decision function uses.")
     estimator.recognition_rate_ = step.number("recognition_rate", finite=False)
     return estimator
 
@@ -100,12 +103,15 @@ def _parameters(step: Fields) -> dict[str, Any]:
     unknown = sorted(set(given) - set(CompactSVC().get_params()) | set(given) & set(NOT_KEPT))
     if unknown:
         raise ModelFileError(f"parameter {unknown[0]!r} is unknown to CompactSVC in this version of its library.")
+    strategy = step.fields("strategy").values if step.has("strategy") else None
     try:
-        if step.has("strategy"):
-            given["strategy"] = TabuSearch(**step.fields("strategy").values)
+        if strategy is not None:
+            given["strategy"] = TabuSearch(**strategy)
         CompactSVC(**given)._checked_options()
     except (ValueError, TypeError, OverflowError) as problem:
         raise ModelFileError(f"CompactSVC refuses its parameters ({shortened(str(problem)).rstrip('.')}).") from None
+    if given.get("n_jobs") is not None and abs(given["n_jobs"]) > MOST_THREADS:
+        raise ModelFileError(f"n_jobs is {given['n_jobs']}, expected at most {MOST_THREADS}.")
     return given
 
 
@@ -116,22 +122,20 @@ def _restore_model(archive: ModelArchive, one: Fields, prefix: str, label: Any, 
     assert isinstance(model, SVC)
     features = archive.array(f"{prefix}features", ("<i8",), (model.n_features_in_,))
     _require_columns(features, int(chosen.max()) + 1, f"{prefix}features")
-    if not np.isin(features, chosen).all() or len(model.classes_) != 2:
-        raise ModelFileError(
-            f"array {prefix}features holds a column that is not selected, or the model is not one of two classes."
-        )
-    sigmoid = from_json(one.entries("sigmoid"))
-    if len(sigmoid) != 2 or not all(isinstance(value, float | int) and np.isfinite(value) for value in sigmoid):
+    if not np.isin(features, chosen).all():
+        raise ModelFileError(f"array {prefix}features holds a column that is not selected.")
+    if model.kernel != "rbf" or model.classes_.tolist() != [False, True]:
+        raise ModelFileError(f"model of {one.where} is not one of two classes with a Gaussian kernel.")
+    if len(one.entries("sigmoid")) != 2:
         one.refuse("sigmoid", "a slope and an offset")
-    if not sigmoid[0] >= 0:
-        one.refuse("sigmoid", "a slope of at least 0")
+    sigmoid = Fields(dict(zip(("slope", "offset"), one.entries("sigmoid"), strict=True)), f"sigmoid of {one.where}")
     numbers = {name.rstrip("?"): one.number(name.rstrip("?"), finite=not name.endswith("?")) for name in NUMBERS}
     return CompactModel(
         label=label,
         model=model,
         features=features,
         level=one.whole("level"),
-        sigmoid=(float(sigmoid[0]), float(sigmoid[1])),
+        sigmoid=(sigmoid.number("slope", least=0), sigmoid.number("offset")),
         trace=None,
         ended=one.text("ended"),
         **numbers,

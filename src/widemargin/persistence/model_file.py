@@ -185,6 +185,12 @@ def open_model(path: str | PathLike[str]) -> SavedModel:
         return _restore(archive)
 
 
+def is_sparse(estimator: Any) -> bool:
+    """Tell whether an estimator is one of sparse samples; a compact one has vectors for each decision function."""
+    vectors = estimator.support_vectors_
+    return any(map(sp.issparse, vectors)) if isinstance(vectors, list) else bool(sp.issparse(vectors))
+
+
 def _restore(archive: ModelArchive) -> SavedModel:
     document = archive.document()
     if document.values.get("format") != FORMAT:
@@ -277,9 +283,7 @@ def _restore_model(archive: ModelArchive, document: Fields, names: list[str] | N
         steps.append((step.text("name") if step.has("name") else None, estimator))
     if len({estimator.n_features_in_ for _, estimator in steps}) > 1:
         raise ModelFileError("n_features differs between the steps.")
-    if sp.issparse(steps[-1][1].support_vectors_) and any(
-        getattr(scaler, "with_mean", True) for _, scaler in steps[:-1]
-    ):
+    if is_sparse(steps[-1][1]) and any(getattr(scaler, "with_mean", True) for _, scaler in steps[:-1]):
         raise ModelFileError("a model of sparse samples follows a scaler that takes only dense ones.")
     step_names = [name for name, _ in steps]
     if step_names == [None]:

@@ -53,7 +53,7 @@ _LABEL_TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits i
 _LABEL_TYPES += ("float16", "float32", "float64", "str", "object")
 
 #: Beyond these a file does not describe a model but an attempt to stop whoever reads it.
-_MOST_THREADS = 1024
+MOST_THREADS = 1024
 
 
 def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
@@ -263,8 +263,8 @@ def _check_parameters(estimator: Any, step: Fields) -> None:
         raise ModelFileError(
             f"{step.text('class')} refuses its parameters ({shortened(str(problem)).rstrip('.')})."
         ) from None
-    if estimator.n_jobs is not None and abs(estimator.n_jobs) > _MOST_THREADS:
-        raise ModelFileError(f"n_jobs is {estimator.n_jobs}, expected at most {_MOST_THREADS}.")
+    if estimator.n_jobs is not None and abs(estimator.n_jobs) > MOST_THREADS:
+        raise ModelFileError(f"n_jobs is {estimator.n_jobs}, expected at most {MOST_THREADS}.")
 
 
 def _check_scaler_parameters(scaler: Any, step: Fields) -> None:

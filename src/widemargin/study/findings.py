@@ -38,6 +38,9 @@ Vector = NDArray[np.float64]
 #: Version of the records; it changes when the fields of a finding do, or their meaning.
 RECORD_SCHEMA = 3
 
+#: Seconds between two writes to a journal, and between two calls of a display, where evaluations may take less.
+WRITE_EVERY, SHOW_EVERY = 0.2, 0.05
+
 #: A note of findings whose models did not meet their tolerance.
 ENDED_EARLY = "models ended before they met their tolerance"
 

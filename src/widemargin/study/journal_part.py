@@ -68,3 +68,8 @@ class JournalPart:
 
     def _belongs(self, record: Record) -> bool:
         return all(record.get(name) == value for name, value in self._label.items())
+
+
+def part_of(journal: Journal | None, label: Mapping[str, Any]) -> JournalPart | None:
+    """Return a part of a journal, if there is one."""
+    return None if journal is None else JournalPart(journal, label)

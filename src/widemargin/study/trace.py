@@ -13,8 +13,9 @@ from widemargin.runtime import Work
 from widemargin.study.findings import Finding, Vector
 from widemargin.study.report import SearchReport
 
-#: Stages of a search: the objective at points of the strategy; scores of models along C, for the kernel chosen.
-SEARCH, PATH = "search", "C"
+#: Stages of a search: the seed that it was not given; the objective at points of the strategy; scores of models along
+#: C, for the kernel chosen.
+BEGINNING, SEARCH, PATH = "beginning", "search", "C"
 
 #: Rows that are shown of the beginning and of the end, and columns of parameters.
 SHOWN_ROWS, SHOWN_PARAMETERS = 3, 4

@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -21,98 +20,39 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from widemargin.estimators.base import NUMBERS
-from widemargin.estimators.calibration import class_probabilities, fitted_sigmoid
+from widemargin.estimators.calibration import class_probabilities
 from widemargin.estimators.multi_class import OneVersusOne, OneVersusRest
-from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import (
     Accepts,
     require_choice,
     require_finite,
     require_flag,
+    require_fraction,
     require_jobs,
     require_number,
 )
-from widemargin.kernels.rows import checked_rows, take
-from widemargin.model_selection.compact.samples import FeatureScale, Split, nested_split
-from widemargin.model_selection.compact.selection import CompactSpace, Searched, searched
+from widemargin.kernels.rows import checked_rows
+from widemargin.model_selection.compact.search import CompactModel, CompactSearch, Ids, Matrix
+from widemargin.model_selection.compact.selection import Searched
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
-from widemargin.objectives import Task
 from widemargin.objectives.decision_quality import DecisionQuality, balanced_rate, kappas
-from widemargin.objectives.prototype_quality import PrototypeQuality, Prototypes
-from widemargin.runtime import INTERRUPTED, STOPPED, Stop, StoppedError, single_threaded_blas, thread_count
+from widemargin.runtime import Stop, single_threaded_blas
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import TabuSearch
-from widemargin.study import Journal, JournalPart, Trace, fingerprint, progress_for
+from widemargin.study import Journal, fingerprint, progress_for
 from widemargin.study.findings import RECORD_SCHEMA
+from widemargin.study.journal_part import part_of
 from widemargin.study.report import SearchReport
 from widemargin.study.seeds import seed_of, settled_seed
-from widemargin.study.trace import SEARCH, report_of
-
-Matrix = NDArray[np.float64]
-Ids = NDArray[np.intp]
+from widemargin.study.trace import BEGINNING, SEARCH, report_of
 
 #: How one of several classes is chosen.
 DECISIONS = CALIBRATED, LARGEST, FUZZY = "calibrated", "argmax", "fuzzy-minimum"
 
-#: Where features are selected, improvements are small and far apart, and walks from different levels end differently.
+#: What is searched with by default. Walks from several levels end differently, and long diversifications mostly see
+#: models of nearly all samples. Where features are selected, improvements are small and far apart.
+WITHOUT_FEATURES = TabuSearch(failures=2, walks=4)
 WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2)
-
-#: Records of the seed.
-BEGINNING = "beginning"
-
-
-@dataclass(frozen=True)
-class CompactModel:
-    """A decision function that was chosen, and how it was judged.
-
-    Attributes
-    ----------
-    label : object
-        The class that it tells from the others.
-    model : SVC
-        The function, of the features that it uses, on the scale of the search.
-    features : ndarray of int
-        The columns of X that it uses.
-    level : int
-        Of simplification: each side of the problem was trained on at most 2^level prototypes.
-    C, sigma : float
-    quality : float
-        On the validation samples, recomputed from the model.
-    validation_rate, test_rate : float
-        Balanced recognition rate on the validation samples, and on the test samples (NaN if there are none).
-    feature_cost : float
-        Sum of the costs of the features, relative to the mean cost.
-    sigmoid : pair of floats
-        Slope and offset that turn decision values into log-odds, from the validation samples.
-    trace : Trace or None
-        All evaluations of its search; None after loading it from a file.
-    ended : str
-        Why the search ended.
-    """
-
-    label: Any
-    model: SVC
-    features: Ids
-    level: int
-    C: float
-    sigma: float
-    quality: float
-    validation_rate: float
-    test_rate: float
-    feature_cost: float
-    sigmoid: tuple[float, float]
-    trace: Trace | None
-    ended: str
-
-    @property
-    def n_support(self) -> int:
-        """Number of support vectors."""
-        return len(self.model.support_)
-
-    @property
-    def cost(self) -> int:
-        """Multiplications of a prediction: features are scaled; each vector has a distance, a width, a coefficient."""
-        return len(self.features) + self.n_support * (len(self.features) + 2)
 
 
 class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -157,8 +97,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "argmax" takes the largest decision value, "fuzzy-minimum" the largest membership, as in :class:`SVC`. May be
         changed after the fit.
     strategy : TabuSearch, default=None
-        The search with other options; None is ``TabuSearch()``, or ``TabuSearch(patience=20, jumps=5, walks=2)`` where
-        features are selected. ``TabuSearch(scan=False)`` is the paper's.
+        The search with other options; None is ``TabuSearch(failures=2, walks=4)``, or ``TabuSearch(patience=20, jumps=5,
+        walks=2)`` where features are selected. ``TabuSearch(scan=False)`` is the paper's.
     validation_size, test_size : float, default=1/3
         Shares of the samples; `validation_size` is that of what the test leaves. A `test_size` of 0 does without a
         test.
@@ -168,7 +108,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tol : float, default=1e-3
         Largest violation of the optimality conditions.
     max_time : float, default=None
-        Seconds after which the search ends with the best model so far. Several classes share it evenly.
+        Seconds after which the search ends with the best model so far. Several classes share it evenly. Ctrl-C does
+        the same, unless there are classes that have no model yet.
     max_evaluations : int, default=None
         Largest number of evaluations, for each decision function.
     journal : path, default=None
@@ -221,9 +162,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> from sklearn.datasets import load_breast_cancer
     >>> from widemargin import CompactSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = CompactSVC(select_features=True, random_state=0).fit(X, y)
-    >>> model.n_support_.sum() <= 8, len(model.selected_features_) <= 8, model.recognition_rate_ > 0.9
-    (True, True, True)
+    >>> model = CompactSVC(select_features=True, feature_penalty=0.05, random_state=0).fit(X, y)
+    >>> int(model.n_support_.sum()), len(model.selected_features_), model.recognition_rate_ > 0.9
+    (2, 2, True)
     """
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {
@@ -231,6 +172,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "standardize": require_flag,
         "decision": partial(require_choice, choices=DECISIONS),
         "refit": require_flag,
+        "validation_size": partial(require_fraction, below_one=True),
+        "test_size": partial(require_fraction, below_one=True, with_zero=True),
         "tol": partial(require_number, above=0),
         "max_time": partial(require_number, above=0, others=(None,)),
         "max_evaluations": partial(require_number, at_least=1, integer=True, others=(None,)),
@@ -281,6 +224,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "models_")
+
     def fit(self, X: Any, y: Any) -> Self:
         """Choose and train a model.
 
@@ -288,7 +234,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Class labels; three samples of each class at least.
+            Class labels; of each class three samples at least, one for each purpose, or two with ``test_size=0``.
 
         Returns
         -------
@@ -296,21 +242,38 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself.
         """
         began = time.perf_counter()
+        self.__dict__.pop("models_", None)  # those of other data would outlive a fit that fails
         objective, strategy = self._checked_options()
         X, labels = self._checked_samples(X, y)
         kappas(self.feature_costs, X.shape[1])
-        stop = Stop(
-            deadline=None if self.max_time is None else began + float(self.max_time),
-            max_evaluations=None if self.max_evaluations is None else int(self.max_evaluations),
-        )
+        seed = seed_of(self.random_state)
         with ExitStack() as stack:
             stack.enter_context(told_if_memory_runs_out("to search", "train on fewer samples"))
             stack.enter_context(single_threaded_blas())
-            kept = None if self.journal is None else stack.enter_context(self._opened(X, labels, objective, strategy))
-            self.seed_ = settled_seed(seed_of(self.random_state), _part(kept, {"stage": BEGINNING}))
-            search = _Search(self, X, labels, objective, strategy, stop, kept)
-            found = search.models()
-        self._keep(search, found, time.perf_counter() - began)
+            kept = None
+            if self.journal is not None:
+                kept = stack.enter_context(self._opened(X, labels, objective, strategy, seed))
+            search = CompactSearch(
+                X,
+                labels,
+                self.classes_,
+                objective,
+                strategy,
+                stop=Stop(
+                    deadline=None if self.max_time is None else began + float(self.max_time),
+                    max_evaluations=None if self.max_evaluations is None else int(self.max_evaluations),
+                ),
+                journal=kept,
+                seed=settled_seed(seed, part_of(kept, {"stage": BEGINNING})),
+                validation_size=float(self.validation_size),
+                test_size=float(self.test_size),
+                standardize=bool(self.standardize),
+                select_features=bool(self.select_features),
+                tol=float(self.tol),
+                n_jobs=self.n_jobs,
+                progress=self.progress,
+            )
+            self._keep(search, search.models(), began)
         for sentence in search.remarks:
             warnings.warn(sentence, UnfinishedSearchWarning, stacklevel=2)
         return self
@@ -329,20 +292,21 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             For more than two classes log-odds, decision values or memberships, as `decision` says.
         """
         values = self._values(X)
-        return values[:, 0] if len(self.classes_) == 2 else self._confidences(values)
+        return values[:, 0] if values.shape[1] == 1 else self._confidences(values)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels of the samples `X`; see :meth:`decision_function`."""
-        return np.asarray(self.classes_[self._winners(self._values(X))])
+        winners = self._winners(self._values(X))
+        return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: Any) -> Matrix:
         """Probabilities of the classes for the samples `X`, by the sigmoids of the decision functions.
 
         The class that is predicted has the largest.
         """
-        values, n_classes = self._values(X), len(self.classes_)
-        scheme = OneVersusOne(2) if n_classes == 2 else OneVersusRest(n_classes)
-        return class_probabilities(scheme, values, self._sigmoids(), self._winners(values))
+        values = self._values(X)
+        scheme = OneVersusOne(2) if values.shape[1] == 1 else OneVersusRest(values.shape[1])
+        return class_probabilities(scheme, values, self._sigmoids, self._winners(values))
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Logarithms of the probabilities of the classes."""
@@ -357,14 +321,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _checked_options(self) -> tuple[DecisionQuality, TabuSearch]:
         for name, check in self._accepts.items():
             check(name, getattr(self, name))
-        for name in ("validation_size", "test_size"):
-            require_number(name, getattr(self, name), at_least=0)
-            if not (getattr(self, name) < 1 and (name == "test_size" or getattr(self, name) > 0)):
-                least = "at least" if name == "test_size" else "above"
-                raise ValueError(f"{name} must be {least} 0 and below 1; got {getattr(self, name)!r}.")
         strategy = self.strategy
         if strategy is None:
-            strategy = WITH_FEATURES if self.select_features else TabuSearch()
+            strategy = WITH_FEATURES if self.select_features else WITHOUT_FEATURES
         if not isinstance(strategy, TabuSearch):
             raise ValueError(f"strategy must be None or a TabuSearch; got {strategy!r}.")
         progress_for(self.progress)
@@ -380,10 +339,13 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"y must hold at least two classes; got 1 class in all {len(labels)} samples.")
         return X, labels
 
-    def _opened(self, X: Any, labels: Ids, objective: DecisionQuality, strategy: TabuSearch) -> Journal:
+    def _opened(
+        self, X: Any, labels: Ids, objective: DecisionQuality, strategy: TabuSearch, seed: int | None
+    ) -> Journal:
+        """Open the journal; refuse one that holds anything else."""
         shares = [self.validation_size, self.test_size, bool(self.standardize), bool(self.select_features), self.tol]
         assert self.journal is not None
-        return Journal(
+        opened = Journal(
             self.journal,
             {
                 "schema": RECORD_SCHEMA,
@@ -392,32 +354,40 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "objective": fingerprint(objective),
                 "strategy": fingerprint(strategy),
                 "estimator": fingerprint(shares),
-                "random_state": seed_of(self.random_state),
+                "random_state": seed,
             },
         )
+        for number, record in enumerate(opened.records):
+            if record.get("stage") not in (BEGINNING, SEARCH):
+                opened.close()
+                opened.refuse(number, "which belongs to no part of such a search")
+        return opened
 
-    def _keep(self, search: _Search, found: list[tuple[CompactModel, Searched]], seconds: float) -> None:
-        self.models_ = [model for model, _ in found]
-        self.scale_, self.split_ = search.scale, search.split
-        self.selected_features_ = np.unique(np.concatenate([one.features for one in self.models_]))
-        self.n_support_ = np.array([one.n_support for one in self.models_])
-        self.quality_ = float(np.mean([one.quality for one in self.models_]))
-        self.cost_ = sum(one.cost for one in self.models_)
+    def _keep(self, search: CompactSearch, found: list[tuple[CompactModel, Searched]], began: float) -> None:
+        models = [model for model, _ in found]
+        self.seed_, self.scale_, self.split_ = search.seed, search.scale, search.split
+        self._hold(models)
         self.front_ = np.concatenate([one.front for _, one in found])
-        reports = [report_of(one.trace, None, 0.0) for _, one in found]
-        self.n_evaluations_ = sum(one.evaluations for one in reports)
-        self.work_report_ = SearchReport(
-            evaluations=self.n_evaluations_, **(SearchReport.of_all(reports).counts() | {"seconds": seconds})
-        )
         self.recognition_rate_ = math.nan
         if len(search.split.test):
             labels = search.labels[search.split.test]
-            winners = self._winners(search.values(self.models_, search.split.test))
+            winners = self._winners(search.values(models, search.split.test))
             self.recognition_rate_ = balanced_rate(winners == labels, labels)
         if self.refit:
-            self.models_ = [search.refitted(one) for one in self.models_]
-            self.n_support_ = np.array([one.n_support for one in self.models_])
-            self.cost_ = sum(one.cost for one in self.models_)
+            self._hold([search.refitted(one) for one in models])
+        reports = [report_of(one.trace, None, 0.0) for _, one in found]
+        self.n_evaluations_ = sum(one.evaluations for one in reports)
+        counts = SearchReport.of_all(reports).counts() | {"seconds": time.perf_counter() - began}
+        self.work_report_ = SearchReport(evaluations=self.n_evaluations_, **counts)
+
+    def _hold(self, models: list[CompactModel]) -> None:
+        """Take the decision functions, and say what follows from them."""
+        self.models_ = models
+        self._sigmoids = np.array([one.sigmoid for one in models])
+        self.selected_features_ = np.unique(np.concatenate([one.features for one in models]))
+        self.n_support_ = np.array([one.n_support for one in models])
+        self.quality_ = float(np.mean([one.quality for one in models]))
+        self.cost_ = sum(one.cost for one in models)
 
     def _values(self, X: Any) -> Matrix:
         """Decision values of all functions, one column each; X is read where features are selected only."""
@@ -433,208 +403,31 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _selected(self, X: Any) -> Any:
         """Return the selected columns of new samples, which may be all that a data frame has."""
-        names, own = _get_feature_names(X), getattr(self, "feature_names_in_", None)
+        names: Any = _get_feature_names(X)
+        own: Any = getattr(self, "feature_names_in_", None)
         chosen = self.selected_features_
-        if own is not None and names is not None and set(own[chosen]) <= set(names) < set(own):
+        some = frozenset() if own is None or names is None else frozenset(names)
+        # All columns have to be in order, as scikit-learn asks for.
+        if some and len(some) == len(names) and some.issuperset(own[chosen]) and some < frozenset(own):
             samples = check_array(X[own[chosen].tolist()], **NUMBERS)
         else:
             samples = validate_data(self, X, reset=False, **NUMBERS)
             samples = checked_rows(samples) if sp.issparse(samples) else samples
             if len(chosen) < samples.shape[1]:
                 samples = samples[:, chosen]
-        require_finite(samples, None if own is None else own[chosen])
+        require_finite(samples, own, chosen)
         return samples
-
-    def _sigmoids(self) -> Matrix:
-        return np.array([one.sigmoid for one in self.models_])
 
     def _confidences(self, values: Matrix) -> Matrix:
         """Return what is compared between more than two classes."""
         if self.decision not in DECISIONS:  # set after the fit
             require_choice("decision", self.decision, DECISIONS)
         if self.decision != CALIBRATED:
-            return OneVersusRest(len(self.classes_)).confidences(values, self.decision)
-        slopes, offsets = self._sigmoids().T
+            return OneVersusRest(values.shape[1]).confidences(values, self.decision)
+        slopes, offsets = self._sigmoids.T
         return np.asarray(slopes * values + offsets)
 
     def _winners(self, values: Matrix) -> Ids:
-        if len(self.classes_) == 2:
+        if values.shape[1] == 1:
             return (values[:, 0] > 0).astype(np.intp)
         return np.asarray(np.argmax(self._confidences(values), axis=1))
-
-
-class _Search:
-    """The searches of a fit: the same split and scale for all decision functions.
-
-    Parameters
-    ----------
-    owner : CompactSVC
-        Whose parameters hold.
-    X : array or CSR matrix of shape (n, d)
-    labels : ndarray of shape (n,)
-        Class numbers.
-    objective, strategy, stop
-    kept : Journal or None
-    """
-
-    def __init__(
-        self,
-        owner: CompactSVC,
-        X: Any,
-        labels: Ids,
-        objective: DecisionQuality,
-        strategy: TabuSearch,
-        stop: Stop,
-        kept: Journal | None,
-    ) -> None:
-        self._owner, self._X, self.labels = owner, X, labels
-        self._objective, self._strategy, self._stop, self._kept = objective, strategy, stop, kept
-        self.split: Split = nested_split(
-            labels, owner.classes_, float(owner.validation_size), float(owner.test_size), owner.seed_
-        )
-        self.scale = FeatureScale.of(take(X, self.split.train), bool(owner.standardize))
-        if not self.scale.varies.any():
-            raise ValueError(
-                "X has no feature with more than one value among the samples to train on; none can be used."
-            )
-        self._scaled = self.scale.single(X)
-        self._n_threads = thread_count(owner.n_jobs)
-        self.remarks: list[str] = []
-
-    def models(self) -> list[tuple[CompactModel, Searched]]:
-        """Choose a decision function for each problem; all get the same share of the time."""
-        n_classes = len(self._owner.classes_)
-        positives = [1] if n_classes == 2 else list(range(n_classes))
-        found = []
-        for number, positive in enumerate(positives):
-            left = self._stop.seconds_left()
-            share = self._stop if left is None else self._stop.within(left / (len(positives) - number))
-            found.append(self._chosen(number, positive, share))
-        return found
-
-    def _chosen(self, number: int, positive: int, stop: Stop) -> tuple[CompactModel, Searched]:
-        signs = self._signs(positive)
-        owner = self._owner
-        label = owner.classes_[positive]
-        try:
-            prototypes = Prototypes(self._scaled, signs, self.split.train, self.split.validation, self._n_threads, stop)
-            start = math.floor(math.log2(len(self.labels) / len(owner.classes_)) / 3.0)
-            highest = prototypes.highest_level
-            space = CompactSpace(self.scale.varies, bool(owner.select_features), min(start, highest), highest)
-            task = Task(
-                self._scaled,
-                (signs > 0).astype(np.intp),
-                2,
-                np.ones(len(signs)),
-                tolerance=owner.tol,
-                n_threads=self._n_threads,
-                stop=stop,
-            )
-            bound = PrototypeQuality(task, self._objective, prototypes, select_features=bool(owner.select_features))
-            found = searched(
-                space,
-                self._objective,
-                bound,
-                self._strategy,
-                stop,
-                number=number,
-                seed=owner.seed_,
-                journal=_part(self._kept, {"stage": SEARCH, "model": number}),
-                progress=progress_for(owner.progress, "evaluations"),
-            )
-        except StoppedError:
-            raise self._without_choice() from None
-        if found.point is None:
-            raise self._without_choice()
-        if found.ended.cut_short:
-            count = found.trace.n_evaluations
-            self.remarks.append(
-                f"The search for a compact model of class {_plain(label)!r} has ended early ({found.ended.why}) after "
-                f"{count} evaluation{'s' * (count != 1)}; the best model until then was chosen."
-            )
-        return self._judged(label, signs, space, prototypes, found), found
-
-    def _signs(self, positive: int) -> Matrix:
-        return np.where(self.labels == positive, 1.0, -1.0)
-
-    def _judged(
-        self, label: Any, signs: Matrix, space: CompactSpace, prototypes: Prototypes, found: Searched
-    ) -> CompactModel:
-        """Train the model that was chosen, to its certificate, and judge what is handed out."""
-        assert found.point is not None
-        level, C, sigma = space.numbers(found.point)
-        features = np.flatnonzero(space.features(found.point))
-        own = prototypes.level(level)
-        model = self._trained(own.samples, own.signs, features, C, sigma)
-        validation, test = self.split.validation, self.split.test
-        values = self._values_of(model, features, validation)
-        rate = _rate(values, signs[validation])
-        costs = kappas(self._objective.feature_costs, len(self.scale.varies))
-        selection = None
-        if self._owner.select_features:
-            selection = np.zeros(len(costs))
-            selection[features] = 1.0
-        quality, _ = self._objective.measured(rate, len(model.support_), selection, costs)
-        # Two classes are told apart by the sign; of more classes the rarer ones need an offset.
-        kind = "slope" if len(self._owner.classes_) == 2 else "platt"
-        sigmoid = fitted_sigmoid(kind, values, signs[validation], np.ones(len(validation)))
-        return CompactModel(
-            label=label,
-            model=model,
-            features=features,
-            level=level,
-            C=C,
-            sigma=sigma,
-            quality=quality,
-            validation_rate=rate,
-            test_rate=_rate(self._values_of(model, features, test), signs[test]) if len(test) else math.nan,
-            feature_cost=float(costs[features].sum()),
-            sigmoid=(sigmoid.slope, sigmoid.offset),
-            trace=found.trace,
-            ended=found.ended.why,
-        )
-
-    def _trained(self, samples: Any, signs: Matrix, features: Ids, C: float, sigma: float) -> SVC:
-        columns = samples if len(features) == samples.shape[1] else samples[:, features]
-        model = SVC(C=C, gamma=sigma**-2.0, tol=self._owner.tol, n_jobs=self._owner.n_jobs)
-        return model.fit(columns, signs > 0)
-
-    def _values_of(self, model: SVC, features: Ids, rows: Ids) -> Matrix:
-        samples = take(self._X, rows)
-        samples = samples if len(features) == samples.shape[1] else samples[:, features]
-        return np.asarray(model.decision_function(self.scale.scaled(samples, features)))
-
-    def values(self, models: list[CompactModel], rows: Ids) -> Matrix:
-        """Decision values of some samples, a column for each function."""
-        return np.column_stack([self._values_of(one.model, one.features, rows) for one in models])
-
-    def refitted(self, one: CompactModel) -> CompactModel:
-        """Train a chosen model on prototypes of all samples."""
-        positive = int(np.flatnonzero(self._owner.classes_ == one.label)[0])
-        everybody, nobody = np.arange(len(self.labels)), np.empty(0, dtype=np.intp)
-        signs = self._signs(positive)
-        own = Prototypes(self._scaled, signs, everybody, nobody, self._n_threads, Stop()).level(one.level)
-        return replace(one, model=self._trained(own.samples, own.signs, one.features, one.C, one.sigma))
-
-    def _without_choice(self) -> BaseException:
-        """Return the error that says why there is no model."""
-        if self._stop.reason == INTERRUPTED:
-            return KeyboardInterrupt()
-        if self._stop.reason == STOPPED:
-            return RuntimeError("The search was stopped before any evaluation was finished.")
-        return TimeoutError(
-            f"max_time={self._owner.max_time!r} ended before every class had an evaluation; allow more."
-        )
-
-
-def _rate(values: Matrix, signs: Matrix) -> float:
-    labels = (signs > 0).astype(np.intp)
-    return balanced_rate((values > 0) == (labels == 1), labels)
-
-
-def _part(kept: Journal | None, label: Mapping[str, Any]) -> JournalPart | None:
-    return None if kept is None else JournalPart(kept, label)
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

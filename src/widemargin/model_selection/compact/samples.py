@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,8 +14,8 @@ from widemargin.kernels.spread import column_moments, column_variances
 from widemargin.objectives.base import Ids, Vector
 from widemargin.objectives.decision_quality import stratified_split
 
-#: Squared distances of float32 numbers beyond this may overflow.
-LARGEST_SINGLE = 1e17
+#: Samples this far from each other have a squared distance that float32 holds.
+FARTHEST = 1e18
 
 
 class Split(NamedTuple):
@@ -50,7 +51,7 @@ def nested_split(
     generator = np.random.default_rng(seed)
     learning, test = np.arange(len(labels)), np.empty(0, dtype=np.intp)
     if test_size > 0:
-        learning, test = stratified_split(labels, test_size, generator)
+        learning, test = stratified_split(labels, test_size, generator, keep=2)
     train, validation = stratified_split(labels[learning], validation_size, generator)
     return Split(learning[train], learning[validation], test)
 
@@ -118,11 +119,12 @@ class FeatureScale:
     def single(self, X: Any) -> Any:
         """Return samples on this scale in float32; refuse those too large for their distances to be told."""
         values = self.scaled(X)
-        entries = values.data if sp.issparse(values) else values
-        largest = float(np.abs(entries).max(initial=0.0))
-        if not largest < LARGEST_SINGLE:
+        size = abs(values).max(axis=0)
+        sizes = np.asarray(size.toarray() if sp.issparse(size) else size).ravel()
+        far = np.flatnonzero(~(sizes < FARTHEST / (2.0 * math.sqrt(len(sizes)))))
+        if len(far):
             raise ValueError(
-                f"X holds values of {largest:.3g} from the mean of their feature, where widths end at 1024; pass "
-                "standardize=True, or scale X."
+                f"Column {far[0]} of X reaches {sizes[far[0]]:.3g} on the scale of the search, too far for distances "
+                "in float32; pass standardize=True, or scale X."
             )
         return values.astype(np.float32)

@@ -23,7 +23,7 @@ from widemargin.objectives.prototype_quality import PrototypeQuality
 from widemargin.runtime import Stop
 from widemargin.strategies import Ask, Lattice, TabuSearch
 from widemargin.study import Progress, Records, Trace
-from widemargin.study.findings import Finding, Findings, Standing
+from widemargin.study.findings import SHOW_EVERY, WRITE_EVERY, Finding, Findings, Standing
 from widemargin.study.runner import Ended, run
 from widemargin.study.strategy_search import StrategySearch, Wanted
 
@@ -33,13 +33,10 @@ Mask = NDArray[np.bool_]
 EXPONENTS = -10, 20
 
 #: What the search looks at first: these levels, which cost next to nothing, and exponents so many apart.
-FIRST_LEVELS, FIRST_EXPONENTS = (0, 2, 4, 6), 4
+FIRST_LEVELS, FIRST_EXPONENTS = range(7), 4
 
 #: Distance between neighbouring values of log C and log sigma.
 STEP = math.log(2.0) / 2.0
-
-#: Seconds between two writes to the journal, and between two calls of a display.
-WRITE_EVERY, SHOW_EVERY = 0.2, 0.05
 
 #: What an entry of a front says.
 FRONT = np.dtype(

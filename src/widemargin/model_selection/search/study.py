@@ -42,26 +42,21 @@ from widemargin.runtime import (
 )
 from widemargin.strategies import Ask, Strategy, StrategyRun, Told
 from widemargin.study import Journal, JournalPart, Progress, fingerprint
-from widemargin.study.findings import RECORD_SCHEMA, Findings, Standing
+from widemargin.study.findings import RECORD_SCHEMA, SHOW_EVERY, WRITE_EVERY, Findings, Standing
+from widemargin.study.journal_part import part_of
 from widemargin.study.report import SearchReport
 from widemargin.study.runner import Ended, run
 from widemargin.study.seeds import settled_seed
 from widemargin.study.strategy_search import StrategySearch, Wanted
-from widemargin.study.trace import PATH, SEARCH, Trace
+from widemargin.study.trace import BEGINNING, PATH, SEARCH, Trace
 
 Vector = NDArray[np.float64]
 
 #: Part of the time that the search for a kernel may take where C is chosen afterwards.
 SHARE_OF_TIME = 0.75
 
-#: Records that hold the seed of a search that was given none.
-BEGINNING = "beginning"
-
 #: Factor between neighbouring values of C along the path, at most.
 STEP = 4.0
-
-#: Seconds between two writes to the journal, and between two calls of a display: evaluations may take less.
-WRITE_EVERY, SHOW_EVERY = 0.2, 0.05
 
 
 class FixedFolds:
@@ -257,7 +252,11 @@ class ModelStudy:
         self, kept: Journal | None, progress: Progress, told: Callable[[int], bool] | None, stop: Stop
     ) -> tuple[StrategySearch, Ended, Findings]:
         """Run the strategy."""
-        objective, space, seed = self.objective, self.space, settled_seed(self.seed, _part(kept, BEGINNING))
+        objective, space, seed = (
+            self.objective,
+            self.space,
+            settled_seed(self.seed, part_of(kept, {"stage": BEGINNING})),
+        )
         n_threads, greater = thread_count(self.n_jobs), objective.greater_is_better
         trace = Trace(
             space.names,
@@ -293,7 +292,7 @@ class ModelStudy:
         )
         findings = Findings(
             Standing(search.expected, greater_is_better=greater),
-            _part(kept, SEARCH),
+            part_of(kept, {"stage": SEARCH}),
             stop,
             n_dims=len(space.axes),
             progress=progress,
@@ -451,10 +450,6 @@ class OnePoint(StrategyRun):
     def reason(self) -> str | None:
         """Why it ends."""
         return "the kernel has no parameters to search" if self._told else None
-
-
-def _part(kept: Journal | None, stage: str) -> JournalPart | None:
-    return None if kept is None else JournalPart(kept, {"stage": stage})
 
 
 def _early(search: StrategySearch, why: str) -> UnfinishedSearchWarning:

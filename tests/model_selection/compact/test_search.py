@@ -1,0 +1,150 @@
+"""How searches of compact models end: in time, after an interruption, with some evaluations, for all classes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from small_problems import fitted, same_models, three_classes, two_classes
+
+from widemargin import CompactSVC, UnfinishedSearchWarning
+from widemargin.objectives.prototype_quality import PrototypeQuality
+from widemargin.study.progress import Progress
+
+
+def interrupting(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Let somebody press Ctrl-C during an evaluation."""
+    evaluate, count = PrototypeQuality.evaluate, iter(range(10**9))
+
+    def evaluated(self: PrototypeQuality, *given: Any, **how: Any) -> Any:
+        if next(count) == after:
+            os.kill(os.getpid(), signal.SIGINT)
+        return evaluate(self, *given, **how)
+
+    monkeypatch.setattr(PrototypeQuality, "evaluate", evaluated)
+
+
+class Counter(Progress):
+    """Counts what it is shown."""
+
+    def __init__(self) -> None:
+        self.shown, self.ended = 0, list[str]()
+
+    def start(self, total: int | None) -> None:
+        pass
+
+    def advance(self, count: int, cost: float, left: float | None, best: float | None) -> None:
+        self.shown += count
+
+    def finish(self, reason: str) -> None:
+        self.ended.append(reason)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("after", [40, 330])
+def test_an_interruption_ends_with_the_best_until_then(
+    monkeypatch: pytest.MonkeyPatch, after: int, n_jobs: int
+) -> None:
+    X, y = two_classes()
+    whole = fitted(X, y, select_features=True, strategy=None)
+    interrupting(monkeypatch, after)
+    words = (
+        r"The search for a compact model of class 1 has ended early \(interrupted\) after \d+ evaluations; the best "
+    )
+    with pytest.warns(UnfinishedSearchWarning, match=words):
+        model = fitted(X, y, select_features=True, strategy=None, n_jobs=n_jobs)
+    [one] = model.models_
+    assert one.ended == "interrupted"
+    assert 0 < model.n_evaluations_ < whole.n_evaluations_
+    assert one.quality == pytest.approx(np.nanmax(one.trace["value"]), abs=1e-6)
+    assert model.predict(X).shape == y.shape
+
+
+def test_an_interruption_before_anything_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = two_classes()
+    model = CompactSVC(random_state=0)
+
+    def interrupted(self: Any, *given: Any, **how: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrototypeQuality, "evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert not hasattr(model, "models_")
+
+
+def test_an_interruption_while_classes_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = three_classes()
+    interrupting(monkeypatch, 300)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(X, y)
+
+
+def test_an_interruption_at_the_last_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = three_classes()
+    numbers = [one.trace.n_evaluations for one in fitted(X, y).models_]
+    interrupting(monkeypatch, numbers[0] + numbers[1] + 20)
+    with pytest.warns(UnfinishedSearchWarning, match="class 2 has ended early"):
+        model = fitted(X, y)
+    assert [one.ended == "interrupted" for one in model.models_] == [False, False, True]
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let every evaluation take a while."""
+    evaluate, wait = PrototypeQuality.evaluate, threading.Event().wait
+
+    def evaluated(self: PrototypeQuality, *given: Any, **how: Any) -> Any:
+        wait(seconds)
+        return evaluate(self, *given, **how)
+
+    monkeypatch.setattr(PrototypeQuality, "evaluate", evaluated)
+
+
+def test_all_classes_get_their_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = three_classes()
+    slowly(monkeypatch, 0.01)
+    with pytest.warns(UnfinishedSearchWarning, match=r"has ended early \(time is up\)") as warned:
+        model = fitted(X, y, max_time=1.5)
+    assert [str(one.message).split(" has ")[0] for one in warned] == [
+        f"The search for a compact model of class {label}" for label in (0, 1, 2)
+    ]
+    assert [one.ended for one in model.models_] == ["time is up"] * 3
+    numbers = [one.trace.n_evaluations for one in model.models_]
+    assert all(0 < number <= 51 for number in numbers)
+
+
+def test_time_for_nothing() -> None:
+    X, y = three_classes()
+    with pytest.raises(TimeoutError, match=r"^max_time ended before class 0 had an evaluation; allow more\.$"):
+        fitted(X, y, max_time=1e-9)
+
+
+def test_time_that_suffices_changes_nothing() -> None:
+    X, y = three_classes()
+    same_models(fitted(X, y, max_time=600), fitted(X, y))
+
+
+@pytest.mark.parametrize("most", [1, 7, 300])
+def test_so_many_evaluations_for_each_class(most: int) -> None:
+    X, y = three_classes()
+    model = fitted(X, y, max_evaluations=most, strategy=None)
+    numbers = [one.trace.n_evaluations for one in model.models_]
+    assert all(number <= most for number in numbers)
+    assert max(numbers) >= most // 2
+    assert model.n_evaluations_ == sum(numbers)
+    if most == 1:
+        # The start: k = floor(log2(m / n_c) / 3), C' = sigma' = 0, all features.
+        level = int(np.log2(len(y) / 3) / 3)
+        assert {(one.level, one.C, one.sigma, len(one.features)) for one in model.models_} == {(level, 1.0, 1.0, 5)}
+
+
+def test_what_is_shown_is_what_is_evaluated() -> None:
+    X, y = three_classes()
+    counter = Counter()
+    model = fitted(X, y, progress=counter)
+    assert counter.shown == model.n_evaluations_
+    assert counter.ended == ["finished"] * 3
