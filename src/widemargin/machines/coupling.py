@@ -27,6 +27,9 @@ LEAST = 1e-7
 #: Numbers of the systems of equations that are solved at once.
 BLOCK_ENTRIES = 2**20
 
+#: Factor between probabilities whose logarithms differ, however the compiler rounds these.
+TOLD_APART = 1.0 + 2.0**-48
+
 
 def coupled(pairs: Matrix, n_classes: int) -> Matrix:
     """Couple the probabilities of pairs: O(k^3) for each sample.
@@ -79,7 +82,8 @@ def favoured(probabilities: Matrix, winners: NDArray[np.intp]) -> Matrix:
     """Return the nearest probabilities, by Euclidean distance, whose largest is that of the winner of each row.
 
     Where another class is ahead, the winner and those ahead of it share what they have in equal parts: those that are
-    above the mean of all who share, one after the other. Of equals, the winner has the next larger number.
+    above the mean of all who share, one after the other. Of equals, the winner has the larger number, by as little as
+    their logarithms differ, too.
 
     Parameters
     ----------
@@ -110,6 +114,6 @@ def favoured(probabilities: Matrix, winners: NDArray[np.intp]) -> Matrix:
     sharing = others >= ahead[at, last][:, np.newaxis]
     sharing[at, own] = True
     rows = np.where(sharing, level[:, np.newaxis], rows)
-    rows[at, own] = np.nextafter(rows.max(axis=1), np.inf)
+    rows[at, own] = rows.max(axis=1) * TOLD_APART
     found[wrong] = rows
     return found

@@ -55,7 +55,7 @@ def test_many_classes() -> None:
     model = fitted(X, y)
     assert len(model.models_) == 12
     assert model.decision_function(X).shape == (240, 12)
-    assert model.score(X, y) > 0.95
+    assert model.score(X, y) > 0.9
 
 
 def test_a_constant_feature_is_never_selected() -> None:

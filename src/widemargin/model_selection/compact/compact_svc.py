@@ -97,8 +97,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "argmax" takes the largest decision value, "fuzzy-minimum" the largest membership, as in :class:`SVC`. May be
         changed after the fit.
     strategy : TabuSearch, default=None
-        The search with other options; None is ``TabuSearch(failures=2, walks=4)``, or ``TabuSearch(patience=20, jumps=5,
-        walks=2)`` where features are selected. ``TabuSearch(scan=False)`` is the paper's.
+        The search with other options; None is ``TabuSearch(failures=2, walks=4)``, or ``TabuSearch(patience=20,
+        jumps=5, walks=2)`` where features are selected. ``TabuSearch(scan=False)`` is the paper's.
     validation_size, test_size : float, default=1/3
         Shares of the samples; `validation_size` is that of what the test leaves. A `test_size` of 0 does without a
         test.
