@@ -106,6 +106,9 @@ def test_points_of_a_lattice():
             r"steps\[1\]=1e-12 of a Lattice is too short for a range from -1.0 to 1.0;",
         ),
         ({"upper": np.array([1.0, np.inf])}, r"lower and upper of a Lattice must be finite\."),
+        ({"first": [np.array([[2, 0]])]}, r"first of a Lattice must hold points of 2 parameters within their bounds\."),
+        ({"first": [np.zeros((1, 3), dtype=int)]}, r"first of a Lattice must hold points of 2 parameters"),
+        ({"first": [np.zeros((0, 2), dtype=int)]}, r"first of a Lattice must hold points of 2 parameters"),
     ],
 )
 def test_lattices_that_are_none(how, words):

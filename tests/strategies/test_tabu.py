@@ -275,6 +275,76 @@ def test_asks_say_where_they_come_from() -> None:
         again.tell([Told(float(np.sum((ask.point - 1.0) ** 2))) for ask in asks])
 
 
+def two_valleys(x: int, y: int) -> float:
+    """Return a value that has a minimum for either value of x; that of x = 1 is lower, and its surroundings are not."""
+    return float((y - 6) ** 2) if x == 0 else float(10 * abs(y + 6)) - 5.0
+
+
+def scanned(**options: Any) -> TabuRun:
+    """Begin among two groups of first points, one for each value of the switch x."""
+    groups = [np.array([[x, y] for y in (-4, 0, 4)]) for x in (0, 1)]
+    space = Lattice(
+        np.zeros(2),
+        np.array([0.0, -9.0]),
+        np.array([1.0, 9.0]),
+        steps=np.ones(2),
+        switches=np.array([True, False]),
+        first=groups,
+    )
+    run = TabuSearch(**options).begin(space, seed=0)
+    assert isinstance(run, TabuRun)
+    return run
+
+
+def test_a_walk_begins_at_the_best_of_the_first_points() -> None:
+    run = scanned()
+    groups = [[(0, 0)], [(0, -4), (0, 4)], [(1, -4), (1, 0), (1, 4)]]
+    assert answered(run, two_valleys, 3) == groups
+    assert walked(run) == [(0, 4)]
+    only = scanned(scan=False)
+    assert answered(only, two_valleys) == [[(0, 0)]]
+    assert walked(only) == [(0, 0)]
+    # A smaller budget ends the same walk sooner, so that it can go on with a larger one.
+    for budget, count in ((1, 1), (2, 1), (3, 2), (5, 2), (6, 3)):
+        short = scanned(evaluations=budget)
+        assert answered(short, two_valleys, 9) == groups[:count]
+        assert short.best.tolist() == [0.0, 4.0 if count > 1 else 0.0]
+
+
+def test_further_walks_begin_at_the_best_points_of_other_groups() -> None:
+    # So impatient that no walk gets to the other group by itself.
+    options: dict[str, Any] = {"patience": 0, "failures": 0, "promising": 1.0}
+    alone, both = scanned(**options), scanned(walks=2, **options)
+    answered(alone, two_valleys, 100)
+    assert (alone.best.tolist(), alone.reason) == ([0.0, 6.0], "an intensification found nothing better")
+    starts = []
+    while asks := both.ask():
+        both.tell([Told(two_valleys(*ask.point.astype(int).tolist())) for ask in asks])
+        if len(both.solutions) == 1:
+            starts.append(walked(both)[0])
+    assert starts == [(0, 4), (1, -4)]
+    assert both.best.tolist() == [1.0, -6.0]
+    # What the first walk found is not asked for again, and is no measure for the second.
+    assert both.n_failures == 1
+
+
+def test_no_more_walks_than_groups() -> None:
+    many, both = scanned(walks=9), scanned(walks=2)
+    assert answered(many, two_valleys, 1000) == answered(both, two_valleys, 1000)
+
+
+def test_jumps_by_themselves() -> None:
+    run = begun([(-30, 30)], patience=3, jumps=1, failures=2)
+    lengths, last = [], run.phase
+    while asks := run.ask():
+        run.tell([Told(abs(float(ask.point[0]))) for ask in asks])
+        if last == "diversification" and run.phase == "intensification":
+            lengths.append(run.n_jumps)
+        last = run.phase
+    # More than `jumps` times the failures in a row, whatever the patience.
+    assert lengths == [2, 3]
+
+
 def test_steps_of_spaces_without_any() -> None:
     space = Space(np.array([math.log(3.0)]), np.array([math.log(1e-2)]), np.array([math.log(1e2)]))
     exchanges = minimise(TabuSearch().begin(space, seed=0), lambda ask: Told(float((ask.point[0] - 1.0) ** 2)))
@@ -287,7 +357,16 @@ def test_steps_of_spaces_without_any() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"promising": -0.1}, {"promising": 1.1}, {"patience": -1}, {"failures": -1}, {"memory": 0}, {"evaluations": 0}]
+    [
+        {"promising": -0.1},
+        {"promising": 1.1},
+        {"patience": -1},
+        {"failures": -1},
+        {"jumps": -1},
+        {"walks": 0},
+        {"memory": 0},
+        {"evaluations": 0},
+    ]
     + [{"step": step} for step in (0.0, -1.0, math.inf, math.nan)],
 )
 def test_what_is_refused(wrong: dict[str, Any]) -> None:

@@ -85,8 +85,8 @@ class Lattice(Space):
         Parameters of which there are many and each matters little, such as the features of a model that are used or
         not. A strategy may look at them less often than at the others. None by default.
     first : sequence of ndarray of int of shape (m, n), optional
-        Points to look at first, in steps from the start, in groups that are worth a closer look each. For whoever knows
-        where evaluations are cheap.
+        Points to look at first, in steps from the start, in groups that are worth a closer look each; the start belongs
+        to the first of them. For whoever knows where evaluations are cheap.
 
     Examples
     --------

@@ -44,9 +44,10 @@ class TabuSearch(Strategy):
     :math:`(1 - \eta)|q|` below it, so that the best known solution is always promising. Of equal moves the first is
     taken, in the order of the variables, down before up. A point without a value is never moved to.
 
-    The paper's walk begins at the start. Spaces may name groups of points to look at first (see :class:`Lattice`); the
-    walk begins at the best of these then, unless `scan` is off. Further walks, if there are to be any, begin at the
-    best points of other groups. They know of the same values, but each has its own best known solution and memory.
+    The paper's walk begins at the start. Spaces may name groups of points to look at first (see :class:`Lattice`);
+    unless `scan` is off, these are asked for after the start, group by group, and the walk begins at the best of all.
+    Further walks, if there are to be any, begin at the best points of other groups. They know of the same values, but
+    each has its own best known solution and memory.
 
     No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once.
 
@@ -67,8 +68,7 @@ class TabuSearch(Strategy):
         Distance between neighbouring values, in spaces that have none of their own: a factor of the root of 2 where
         parameters are searched on a logarithmic scale.
     scan : bool, default=True
-        Whether to look at the points that a space names first; if not, or if there are more of them than evaluations
-        allowed, there is one walk, from the start.
+        Whether to look at the points that a space names first; if not, there is one walk, from the start.
     walks : int, default=1
         Most walks, one for each group of points that are looked at first.
     evaluations : int, optional
@@ -163,7 +163,11 @@ class TabuRun(CountedRun):
         self.solutions: list[Solution] = []
         self.phase, self.n_failures, self.n_without_improvement, self.n_jumps = INTENSIFICATION, 0, 0, 0
         self._champion = self._phase_best = math.inf
-        self._groups = self._groups_of_starts()
+        first = lattice.first if options.scan else ()
+        groups = [[point.astype(np.intp).tobytes() for point in group] for group in first] or [[]]
+        # The start belongs to the first group, and is asked for before the rest of it.
+        self._start = np.zeros(lattice.n_dims, dtype=np.intp).tobytes()
+        self._groups = [list(dict.fromkeys([self._start, *groups[0]])), *groups[1:]]
         self._walks: list[bytes] = []
         self._jumped_to: Solution | None = None
         self._moves: list[Move] = []
@@ -182,7 +186,7 @@ class TabuRun(CountedRun):
     def propose(self) -> Sequence[Ask]:
         """Ask for what is not known of the next moves; iterations whose moves are all known are made here."""
         if not self.solutions:
-            self._asked = list(dict.fromkeys(key for group in self._groups for key in group))
+            self._asked = self._first_unknown()
             return [Ask(self._lattice.at(np.frombuffer(key, dtype=np.intp))) for key in self._asked]
         while self._reason is None:
             if not self._moves:
@@ -200,18 +204,18 @@ class TabuRun(CountedRun):
             self._values[key] = told.value if -math.inf < told.value else math.inf
         if self.solutions:
             self._iterate()
-        else:
-            starts = [min(group, key=self._values.__getitem__) for group in self._groups]
-            self._walks = sorted(starts, key=self._values.__getitem__)[: self._options.walks]
+        elif not self._first_unknown():
+            best = [min(group, key=self._values.__getitem__) for group in self._groups]
+            self._walks = sorted(best, key=self._values.__getitem__)[: self._options.walks]
             self._begin_walk()
 
-    def _groups_of_starts(self) -> list[list[bytes]]:
-        """Return where walks may begin: in groups that the space names, or at the start."""
-        start = np.zeros(self.space.n_dims, dtype=np.intp).tobytes()
-        groups = [[point.astype(np.intp).tobytes() for point in group] for group in self._lattice.first]
-        if not groups or not self._options.scan or sum(map(len, groups)) > self.budget:
-            return [[start]]
-        return groups
+    def _first_unknown(self) -> list[bytes]:
+        """Return what is not known of the next group of points to look at before any walk."""
+        for group in ([self._start], *self._groups):
+            unknown = [key for key in dict.fromkeys(group) if key not in self._values]
+            if unknown:
+                return unknown
+        return []
 
     def _begin_walk(self) -> None:
         """Forget the last walk, but for values, and begin at the next start."""

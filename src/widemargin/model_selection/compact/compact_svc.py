@@ -162,9 +162,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> from sklearn.datasets import load_breast_cancer
     >>> from widemargin import CompactSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = CompactSVC(select_features=True, feature_penalty=0.05, random_state=0).fit(X, y)
-    >>> int(model.n_support_.sum()), len(model.selected_features_), model.recognition_rate_ > 0.9
-    (2, 2, True)
+    >>> model = CompactSVC(select_features=True, random_state=0).fit(X, y)
+    >>> model.n_support_.sum() < 10, len(model.selected_features_) < 10, model.recognition_rate_ > 0.94
+    (True, True, True)
     """
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {

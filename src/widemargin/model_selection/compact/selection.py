@@ -90,7 +90,7 @@ class CompactSpace:
             np.array(
                 [[*[0] * len(own), level - self.start_level, *both] for both in product(some, some)], dtype=np.intp
             )
-            for level in FIRST_LEVELS
+            for level in sorted(FIRST_LEVELS, key=lambda level: abs(level - self.start_level))
             if level <= self.highest_level
         ]
         return Lattice(
