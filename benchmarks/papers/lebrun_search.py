@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.papers.lebrun import SETS, Cell, Problem, all_exponents, bound_quality, grid_cells, problems
 from benchmarks.peers.table import render
+from widemargin.model_selection.compact.compact_svc import WITHOUT_FEATURES
 from widemargin.model_selection.compact.selection import CompactSpace, searched
 from widemargin.objectives.decision_quality import DecisionQuality
 from widemargin.objectives.prototype_quality import PrototypeQuality
@@ -102,7 +103,7 @@ def search(
     highest = bound.prototypes.highest_level
     start = int(np.log2(len(problem.y) / 2) / 3)
     space = CompactSpace(np.ones(problem.X.shape[1], dtype=np.bool_), False, min(start, highest), highest)
-    strategy = TabuSearch(scan=not given.paper)
+    strategy = TabuSearch(scan=False) if given.paper else WITHOUT_FEATURES
     how = {"number": 0, "seed": seed, "journal": None, "progress": SilentProgress()}
     with single_threaded_blas():
         found = searched(space, objective, bound.with_threads(given.n_jobs), strategy, Stop(), **how)

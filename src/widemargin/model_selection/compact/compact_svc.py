@@ -163,7 +163,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> from widemargin import CompactSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = CompactSVC(select_features=True, random_state=0).fit(X, y)
-    >>> model.n_support_.sum() < 10, len(model.selected_features_) < 10, model.recognition_rate_ > 0.94
+    >>> int(model.n_support_.sum()) < 10, len(model.selected_features_) < 10, model.recognition_rate_ > 0.94
     (True, True, True)
     """
 
