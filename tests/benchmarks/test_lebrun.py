@@ -1,0 +1,101 @@
+"""The scripts of Lebrun's tables, on a folder of made-up samples; verdicts that can fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.papers import lebrun_search, lebrun_table_3
+from benchmarks.papers.__main__ import main
+from benchmarks.papers.lebrun import Cell, all_exponents, problems
+from benchmarks.papers.lebrun_search import Compared
+from benchmarks.papers.lebrun_table_3 import PAPER, Row
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a little adult and a little shuttle: made-up rows, one column that does not vary."""
+    generator = np.random.default_rng(0)
+    X = (generator.random((120, 6)) < 0.4).astype(np.float32)
+    X[:, 5] = 1.0
+    np.savez(tmp_path / "a9a.npz", X=X, y=np.where(X[:, 0] + X[:, 1] > 0, 1, -1))
+    numbers = generator.integers(-50, 50, size=(140, 3)).astype(np.int16)
+    np.savez(tmp_path / "shuttle.npz", X=numbers, y=np.repeat(np.arange(1, 8), 20))
+    return tmp_path
+
+
+def test_problems(folder: Path) -> None:
+    adult, *classes = problems(["adult", "shuttle"], folder)
+    assert adult.X.shape == (120, 5)
+    assert adult.X.dtype == np.float32
+    assert [one.name for one in classes] == [f"shuttle {label}" for label in (1, 2, 3, 4, 5, 7)]
+    assert all((one.y == 1).sum() == 20 for one in classes)
+    np.testing.assert_allclose(classes[0].X.std(axis=0), 1.0, rtol=1e-6)
+    assert len(all_exponents()) == 31
+    assert all_exponents(10) == [-10, 0, 10, 20]
+
+
+def test_the_search_beside_the_grid(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--datasets", "adult", "--data", str(folder), "--seeds", "2", "--highest", "3"]
+    main(["lebrun_search", *arguments, "--paper"])
+    printed = capsys.readouterr().out
+    assert "not judged: every seed" in printed
+    main(["lebrun_search", "--datasets", "web", "--data", str(folder)])
+    assert "not judged: no data set was found" in capsys.readouterr().out
+
+
+def compared(qualities: list[float], evaluations: list[int]) -> Compared:
+    best = Cell(2, 14, 6, 0.8, 0.82, 6)
+    return Compared("adult", best, best._replace(quality=0.7), 15_376, 1.0, qualities, evaluations, 1.0)
+
+
+def test_the_verdict_of_the_search() -> None:
+    good = compared([0.8, 0.797], [900, 1500])
+    assert lebrun_search.verdict([good], paper=False).startswith("pass")
+    poor = compared([0.8, 0.795], [900, 1600])
+    said = lebrun_search.verdict([good, poor], paper=False)
+    assert said.startswith("FAIL")
+    assert "0.7950 is 0.9938 of 0.8000" in said
+    assert "1,600 evaluations of 15,376" in said
+    # What levels above have to offer counts.
+    above = good._replace(best_above=good.best._replace(quality=0.85))
+    assert lebrun_search.verdict([above], paper=False).startswith("FAIL")
+
+
+def test_table_3_on_a_few_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["lebrun_table_3", "--datasets", "adult", "--data", str(folder), "--penalties", "0.01"])
+    printed = capsys.readouterr().out
+    assert "adult, 0.01, with features" in printed
+    assert "5,634" in printed
+    assert "not judged" in printed
+
+
+def test_the_verdict_of_table_3() -> None:
+    def row(label: int, rate: float, n_support: int) -> Row:
+        return Row(f"shuttle {label}, 0.01, with features", 1.0, 2, n_support, 2, rate, 0.9, 100, 0, None)
+
+    good = [row(2, 0.9995, 2), row(4, 0.9991, 16), row(1, 0.9, 99)]
+    assert lebrun_table_3.objections(good) == []
+    bad = [row(2, 0.9985, 2), row(4, 0.9995, 17)]
+    assert lebrun_table_3.objections(bad) == [
+        "class 2 at 99.85% with 2 support vectors",
+        "class 4 at 99.95% with 17 support vectors",
+    ]
+    assert lebrun_table_3.verdict(bad, ["class 2"]).startswith("FAIL")
+
+
+def test_qualities_of_the_paper_fit_their_formula() -> None:
+    for (_, penalty, features), one in PAPER.items():
+        if one.quality is not None:
+            cost = penalty * np.log2(one.n_support) + (penalty * np.log2(one.n_features) if features else 0.0)
+            assert abs(one.rate - cost - one.quality) < 0.015
+
+
+def test_figure_1(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "figure.png"
+    arguments = ["--datasets", "adult", "--data", str(folder), "--highest", "2", "--every", "10"]
+    main(["lebrun_figure_1", *arguments, "--picture", str(picture)])
+    assert "adult: rate" in capsys.readouterr().out
+    assert picture.stat().st_size > 10_000
