@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, VectorQuantizer, compress
+    from widemargin.compression import compress
+    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, VectorQuantizer
     from widemargin.model_selection import (
         CompactSVC,
         GridSearchCV,
@@ -59,7 +60,8 @@ __all__ = [
 
 #: Where names come from when they are first asked for: importing all of them takes a third of a second.
 _HOMES = {
-    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "VectorQuantizer", "compress"),
+    "compression": ("compress",),
+    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "VectorQuantizer"),
     "model_selection": (
         "CompactSVC",
         "GridSearchCV",

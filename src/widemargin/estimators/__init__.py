@@ -4,7 +4,6 @@ Imports from ``quantization``, ``solvers``, ``machines``, ``kernels`` and ``runt
 model files or the command line.
 """
 
-from widemargin.estimators.compression import compress
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.regression import SVR, NuSVR
@@ -12,4 +11,4 @@ from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.vector_quantizer import VectorQuantizer
 
-__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR", "VectorQuantizer", "compress"]
+__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR", "VectorQuantizer"]

@@ -12,9 +12,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin import _core
+from widemargin.compression import CompressionReport
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
-from widemargin.estimators.compression import CompressionReport
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.prediction import as_dense

@@ -15,9 +15,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, SVDD, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM, compress, load_model, save_model
-from widemargin.estimators import compression
-from widemargin.estimators.compression import ALL_KEPT
+from widemargin import (
+    SVC,
+    SVDD,
+    SVR,
+    GridSearchCV,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    compress,
+    compression,
+    load_model,
+    save_model,
+)
+from widemargin.compression import ALL_KEPT
 from widemargin.kernels import DiagonalGaussian, Gaussian, Polynomial
 from widemargin.kernels.rows import kernel_matrix
 from widemargin.machines.reduced_set import EXHAUSTED, LIMIT, MET

@@ -127,7 +127,7 @@ def compress(
     -------
     estimator
         A new fitted model of the same class, or pipeline, with the same parameters. ``compression_report_`` of the
-        model is a :class:`~widemargin.estimators.compression.CompressionReport`. ``support_`` holds the indices of the
+        model is a :class:`~widemargin.compression.CompressionReport`. ``support_`` holds the indices of the
         support vectors that were kept; where vectors were moved, ``support_vectors_`` are no training samples, and
         ``support_`` tells where they started from. With more than two classes in pairs, ``dual_coef_`` has a row for
         each pair, since all pairs share all vectors. ``sigmoids_`` are kept; ``fit_report_`` is that of the fit.
