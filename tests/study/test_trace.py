@@ -36,6 +36,7 @@ def test_columns() -> None:
     assert made.names == ("gamma", "shape[0]", "C")
     assert made["stage"].tolist() == ["search"] * 3 + ["C"] * 2
     assert made["evaluation"].tolist() == [0, 1, 2, 0, 1]
+    assert made.values.tolist() == [0.5, 0.25, 0.75]  # those of the objective
     assert made["gamma"] == pytest.approx([1.0, 1.0, 1.0, 7.0, 7.0])
     assert made["shape[0]"].tolist() == [1.0, 1.0, 1.0, 1.5, 1.5]
     assert made["C"].tolist() == [2.0, 2.0, 2.0, 0.5, 8.0]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from widemargin.study.trace import Trace
 
 #: Evaluations from one that starts from nothing to the next.
 ANCHOR = 16
+
+#: Evaluations that wait for each thread: enough that none waits for the next, few enough to wait for all of them.
+AHEAD = 16
 
 
 @dataclass(frozen=True)
@@ -203,13 +207,19 @@ class StrategySearch:
             bound = self._bound_to_one()
             self._side_by_side = ThreadPoolExecutor(self._n_threads, thread_name_prefix="widemargin"), bound
         threads, bound = self._side_by_side
-        left: set[Future[tuple[Finding, Any]]] = {
-            threads.submit(self._one, bound, number, ask, self._state, self._wanted) for number, ask in missing
-        }
+        waiting = iter(missing)
+        left: set[Future[tuple[Finding, Any]]] = set()
+
+        def submit(count: int) -> None:
+            for number, ask in islice(waiting, count):
+                left.add(threads.submit(self._one, bound, number, ask, self._state, self._wanted))
+
         try:
+            submit(AHEAD * self._n_threads)
             while left:
                 # A signal that another thread took is heard between two waits, not within one.
                 done, _ = wait(left, timeout=0.05, return_when=FIRST_COMPLETED)
+                submit(len(done))
                 for one in done:
                     yield one.result()
                     left.remove(one)
@@ -297,7 +307,7 @@ class StrategySearch:
         That is the strategy's choice. Of a first question that was not answered as a whole it is the best answer.
         """
         if self.n_told:
-            known = bool(np.isfinite(self.trace["value"]).any())
+            known = bool(np.isfinite(self.trace.values).any())
             return np.array(self.strategy.best, dtype=np.float64) if known else None
         values = np.where(self.trace["part"] == -1, self.trace["value"], np.nan)
         if not np.isfinite(values).any():

@@ -101,6 +101,11 @@ class Trace(Sequence[dict[str, Any]]):
         return np.array([row[0] for row in self._rows], dtype=np.float64).reshape(shape)
 
     @property
+    def values(self) -> NDArray[np.float64]:
+        """Values of the evaluations of the objective, without the other columns, which may be thousands."""
+        return np.array([row[2] for row in self._rows], dtype=np.float64)
+
+    @property
     def n_evaluations(self) -> int:
         """How often the objective was evaluated."""
         return len(self._rows)
