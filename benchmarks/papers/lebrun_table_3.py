@@ -176,6 +176,7 @@ def row_of(
 def table(rows: list[Row]) -> str:
     """Render ours beside the paper's."""
     header = ["", "s", "paper", "k", "paper", "SVs", "paper", "features", "paper", "rate", "paper", "quality", "paper"]
+    header.append("evaluations")
     lines = []
     for one in rows:
         paper = one.paper
@@ -184,7 +185,7 @@ def table(rows: list[Row]) -> str:
         cells = [one.what + (f" (time was up in {one.cut_short})" if one.cut_short else "")]
         for own, other, style in zip(ours, theirs, (",.1f", "g", ",g", "g", ".4f", ".3f"), strict=True):
             cells += [format(own, style), "" if other == "" else format(other, style if style != ",.1f" else ",.0f")]
-        lines.append(cells)
+        lines.append([*cells, f"{one.evaluations:,g}"])
     return render(header, lines)
 
 
