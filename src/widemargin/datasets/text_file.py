@@ -3,13 +3,16 @@
 import bz2
 import gzip
 import lzma
+import zlib
 from collections.abc import Iterator
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
+
+from widemargin.datasets.delimited import TableError
 
 FilePath: TypeAlias = str | PathLike[str]
 
@@ -30,6 +33,23 @@ def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
         number += 1
         _require_end(name, number, len(line) - line.endswith(b"\n"))
         yield line
+
+
+def text_lines(path: FilePath) -> Iterator[str]:
+    """Yield the lines of a text file with their ends; refuse bytes that are no text, and files that were cut off."""
+    name, number = fspath(path), 0
+    with open_bytes(path) as stream:
+        try:
+            for number, line in enumerate(lines_of(stream, name), start=1):
+                if b"\0" in line:
+                    raise TableError(f"{name}, line {number}: a zero byte found, expected a text file.")
+                yield line.decode().removeprefix("\N{BYTE ORDER MARK}")
+        except UnicodeDecodeError:
+            raise TableError(f"{name}, line {number}: bytes found that are no UTF-8, expected a text file.") from None
+        except (EOFError, zlib.error):
+            raise TableError(
+                f"{name} ends before its compressed data does, after line {number}: it was cut off; copy it again."
+            ) from None
 
 
 def content_of(stream: IO[bytes], name: str, head: bytes = b"") -> bytes:

@@ -1,0 +1,131 @@
+"""Reader of the FASTA format: records of a line ``>name description`` and lines of letters."""
+
+import re
+from dataclasses import dataclass, field
+from os import fspath
+
+from widemargin.datasets.delimited import TableError
+from widemargin.datasets.text_file import FilePath, text_lines
+
+#: Letters of nucleotides and amino acids with their ambiguity codes, a gap and a stop.
+_NO_LETTER = re.compile(r"[^A-Za-z*-]")
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences of a file, in its order.
+
+    Attributes
+    ----------
+    names : list of str
+        The first word of each header.
+    descriptions : list of str
+        What follows it.
+    sequences : list of str
+        The letters, in upper case.
+    """
+
+    names: list[str]
+    descriptions: list[str]
+    sequences: list[str]
+
+
+@dataclass
+class _Record:
+    """A record as it is read: its name, the line of its header, and the letters so far."""
+
+    name: str
+    description: str
+    line: int
+    letters: list[str] = field(default_factory=list)
+
+
+def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
+    r"""Read a FASTA file.
+
+    Letters are turned into upper case (lower case usually marks repeats), empty lines are skipped. Files whose name
+    ends in .gz, .bz2 or .xz are decompressed on the way.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    alphabet : str or None, default=None
+        The letters that are accepted, such as "ACGTN"; None accepts every letter, ``-`` and ``*``.
+
+    Returns
+    -------
+    Sequences
+
+    Raises
+    ------
+    TableError
+        In one sentence with the file, the line and the record, if a record has no letters, if a character is no letter
+        of the alphabet, or if the file was cut off: a compressed file that ends too early, a last line without its end
+        in a record that is shorter than all others, which are of one length.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from widemargin.datasets import read_fasta
+    >>> _ = Path("sites.fasta").write_text(">thrA first of its operon\nATGCGAGTG\nTTGAAG\n>thrC\natgaaactc\n")
+    >>> found = read_fasta("sites.fasta")
+    >>> found.names, found.descriptions, found.sequences
+    (['thrA', 'thrC'], ['first of its operon', ''], ['ATGCGAGTGTTGAAG', 'ATGAAACTC'])
+    """
+    name = fspath(path)
+    if alphabet is not None and (not isinstance(alphabet, str) or not alphabet):
+        raise ValueError(f"alphabet must be a string of letters such as 'ACGTN', or None, got {alphabet!r}.")
+    wrong = _NO_LETTER if alphabet is None else re.compile(f"[^{re.escape(alphabet.upper())}]")
+    records: list[_Record] = []
+    number, text = 0, ""
+    for number, text in enumerate(text_lines(path), start=1):
+        line = text.strip()
+        if line.startswith(">"):
+            _require_letters(name, records)
+            records.append(_header(name, number, line))
+        elif line:
+            if not records:
+                raise TableError(
+                    f"{name}, line {number}: {line[:20]!r} found, expected a header such as '>name' first."
+                )
+            letters = line.upper()
+            if found := wrong.search(letters):
+                raise TableError(
+                    f"{name}, line {number}: {found[0]!r} found in record {records[-1].name!r}, expected "
+                    f"{'letters' if alphabet is None else f'letters out of {alphabet!r}'} only."
+                )
+            records[-1].letters.append(letters)
+    if not records:
+        raise TableError(f"{name} holds no sequences; expected lines such as '>name', each followed by letters.")
+    _require_letters(name, records)
+    sequences = ["".join(record.letters) for record in records]
+    _require_end(name, number, text, records, sequences)
+    return Sequences([record.name for record in records], [record.description for record in records], sequences)
+
+
+def _header(name: str, number: int, line: str) -> _Record:
+    words = line[1:].split(maxsplit=1)
+    if not words:
+        raise TableError(f"{name}, line {number}: a header without a name found, expected one such as '>name'.")
+    return _Record(words[0], words[1] if len(words) > 1 else "", number)
+
+
+def _require_letters(name: str, records: list[_Record]) -> None:
+    if records and not records[-1].letters:
+        raise TableError(
+            f"{name}, line {records[-1].line}: record {records[-1].name!r} has no letters, expected at least one."
+        )
+
+
+def _require_end(name: str, number: int, last: str, records: list[_Record], sequences: list[str]) -> None:
+    """Refuse a file that ends within a line, if the last of more than two records is too short for the others."""
+    lengths = {len(sequence) for sequence in sequences[:-1]}
+    if last.endswith("\n") or len(sequences) < 3 or len(lengths) > 1 or len(sequences[-1]) >= min(lengths):
+        return
+    raise TableError(
+        f"{name}, line {number}: the file ends within a line, and record {records[-1].name!r} has "
+        f"{len(sequences[-1])} letters where all others have {min(lengths)}: it was cut off (end the line if not)."
+    )
