@@ -101,7 +101,7 @@ def translation_initiation_sites(
     - A codon at which another CDS starts is no negative, verified or not.
     - Of identical windows one is kept, a positive if there is one: genomes hold copies of genes.
 
-    Reading costs time and memory in proportion to the file: about a second for a genome of 5 million nucleotides.
+    Reading costs time and memory in proportion to the file.
 
     Parameters
     ----------
