@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold
 
-from widemargin.objectives import Bootstrap, CrossValidation, HoldOut, Likelihood, Posterior, Task
+from widemargin.kernels import Gaussian
+from widemargin.objectives import Bootstrap, CrossValidation, DecisionQuality, HoldOut, Likelihood, Posterior, Task
 from widemargin.objectives.groups import group_numbers, split_groups
 
 
@@ -130,3 +131,10 @@ def test_bad_groups(groups: Any, sentence: str) -> None:
 def test_groups_are_no_number() -> None:
     with pytest.raises(TypeError, match="got int"):
         group_numbers(3, 3)
+
+
+def test_decision_quality_sets_whole_groups_aside() -> None:
+    groups = np.arange(40) // 4
+    bound: Any = DecisionQuality().bind(a_task(groups))
+    assert not set(groups[bound._aside]) & set(groups[bound._training])
+    assert np.isfinite(bound.evaluate(Gaussian(1.0), 1.0).value)

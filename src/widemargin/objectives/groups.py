@@ -148,7 +148,7 @@ def split_groups(
     >>> groups = np.array([0, 0, 1, 1, 2, 2])
     >>> train, test = split_groups(groups, np.array([0, 1, 0, 1, 0, 1]), 0.3, np.random.default_rng(0))
     >>> groups[train].tolist(), groups[test].tolist()
-    ([1, 1, 2, 2], [0, 0])
+    ([0, 0, 2, 2], [1, 1])
     """
     names, own = np.unique(groups, return_inverse=True)
     if len(names) < 2:
