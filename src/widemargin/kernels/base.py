@@ -22,7 +22,15 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from widemargin.kernels.rows import FixedKernel, KernelParameters, LinearMap, canonical, kernel_matrix, multiplied
+from widemargin.kernels.rows import (
+    FixedKernel,
+    KernelParameters,
+    LinearMap,
+    canonical,
+    count,
+    kernel_matrix,
+    multiplied,
+)
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -74,7 +82,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
 
     def diagonal_derivatives(self, X: Any) -> Iterator[Vector]:
         """Yield the derivatives of :meth:`diagonal`; 0, as for kernels with k(x, x) = 1, unless overridden."""
-        return iter(np.zeros((self.n_dims, X.shape[0])))
+        return iter(np.zeros((self.n_dims, count(X))))
 
     def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
         """<W, dK/dtheta> of a block: the sum of the derivatives, weighted by `W`, for each free parameter.
@@ -116,7 +124,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     #: How far `theta` moves where the logarithm of a coefficient of squared distances moves by 1.
     theta_per_log_gamma: ClassVar[float] = 1.0
 
-    def typical(self, X: Any, *, gamma: float, weights: Vector | None = None) -> Self:
+    def typical(self, X: Any, *, gamma: float | None, weights: Vector | None = None) -> Self:
         """Return this kernel with parameters estimated from the data, also in place of given ones."""
         return self._emptied().fitted(X, gamma=gamma, weights=weights)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from widemargin.kernels.base import Kernel, Matrix, Vector
 from widemargin.kernels.rows import count, take
@@ -92,4 +93,5 @@ class KernelBlocks:
 
 
 def _part(X: Any, rows: slice) -> Any:
-    return X[rows] if hasattr(X, "shape") else take(X, np.arange(rows.start, rows.stop))
+    sliced = sp.issparse(X) or isinstance(X, np.ndarray)
+    return X[rows] if sliced else take(X, np.arange(rows.start, rows.stop))

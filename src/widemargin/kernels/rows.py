@@ -185,6 +185,11 @@ def take(X: Any, ids: NDArray[Any]) -> Any:
     return _safe_indexing(X, ids)
 
 
+def is_matrix(X: Any) -> bool:
+    """Whether samples are the rows of a matrix of numbers, and not strings or other objects."""
+    return sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf")
+
+
 def count(X: Any) -> int:
     """Count the samples in any container."""
     return int(_num_samples(X))

@@ -51,6 +51,10 @@ class Task:
     stop : Stop
         When evaluations are to end: they call its ``check`` now and then and let pass what that raises, and models
         are trained within its limits.
+    groups : ndarray of shape (n,), optional
+        Numbers of the groups that samples belong to: objectives that hold samples out hold out whole groups.
+    kernel : Kernel, optional
+        Where the search begins; priors are centred there where the data say nothing.
     """
 
     X: Any
@@ -64,6 +68,8 @@ class Task:
     max_iterations: int = 1_000_000
     n_threads: int = 1
     stop: Stop = field(default_factory=Stop)
+    groups: Ids | None = None
+    kernel: Kernel | None = None
 
     @property
     def n_samples(self) -> int:
@@ -145,6 +151,8 @@ class Objective(ABC):
     chooses_c : bool
         Whether its value depends on C in a way that makes for a choice.
     greater_is_better : bool
+    holds_groups_out : bool
+        Whether samples are held out, and whole groups of them where a task has groups.
     """
 
     name: ClassVar[str]
@@ -153,6 +161,7 @@ class Objective(ABC):
     trains_models: bool = True
     chooses_c: bool = True
     greater_is_better: bool = False
+    holds_groups_out: bool = False
 
     def why_not(self, task: Task, C: float) -> str | None:
         """Say why this objective does not suit a task, in a sentence, or None if it does."""

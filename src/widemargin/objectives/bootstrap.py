@@ -29,6 +29,7 @@ class OnRandomSplits(Objective):
     """An objective over folds that are drawn anew for each evaluation."""
 
     deterministic = False
+    holds_groups_out = True
 
     def __init__(self, share: float = 0.2, draws: int = 1) -> None:
         require_split(share, draws)

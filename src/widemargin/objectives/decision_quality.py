@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import Kernel, MaskedGaussian
+from widemargin.kernels.rows import is_matrix
 from widemargin.objectives.base import BoundObjective, Evaluated, How, Ids, Objective, Task, Vector
+from widemargin.objectives.groups import split_groups
 from widemargin.objectives.hold_out import require_split
 from widemargin.objectives.machines import TaskKernel, notes_of, predicted_classes, train_pairs, work_of
 
@@ -127,6 +129,7 @@ class DecisionQuality(Objective):
     name = "decision-quality"
     differentiable = False
     greater_is_better = True
+    holds_groups_out = True
 
     def __init__(
         self,
@@ -152,6 +155,8 @@ class DecisionQuality(Objective):
             return f"objective={self.name!r} counts right classes, and regression has none."
         if len(task.pairs) == 0:
             return f"objective={self.name!r} needs samples of two classes; there are some of one only."
+        if self.feature_costs is not None and not is_matrix(task.X):
+            return "feature_costs must be None for samples without features; X is no matrix of numbers."
         alone = np.flatnonzero(np.bincount(task.y[task.weights > 0]) == 1)
         if len(alone):
             return f"objective={self.name!r} sets samples of every class aside; class number {alone[0]} has only 1."
@@ -179,7 +184,11 @@ class _HeldOut(BoundObjective):
     def __init__(self, task: Task, objective: DecisionQuality) -> None:
         super().__init__(task)
         rows = np.flatnonzero(task.weights > 0)
-        kept, aside = stratified_split(task.y[rows], objective.share, np.random.default_rng(objective.random_state))
+        generator = np.random.default_rng(objective.random_state)
+        if task.groups is None:
+            kept, aside = stratified_split(task.y[rows], objective.share, generator)
+        else:
+            kept, aside = split_groups(task.groups[rows], task.y[rows], objective.share, generator)
         self._objective, self._aside = objective, rows[aside]
         # Costs that do not fit are refused even if no kernel is to select features.
         self._costs = None if objective.feature_costs is None else kappas(objective.feature_costs, task.X.shape[1])

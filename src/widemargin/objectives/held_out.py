@@ -212,6 +212,8 @@ def loss_of(task: Task, loss: str | None) -> str:
 class WithLoss(Objective):
     """The mean of a loss over folds that are drawn once."""
 
+    holds_groups_out = True
+
     def __init__(self, loss: str | None, random_state: int) -> None:
         self.loss = loss
         self.random_state = random_state

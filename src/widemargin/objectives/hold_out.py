@@ -7,10 +7,8 @@ import numbers
 import numpy as np
 
 from widemargin.objectives.base import Ids, Task
+from widemargin.objectives.groups import PATIENCE, split_groups
 from widemargin.objectives.held_out import WithLoss
-
-#: Draws after which each class is given a sample by force.
-PATIENCE = 100
 
 
 def require_split(share: float, draws: int = 1) -> None:
@@ -32,6 +30,8 @@ def require_split(share: float, draws: int = 1) -> None:
 def random_split(task: Task, share: float, generator: np.random.Generator) -> tuple[Ids, Ids]:
     """Draw a training set of floor((1 - share) n) samples: any with all classes in it, each as likely as others.
 
+    If the task has groups, whole groups are drawn (:func:`widemargin.objectives.groups.split_groups`).
+
     Examples
     --------
     >>> task = Task(np.zeros((10, 1)), np.arange(10) % 2, 2, np.ones(10))
@@ -40,6 +40,10 @@ def random_split(task: Task, share: float, generator: np.random.Generator) -> tu
     (8, 2)
     """
     rows = np.flatnonzero(task.weights > 0)
+    if task.groups is not None:
+        labels = task.y[rows] if task.n_classes else np.zeros(len(rows), dtype=np.intp)
+        train, test = split_groups(task.groups[rows], labels, share, generator)
+        return rows[train], rows[test]
     size = int((1.0 - share) * len(rows) + 1e-9)
     present = np.flatnonzero(np.bincount(task.y[rows], minlength=task.n_classes)) if task.n_classes else np.empty(0)
     order = generator.permutation(rows)

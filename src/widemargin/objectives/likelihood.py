@@ -10,6 +10,7 @@ import numpy as np
 
 from widemargin.kernels import Kernel
 from widemargin.kernels.heuristics import jaakkola_gamma
+from widemargin.kernels.rows import is_matrix
 from widemargin.objectives.base import BoundObjective, Evaluated, How, Task, Vector
 from widemargin.objectives.bootstrap import OnRandomSplits, RandomSplits
 
@@ -57,6 +58,9 @@ class JaakkolaPrior:
     deviation `width` (:math:`e^2` is a typical error of the heuristic). log C is as good as flat: its density falls by
     a small factor only, so that a search leaves the plateau of hard margins, where the likelihood does not depend on C.
 
+    Parameters that do not come from the data, and all those of kernels of strings and other objects, lie around where
+    the search begins (`task.kernel`; without one, around the first kernel that is asked about).
+
     Parameters
     ----------
     task : Task
@@ -67,7 +71,10 @@ class JaakkolaPrior:
 
     def __init__(self, task: Task, width: float = 2.0, pull: float = 1e-3) -> None:
         self._X, self._width, self._pull = task.X, width, pull
-        self._gamma = jaakkola_gamma(task.X, task.y if task.n_classes else None, task.weights)
+        self._gamma: float | None = None
+        if is_matrix(task.X):  # other samples have no distances that would say how wide a kernel is to be
+            self._gamma = jaakkola_gamma(task.X, task.y if task.n_classes else None, task.weights)
+        self._begin = task.kernel
         self._centres: dict[tuple[type[Kernel], int], Vector] = {}
 
     def __call__(self, kernel: Kernel, C: float) -> tuple[float, Vector, float]:
@@ -75,7 +82,10 @@ class JaakkolaPrior:
         theta = kernel.theta
         kind = (type(kernel), len(theta))
         if kind not in self._centres:
-            self._centres[kind] = kernel.typical(self._X, gamma=self._gamma).theta
+            begin = self._begin
+            known = begin is not None and (type(begin), begin.n_dims) == kind
+            centre = begin if begin is not None and known else kernel
+            self._centres[kind] = centre.typical(self._X, gamma=self._gamma).theta
         width = self._width * kernel.theta_per_log_gamma
         away = (theta - self._centres[kind]) / width
         price = float(np.log(C)) if np.isfinite(C) else 0.0  # a hard margin is no choice of C

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from widemargin.kernels import Kernel
-from widemargin.kernels.rows import kernel_matrix
+from widemargin.kernels.rows import kernel_matrix, take
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import ridge_of
 from widemargin.machines.derivatives import Adjoint, Evaluate, KernelPart, Machine, PairProblem, Sensitivity, train
@@ -98,11 +98,12 @@ class TaskKernel:
             return self.double[np.ix_(rows, columns)]
         self._task.stop.check()
         self.computed += len(rows) * len(columns)
-        return self.kernel.values(self._task.X[rows], self._task.X[columns])
+        return self.kernel.values(take(self._task.X, rows), take(self._task.X, columns))
 
     def pull_back(self, W: Matrix, rows: Ids, columns: Ids, K: Matrix) -> Vector:
         """<W, dK/dtheta> over some rows and columns, whose kernel values are `K`."""
-        return self.kernel.pull_back(W, self._task.X[rows], self._task.X[columns], K)
+        X = self._task.X
+        return self.kernel.pull_back(W, take(X, rows), take(X, columns), K)
 
     def contracted(self, adjoint: Adjoint, part: KernelPart) -> Vector:
         """Return the derivative of what an adjoint belongs to, with kernel values that are at hand."""

@@ -19,6 +19,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from widemargin.kernels import Kernel
+from widemargin.kernels.rows import take
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.derivatives import Machine, PairProblem
 from widemargin.machines.dual import DualProblem
@@ -129,7 +130,7 @@ class _Bound(BoundObjective):
         rows = np.flatnonzero((a != 0) | (b != 0))
         W = -one.squared_radius * np.outer(a[rows], a[rows]) - one.squared_norm * np.outer(b[rows], b[rows])
         of_theta = values.pull_back(W, rows, rows, values.double[np.ix_(rows, rows)])
-        of_theta += one.squared_norm * values.kernel.pull_back_diagonal(b[rows], self.task.X[rows])
+        of_theta += one.squared_norm * values.kernel.pull_back_diagonal(b[rows], take(self.task.X, rows))
         ridge = _ridge(problem)
         of_ridge = -one.squared_radius * np.square(a) + one.squared_norm * (b - np.square(b))
         return of_theta, -float(ridge @ of_ridge)

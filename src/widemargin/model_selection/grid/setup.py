@@ -26,7 +26,7 @@ from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
-from widemargin.estimators.validation import check_weights, leaves_gamma_unused
+from widemargin.estimators.validation import check_weights, is_numeric, leaves_gamma_unused
 from widemargin.machines.dual import Vector
 from widemargin.model_selection.grid.folds import (
     BallFold,
@@ -409,10 +409,11 @@ def search_data(
     estimator = search.estimator
     given = fit_parameters(estimator, routed.estimator.fit)
     weights = check_weights(given.weights, _num_samples(X))
-    checked, targets = _checked_samples(estimator, X, y, weights)
+    grid = list(ParameterGrid(search.param_grid))
+    checked, targets = _checked_samples(estimator, X, y, weights, grid)
     return SearchData(
         estimator,
-        list(ParameterGrid(search.param_grid)),
+        grid,
         checked,
         targets,
         checked_folds(folds, _num_samples(X)),
@@ -453,9 +454,13 @@ def checked_folds(folds: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indice
     return found
 
 
-def _checked_samples(estimator: Any, X: Any, y: Any, weights: Vector) -> tuple[Any, Any]:
+def _checked_samples(
+    estimator: Any, X: Any, y: Any, weights: Vector, grid: Sequence[Mapping[str, Any]]
+) -> tuple[Any, Any]:
     """Return samples and targets as a model takes them; those of a pipeline are checked once they passed its steps."""
     model, alone = copy.copy(model_of(estimator)), not isinstance(estimator, Pipeline)
+    if alone and not is_numeric(X) and all(callable(one.get("kernel")) for one in grid):
+        model.kernel = grid[0]["kernel"]  # strings and other objects suit the kernels that are tried, not the model's
     targets = None if y is None else np.asarray(y)
     if is_outlier_detector(model):
         X = model._check_samples(X)[0] if alone else X

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
@@ -22,6 +24,7 @@ from widemargin.estimators.validation import (
     warn_if_gamma_is_unused,
     without_gamma_warnings,
 )
+from widemargin.kernels.rows import count
 from widemargin.model_selection.grid.calibration import fit_chosen
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
@@ -34,6 +37,9 @@ from widemargin.model_selection.search.task import (
     subject_of,
 )
 from widemargin.objectives import Objective
+from widemargin.objectives.base import Ids
+from widemargin.objectives.groups import folds_of as folds_of_groups
+from widemargin.objectives.groups import group_folds, group_numbers, require_classes, require_whole_groups
 from widemargin.runtime import Stop
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import Strategy
@@ -186,16 +192,19 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Self:
         """Search, then train the model that was chosen on all samples.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Or a list, array or column of strings or other objects, if the kernel takes such.
         y : array-like of shape (n_samples,)
+        groups : array-like of shape (n_samples,), default=None
+            What belongs together (genes, patients): samples of a group are never on both sides of a split, neither
+            where the objective holds samples out nor along the path of C. Names of any type.
         **params
-            ``sample_weight`` for the model, ``groups`` for the splitter of the path of C, and what metadata routing
-            asks for.
+            ``sample_weight`` for the model, and what metadata routing asks for.
 
         Returns
         -------
@@ -203,7 +212,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             The search itself.
         """
         began = time.perf_counter()
-        study, fit_params = self._study(X, y, params, began)
+        study, fit_params = self._study(X, y, groups, params, began)
         model = model_of(self.estimator)
         warn_if_gamma_is_unused(model.kernel, model.gamma)
         with told_if_memory_runs_out("to search", "lower n_jobs, or search with fewer samples"):
@@ -212,7 +221,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             warnings.warn(remark, stacklevel=2)
         return self
 
-    def _study(self, X: Any, y: Any, params: Mapping[str, Any], began: float) -> tuple[ModelStudy, Mapping[str, Any]]:
+    def _study(
+        self, X: Any, y: Any, groups: Any, params: Mapping[str, Any], began: float
+    ) -> tuple[ModelStudy, Mapping[str, Any]]:
         """Check everything that can be checked beforehand; return what is to run, and what the final fit is given."""
         self._check_options()
         objective = objective_of(self.objective)
@@ -224,7 +235,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         given = fit_parameters(self.estimator, routed.estimator.fit)
         if given.others:
             raise ValueError(f"ModelSearch takes no fit parameters except weights; got {', '.join(given.others)}.")
-        subject = subject_of(self.estimator, X, y, given, objective)
+        groups = routed.splitter.split.get("groups") if groups is None else groups
+        own_groups = None if groups is None else group_numbers(groups, count(X))
+        subject = subject_of(self.estimator, X, y, given, objective, own_groups)
         C = float(subject.model.C)
         low, high = C_RANGE
         own_range = (low * subject.c_unit, high * subject.c_unit)
@@ -238,16 +251,20 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             )
         if axes:
             require_fit(strategy, objective, subject, len(axes))
-        folds = None
-        if prices is not None:
-            splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-            folds = FixedFolds(splitter, list(splitter.split(X, y, **routed.splitter.split)))
+        split = routed.splitter.split if groups is None else {**routed.splitter.split, "groups": groups}
+        folds = None if prices is None else self._folds(X, y, split, own_groups)
+        if own_groups is not None and folds is None and not objective.holds_groups_out:
+            raise ValueError(
+                f"objective={objective.name!r} holds no groups out, so that groups would change nothing; leave groups "
+                "out, or choose an objective that does, such as 'cross-validation' or 'likelihood'."
+            )
         calibrated = getattr(subject.model, "calibration", None) == FROM_SEARCH
         study = ModelStudy(
             estimator=self.estimator,
             X=X,
             y=y,
             params=params,
+            groups=own_groups,
             objective=objective,
             strategy=strategy,
             subject=subject,
@@ -267,6 +284,28 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             ),
         )
         return study, routed.estimator.fit
+
+    def _folds(self, X: Any, y: Any, split: Mapping[str, Any], groups: Ids | None) -> FixedFolds:
+        """Draw the folds of the path of C; of whole groups if there are any."""
+        classifier = is_classifier(self.estimator)
+        if groups is None:
+            splitter = check_cv(self.cv, y, classifier=classifier)
+            return FixedFolds(splitter, list(splitter.split(X, y, **split)))
+        name = f"cv={self.cv!r}"
+        number = 5 if self.cv is None else self.cv
+        if isinstance(number, numbers.Integral):
+            splitter = group_folds(int(number), groups, name, classifier)
+        else:
+            splitter = check_cv(self.cv, y, classifier=classifier)
+        folds = folds_of_groups(splitter, X, y, split["groups"])
+        require_whole_groups(folds, groups, name)
+        if classifier:
+            require_classes(folds, np.unique(np.asarray(y), return_inverse=True)[1], name)
+        return FixedFolds(splitter, folds)
+
+    def get_metadata_routing(self) -> Any:
+        """Ask for what the parts ask for, and for `groups`, which are also for the objective."""
+        return super().get_metadata_routing().add_self_request(self)
 
     def _check_options(self) -> None:
         if self.max_time is not None:

@@ -170,6 +170,8 @@ class ModelStudy:
     estimator : SVC, SVR or Pipeline
     X, y, params
         What it was fitted with, as given.
+    groups : ndarray of int or None
+        Numbers of the groups of samples that are held out together.
     objective, strategy : Objective and Strategy
     subject : Subject
     space : ParameterSpace
@@ -197,6 +199,7 @@ class ModelStudy:
     X: Any
     y: Any
     params: Mapping[str, Any]
+    groups: NDArray[np.intp] | None
     objective: Objective
     strategy: Strategy
     subject: Subject
@@ -421,6 +424,8 @@ class ModelStudy:
             "space": fingerprint([list(axis) for axis in self.space.axes], self.prices),
             "random_state": self.seed,
         }
+        if self.groups is not None:
+            same["groups"] = fingerprint(self.groups)
         if self.folds is not None:
             folds = [[np.asarray(train), np.asarray(test)] for train, test in self.folds.folds]
             same |= {"splits": fingerprint(folds), "scoring": fingerprint(self.scoring)}

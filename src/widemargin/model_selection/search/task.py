@@ -18,6 +18,7 @@ from widemargin.kernels.rows import count, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.model_selection.grid.setup import FitParameters, family_of, model_of
 from widemargin.objectives import OBJECTIVES, Objective, Task
+from widemargin.objectives.base import Ids
 from widemargin.strategies import Strategy, strategy_named, why_not
 
 #: Largest violation of the optimality conditions that derivatives and comparisons of neighbours put up with.
@@ -80,7 +81,9 @@ def require_model(estimator: Any) -> None:
     kernel_of(model)
 
 
-def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective) -> Subject:
+def subject_of(
+    estimator: Any, X: Any, y: Any, given: FitParameters, objective: Objective, groups: Ids | None = None
+) -> Subject:
     """Check samples, targets and weights as a fit does; put the model's kernel where the search begins.
 
     An objective that does not suit the model and its samples is refused in its own words.
@@ -92,6 +95,8 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         As they were given.
     given : FitParameters
     objective : Objective
+    groups : ndarray of int, optional
+        Numbers of the samples' groups.
     """
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
         X = _behind_steps(clone(estimator)[:-1], X, y, given.of_steps, objective)
@@ -121,6 +126,8 @@ def subject_of(estimator: Any, X: Any, y: Any, given: FitParameters, objective: 
         fit_intercept=bool(model.fit_intercept) if is_classifier else True,
         epsilon=0.0 if is_classifier else float(model.epsilon),
         tolerance=min(float(model.tol), TOLERANCE * unit),
+        groups=groups,
+        kernel=kernel,
         **limit,
     )
     reason = objective.why_not(task, float(model.C))
@@ -190,5 +197,5 @@ def tells_higher(objective: Objective, subject: Subject) -> bool:
     labels = task.y if task.n_classes else np.zeros(task.n_samples)
     some = [np.flatnonzero((labels == label) & (task.weights > 0))[:2] for label in np.unique(labels)]
     rows = np.sort(np.concatenate(some))
-    few = replace(task, X=take(task.X, rows), y=task.y[rows], weights=task.weights[rows])
+    few = replace(task, X=take(task.X, rows), y=task.y[rows], weights=task.weights[rows], groups=None)
     return len(objective.bind(few).evaluate(subject.kernel, float(subject.model.C)).higher) == 3
