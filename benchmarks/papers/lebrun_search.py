@@ -102,7 +102,8 @@ def search(
     """Return the quality that a search finds, and its number of evaluations."""
     highest = bound.prototypes.highest_level
     start = int(np.log2(len(problem.y) / 2) / 3)
-    space = CompactSpace(np.ones(problem.X.shape[1], dtype=np.bool_), False, min(start, highest), highest)
+    varies, work = np.ones(problem.X.shape[1], dtype=np.bool_), bound.prototypes.work
+    space = CompactSpace(varies, False, min(start, highest), highest, work=work)
     strategy = TabuSearch(scan=False) if given.paper else WITHOUT_FEATURES
     how = {"number": 0, "seed": seed, "journal": None, "progress": SilentProgress()}
     with single_threaded_blas():

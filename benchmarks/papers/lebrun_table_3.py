@@ -4,17 +4,23 @@ Rates are balanced recognition rates on the test third, qualities those on the v
 contradict their own formula (web at 0.1 with features implies a rate of 130 %, at 0.01 one of 94.1 % where 87.3 % is
 printed); their qualities are left out. Feature counts of adult cannot be compared: the paper codes it with 103 columns.
 Shuttle's columns are divided by their standard deviation.
+
+With `--keep FOLDER` every finished model leaves a file there, and its search a journal: the same command goes on where
+it was cut, several processes may share the work, each with some data sets, penalties or etas, and `--show` makes the
+table of all that is there.
 """
 
 import argparse
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.lebrun import SETS, Problem, compact, problems
+from benchmarks.papers.lebrun import SETS, SHUTTLE_CLASSES, Problem, problems
+from benchmarks.papers.lebrun_kept import Kept, Wanted
 from benchmarks.peers.table import render
 from widemargin import UnfinishedSearchWarning
 from widemargin.model_selection.compact.compact_svc import WITH_FEATURES
@@ -77,6 +83,16 @@ PAPER_ETAS = {
 }
 
 
+class Planned(NamedTuple):
+    """A row that is asked for."""
+
+    what: str
+    penalty: float
+    features: bool
+    strategy: TabuSearch | None
+    paper: Printed | None
+
+
 @dataclass(frozen=True)
 class Row:
     """A row of ours: medians over seeds, but for how each search ended."""
@@ -104,22 +120,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="comma-separated; the paper also has 0.002 and 0.0001 (0.1,0.01,0.001,0)",
     )
     parser.add_argument("--seeds", type=int, default=1, help="splits; medians are shown (%(default)s)")
-    parser.add_argument("--etas", action="store_true", help="the upper part instead: adult at 0.001, by eta")
+    parser.add_argument(
+        "--features",
+        choices=["with", "without", "both"],
+        default="both",
+        help="whether features are selected; shuttle has models with them only (%(default)s)",
+    )
+    parser.add_argument(
+        "--etas",
+        nargs="?",
+        type=lambda text: [float(one) for one in text.split(",")],
+        const=list(ETAS),
+        help="the upper part instead: adult at 0.001, by eta; comma-separated, of those of the paper (all)",
+    )
     parser.add_argument("--max-time", type=float, default=120.0, help="seconds for each model (%(default)s)")
     parser.add_argument("--paper", action="store_true", help="search as in the paper, from its start")
     parser.add_argument("--n-jobs", type=int, default=2, help="threads (%(default)s)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep finished models and journals here")
+    parser.add_argument("--show", action="store_true", help="only show what --keep has; no search")
 
 
 def run(given: argparse.Namespace) -> None:
     """Print the table and the verdict."""
+    if given.show and given.keep is None:
+        raise SystemExit("--show needs --keep")
     warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the table says which searches were cut short
     print(f"{SUMMARY}; {given.seeds} split{'s' * (given.seeds != 1)}, at most {given.max_time:g} s for each model")
     rows = []
     try:
-        for problem in problems(["adult"] if given.etas else given.datasets, given.data):
-            for row in (of_etas if given.etas else of_penalties)(problem, given):
-                print(f"{row.what}: {row.seconds:.1f} s", flush=True)
-                rows.append(row)
+        for name, problem in named_problems(["adult"] if given.etas else given.datasets, given):
+            for planned in (of_etas if given.etas else of_penalties)(name, given):
+                row = row_of(planned, problem, given)
+                rows += [] if row is None else [row]
     except FileNotFoundError as missing:
         print(f"skipped. {missing}")
     said = objections(rows)
@@ -128,49 +160,59 @@ def run(given: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
-def of_etas(problem: Problem, given: argparse.Namespace) -> list[Row]:
-    """Choose models of adult with each eta."""
+def named_problems(names: list[str], given: argparse.Namespace) -> Iterator[tuple[str, Problem | None]]:
+    """Yield names of problems and, unless nothing is to be searched, their samples."""
+    if not given.show:
+        yield from ((one.name, one) for one in problems(names, given.data))
+        return
+    for name in names:
+        for own in [f"{SHUTTLE} {label}" for label in SHUTTLE_CLASSES] if name == SHUTTLE else [name]:
+            yield own, None
+
+
+def of_etas(name: str, given: argparse.Namespace) -> list[Planned]:
+    """Plan the models of adult with each eta."""
     base = TabuSearch(scan=False) if given.paper else WITH_FEATURES
     return [
-        row_of(f"adult, eta {eta:.1%}", problem, 0.001, True, given, PAPER_ETAS[eta], _with(base, eta)) for eta in ETAS
+        Planned(f"{name}, eta {eta:.1%}", 0.001, True, replace(base, promising=eta), PAPER_ETAS.get(eta))
+        for eta in given.etas
     ]
 
 
-def _with(base: TabuSearch, eta: float) -> TabuSearch:
-    return TabuSearch(promising=eta, patience=base.patience, jumps=base.jumps, scan=base.scan, walks=base.walks)
-
-
-def of_penalties(problem: Problem, given: argparse.Namespace) -> list[Row]:
-    """Choose models with each penalty; with and without features, but for shuttle, which the paper has with them."""
+def of_penalties(name: str, given: argparse.Namespace) -> list[Planned]:
+    """Plan the models with each penalty; with and without features, but for shuttle, which the paper has with them."""
     strategy = TabuSearch(scan=False) if given.paper else None
-    rows = []
-    for penalty in given.penalties:
-        for features in (True,) if problem.name.startswith(SHUTTLE) else (True, False):
-            what = f"{problem.name}, {penalty:g}, {'with' if features else 'without'} features"
-            printed = PAPER.get((problem.name, penalty, features))
-            rows.append(row_of(what, problem, penalty, features, given, printed, strategy))
-    return rows
+    kinds = [kind for kind in ("with", "without") if given.features in (kind, "both")]
+    if name.startswith(SHUTTLE):
+        kinds = [kind for kind in kinds if kind == "with"]
+    return [
+        Planned(
+            f"{name}, {penalty:g}, {kind} features",
+            penalty,
+            kind == "with",
+            strategy,
+            PAPER.get((name, penalty, kind == "with")),
+        )
+        for penalty in given.penalties
+        for kind in kinds
+    ]
 
 
-def row_of(
-    what: str,
-    problem: Problem,
-    penalty: float,
-    features: bool,
-    given: argparse.Namespace,
-    printed: Printed | None,
-    strategy: TabuSearch | None,
-) -> Row:
-    """Choose a model on each split."""
-    seen = []
+def row_of(planned: Planned, problem: Problem | None, given: argparse.Namespace) -> Row | None:
+    """Choose a model on each split, and say so; None if nothing is known and nothing to be searched."""
+    kept, seen = Kept(given.keep), []
     for seed in range(given.seeds):
-        options = {"max_time": given.max_time, "n_jobs": given.n_jobs, "strategy": strategy}
-        model, seconds = compact(problem, penalty, features=features, seed=seed, **options)
-        own = model.models_[0]
-        numbers = (seconds, own.level, own.n_support, len(own.features), model.recognition_rate_, model.quality_)
-        seen.append((*numbers, model.n_evaluations_, own.ended == "time is up"))
-    medians = [float(number) for number in np.median(np.array([one[:-1] for one in seen]), axis=0)]
-    return Row(what, *medians, cut_short=sum(one[-1] for one in seen), paper=printed)
+        name = f"{planned.what}, split {seed}" + (", as in the paper" if given.paper else "")
+        options = {"max_time": given.max_time, "n_jobs": given.n_jobs, "strategy": planned.strategy}
+        wanted = Wanted(name, planned.penalty, planned.features, seed, options)
+        own = kept.known(name) if problem is None else kept.model(problem, wanted)
+        if own is not None:
+            print(f"{name}: {own.in_words()}", flush=True)
+            seen.append(own)
+    if not seen:
+        return None
+    medians = [float(number) for number in np.median(np.array([one.numbers for one in seen]), axis=0)]
+    return Row(planned.what, *medians, cut_short=sum(one.cut_short for one in seen), paper=planned.paper)
 
 
 def table(rows: list[Row]) -> str:

@@ -99,6 +99,8 @@ class Codebooks:
 
     Attributes
     ----------
+    n_samples : int
+        Samples of positive weight.
     whole_level : int
         The first level that keeps the samples as they are: the smallest k with 2^k >= n.
 
@@ -132,6 +134,7 @@ class Codebooks:
         self._core = _core.Lbg(core_samples(self._samples), own, tol, max_rounds, double)
         self._levels: list[Level] = []
         self._lock = Lock()
+        self.n_samples = len(own)
         self.whole_level = (len(own) - 1).bit_length()
 
     def level(self, number: int, *, keep_whole: bool = True) -> Level:

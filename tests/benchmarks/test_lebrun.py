@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.papers import lebrun_search, lebrun_table_3
+from benchmarks.papers import lebrun_kept, lebrun_search, lebrun_table_3
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.lebrun import Cell, all_exponents, problems
+from benchmarks.papers.lebrun_kept import Kept, Wanted
 from benchmarks.papers.lebrun_search import Compared
 from benchmarks.papers.lebrun_table_3 import PAPER, Row
+from widemargin.runtime import INTERRUPTED
 
 
 @pytest.fixture
@@ -70,6 +74,66 @@ def test_table_3_on_a_few_rows(folder: Path, capsys: pytest.CaptureFixture[str])
     assert "adult, 0.01, with features" in printed
     assert "5,634" in printed
     assert "not judged" in printed
+
+
+def test_table_3_goes_on_where_it_was_cut(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    arguments = ["--datasets", "adult", "--data", str(folder), "--penalties", "0.01", "--keep", str(kept)]
+
+    def printed(*others: str) -> list[str]:
+        main(["lebrun_table_3", *arguments, *others])
+        return capsys.readouterr().out.splitlines()
+
+    assert not [line for line in printed("--show") if "split 0" in line]
+    whole = printed("--features", "with")
+    (line,) = [line for line in whole if line.startswith("adult, 0.01, with features, split 0: ")]
+    assert line.endswith("(6 intensifications in a row found nothing better)")
+    result, journal = kept / "adult-0.01-with-features-split-0.json", kept / "adult-0.01-with-features-split-0.jsonl"
+    assert result.exists()
+    assert len(list(kept.iterdir())) == 2
+    # What is finished is not done again, and shown with what others have finished.
+    monkeypatch.setattr(lebrun_kept, "compact", None)
+    assert line in printed("--features", "with")
+    assert line in printed("--show")
+    monkeypatch.undo()
+    # A search that was killed 100 seconds after it began, 30 seconds into what an earlier one had left.
+    chosen = json.loads(result.read_text())
+    result.unlink()
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:100]))
+    began = kept / "adult-0.01-with-features-split-0.began"
+    began.write_text(json.dumps([30.0, journal.stat().st_mtime - 100.0]))
+    printed("--features", "with")
+    again = json.loads(result.read_text())
+    assert not began.exists()
+    assert again["seconds"] > 130.0
+    assert {**again, "seconds": 0.0} == {**chosen, "seconds": 0.0}
+    # One whose time was up goes on too, and its seconds count.
+    result.write_text(json.dumps({**chosen, "seconds": 7.0, "evaluations": 3, "ended": "time is up"}))
+    printed("--features", "with")
+    assert json.loads(result.read_text())["evaluations"] == chosen["evaluations"]
+    assert json.loads(result.read_text())["seconds"] > 7.0
+
+
+def test_an_interrupted_model_is_kept_and_ends_the_table(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (adult,) = problems(["adult"], folder)
+    model, seconds = lebrun_kept.compact(adult, 0.01, features=True, seed=0, max_evaluations=500)
+    model.models_[0] = replace(model.models_[0], ended=INTERRUPTED)
+    monkeypatch.setattr(lebrun_kept, "compact", lambda *_, **__: (model, seconds))
+    kept = Kept(tmp_path / "kept")
+    with pytest.raises(KeyboardInterrupt):
+        kept.model(adult, Wanted("it", 0.01, True, 0, {}))
+    known = kept.known("it")
+    assert known is not None
+    assert known.cut_short
+
+
+def test_showing_needs_a_folder() -> None:
+    with pytest.raises(SystemExit, match="--show needs --keep"):
+        main(["lebrun_table_3", "--show"])
 
 
 def test_the_verdict_of_table_3() -> None:

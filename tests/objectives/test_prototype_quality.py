@@ -75,8 +75,13 @@ MOVES = [
 ]
 
 
-@pytest.fixture(params=["kept", "row by row", "from the origin", "row by row, from the origin"])
+WAYS = ["kept", "anew", "row by row"]
+
+
+@pytest.fixture(params=[*WAYS, *(f"{one}, from the origin" for one in WAYS)])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if "anew" in request.param:
+        monkeypatch.setattr(Prototypes, "fits", lambda *_: False)
     if "row by row" in request.param:
         monkeypatch.setattr(prototype_quality, "MOST_DISTANCES", 0)
     if "origin" in request.param:

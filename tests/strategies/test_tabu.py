@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracles.tabu import TabuWalk
 from widemargin.strategies import Ask, Lattice, Space, TabuSearch, Told
-from widemargin.strategies.tabu import Move, TabuRun
+from widemargin.strategies.tabu import LARGE, Move, TabuRun
 from widemargin.testing.strategies import StrategyContract, minimise
 
 NONE = [math.nan, math.inf, -math.inf]
@@ -345,6 +345,120 @@ def test_jumps_by_themselves() -> None:
     assert lengths == [2, 3]
 
 
+def dear_to_the_right(share: float, height: int = 9, **options: Any) -> TabuRun:
+    """Begin at 0 of two variables, where a step to the right makes evaluations four times as long."""
+    space = Lattice(
+        np.zeros(2),
+        np.array([0.0, -4.0]),
+        np.array([float(height), 4.0]),
+        steps=np.ones(2),
+        work=lambda point: 4.0 ** float(point[0]),
+    )
+    run = TabuSearch(large_share=share, **options).begin(space, seed=0)
+    assert isinstance(run, TabuRun)
+    return run
+
+
+def works(run: TabuRun, value: Any) -> tuple[float, float, float]:
+    """Return the work of a whole run, that of the largest part that was large when it was asked for, and the best's."""
+    spent: dict[tuple[float, ...], float] = {}
+    values: dict[tuple[float, ...], float] = {}
+    worst = 0.0
+    while asks := run.ask():
+        for ask in asks:
+            spent[tuple(ask.point.tolist())] = 4.0 ** float(ask.point[0])
+        best = 4.0 ** float(run.best[0]) if values else 1.0
+        large = sum(one for one in spent.values() if one > LARGE * best)
+        worst = max(worst, large / sum(spent.values()))
+        values |= {tuple(ask.point.tolist()): float(value(*ask.point)) for ask in asks}
+        run.tell([Told(values[tuple(ask.point.tolist())]) for ask in asks])
+    return sum(spent.values()), worst, 4.0 ** float(run.best[0])
+
+
+def best_at_the_left(x: float, y: float) -> float:
+    """Return a value that is lowest at (0, 1), and falls again further to the right."""
+    return abs(y - 1.0) + (x if x < 3 else 3.5 - 0.1 * x)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.25])
+def test_large_points_take_their_share_at_most(share: float) -> None:
+    limited, part, _ = works(dear_to_the_right(share), best_at_the_left)
+    free, most, _ = works(dear_to_the_right(1.0), best_at_the_left)
+    # What is smaller than the current solution is always open, but nothing large was entered without its share.
+    assert part <= share
+    assert most > 0.9
+    assert limited < 0.01 * free
+
+
+def test_a_share_of_everything_is_no_limit() -> None:
+    for share in (0.25, 1.0):
+        run, plain = begun([(0, 9), (-4, 4)]), dear_to_the_right(share)
+        if share < 1.0:
+            plain._spending._lattice = run._lattice  # which says nothing about work
+        value = best_at_the_left
+        assert answered(run, value, 1000) == answered(plain, value, 1000)
+
+
+def test_a_limited_search_climbs_to_where_the_best_is() -> None:
+    """Each step to the right is better: no point is large, since the best one moves along."""
+    total, _, best = works(dear_to_the_right(0.0), lambda x, y: abs(y) - x)
+    assert best == 4.0**9
+    assert total > best
+
+
+def test_switches_are_left_out_first() -> None:
+    """At a large solution all switches together are too much, other moves are not."""
+    n = 40
+    space = Lattice(
+        np.zeros(n + 2),
+        np.zeros(n + 2),
+        np.array([1.0] * n + [9.0, 9.0]),
+        steps=np.ones(n + 2),
+        switches=np.arange(n + 2) < n,
+        work=lambda point: 1.0 if point[n] < 5 else 16.0,
+    )
+    run = TabuSearch(large_share=0.25, promising=0.0).begin(space, seed=0)
+    assert isinstance(run, TabuRun)
+    run.tell([Told(-1.0) for _ in run.ask()])
+    for _ in range(4):
+        run._spending.add(np.zeros(n + 2, dtype=np.intp))
+    run._go(np.array([0] * n + [5, 0]))
+    run._values[run.current.tobytes()] = -0.5
+    # 16 of 5 + 16 is too much for a single one; one step back is always open.
+    assert run._next_moves() == [Move(n, 4)]
+    for _ in range(200):
+        run._spending.add(np.zeros(n + 2, dtype=np.intp))
+    assert [move.variable for move in run._next_moves()] == [n, n, n + 1]
+    for _ in range(2000):
+        run._spending.add(np.zeros(n + 2, dtype=np.intp))
+    assert len(run._next_moves()) == n + 3
+
+
+def test_small_gains_do_not_excuse_failures() -> None:
+    """A slope of a tenth of a percent for each step: taken to its end, but failures are counted all the way."""
+    value = {0: -1.0, -1: -0.9, -2: -0.8, 2: -1.0001, 1: -0.9, -4: -0.5}
+
+    def run(gain: float) -> TabuRun:
+        own = begun([(-9, 9)], patience=1, gain=gain, memory=2)
+        answered(own, lambda at: value.get(at, 0.0), 1)
+        own.n_failures, own.phase = 1, "diversification"
+        answered(own, lambda at: value.get(at, 0.0), 1)
+        return own
+
+    assert (walked(run(0.0))[-1], run(0.0).n_failures) == (2, 0)
+    assert (walked(run(1e-3))[-1], run(1e-3).n_failures) == (2, 1)
+    # Several small ones together are one.
+    patient = begun([(0, 90)], gain=1e-3)
+    failures = []
+    while asks := patient.ask():
+        patient.n_failures = max(patient.n_failures, 1)
+        patient.tell([Told(-1.0 - 2e-4 * float(ask.point[0])) for ask in asks])
+        failures.append(patient.n_failures)
+        if len(failures) == 20:
+            break
+    assert failures[2:13] == [1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0]
+
+
 def test_steps_of_spaces_without_any() -> None:
     space = Space(np.array([math.log(3.0)]), np.array([math.log(1e-2)]), np.array([math.log(1e2)]))
     exchanges = minimise(TabuSearch().begin(space, seed=0), lambda ask: Told(float((ask.point[0] - 1.0) ** 2)))
@@ -364,6 +478,10 @@ def test_steps_of_spaces_without_any() -> None:
         {"failures": -1},
         {"jumps": -1},
         {"walks": 0},
+        {"large_share": -0.1},
+        {"large_share": 1.1},
+        {"gain": -1e-3},
+        {"gain": math.inf},
         {"memory": 0},
         {"evaluations": 0},
     ]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.kernels import Kernel, MaskedGaussian
 from widemargin.kernels.feature_distances import FeatureDistances, Mask, Single, columns, selected
-from widemargin.kernels.rows import canonical, core_samples, row_source, take
+from widemargin.kernels.rows import canonical, core_samples, kernel_matrix, row_source, take
 from widemargin.machines.chain import Chain, Link, solve_chain
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import Solution, SolverOptions, StopRule, solve
@@ -115,6 +115,13 @@ class Prototypes:
         """The level at which both classes are whole."""
         return max(book.whole_level for _, book in self._codebooks)
 
+    @property
+    def work(self) -> list[float]:
+        """What a model of each level takes: distances among prototypes, and from these to the samples that judge."""
+        levels = range(self.highest_level + 1)
+        counts = [sum(min(2**number, book.n_samples) for _, book in self._codebooks) for number in levels]
+        return [float(n * (n + len(self.judge_labels))) for n in counts]
+
     def level(self, number: int) -> Level:
         """Return the training samples of a level."""
         with self._lock:
@@ -123,6 +130,8 @@ class Prototypes:
                 samples = [samples for _, samples in parts]
                 sparse = any(map(sp.issparse, samples))
                 stacked = canonical(sp.vstack(samples, format="csr")) if sparse else np.vstack(samples)
+                # Means have no more digits than what they are means of; distances in these take a quarter of the time.
+                stacked = stacked.astype(self.judges.dtype, copy=False)
                 signs = np.concatenate([np.full(one.shape[0], sign) for sign, one in parts])
                 self._levels[number] = Level(stacked, signs)
             return self._levels[number]
@@ -208,9 +217,9 @@ class PrototypeQuality(BoundObjective):
             at_bound = np.abs(begun.alpha) >= origin.C * (1.0 - 1e-9)
             start = np.where(at_bound, np.sign(begun.alpha) * place.C, begun.alpha)
         problem, rule = box(level.signs, np.full(len(level.signs), place.C)), stop_rule(self.task)
-        if self.prototypes.fits(level):
-            chain = Chain((Link(problem),), start=start)
-            found = solve_chain(self._kernel(place, origin), chain, stop=rule)[0].solution
+        kernel = self._kernel(place, origin)
+        if kernel is not None:
+            found = solve_chain(kernel, Chain((Link(problem),), start=start), stop=rule)[0].solution
         else:
             samples = selected(level.samples, _mask(place.kernel))
             rows = row_source(samples, kernel="rbf", gamma=_gamma(place.kernel))
@@ -252,8 +261,14 @@ class PrototypeQuality(BoundObjective):
                     return kept, self.prototypes.toggle(number, feature, bool(features[feature]))
         return self.prototypes.distances(number, features, self.task.n_threads), None
 
-    def _kernel(self, place: Place, origin: Place | None) -> Single:
-        """Return the kernel matrix of the prototypes."""
+    def _kernel(self, place: Place, origin: Place | None) -> Single | None:
+        """Return the kernel matrix of the prototypes, from distances that are kept or else anew; None for too many."""
+        level = self.prototypes.level(cast(int, place.level))
+        if not self.prototypes.fits(level):
+            if len(level.signs) ** 2 > MOST_DISTANCES:
+                return None
+            samples = selected(level.samples, _mask(place.kernel))
+            return kernel_matrix(samples, kernel="rbf", gamma=_gamma(place.kernel), n_jobs=self.task.n_threads)
         (among, _, _), toggle = self._base(place, origin)
         base, threads = among.values, self.task.n_threads
         made = np.asarray(_core.empty_matrix_float32(*base.shape))

@@ -18,6 +18,10 @@ Solution = NDArray[np.intp]
 
 INTENSIFICATION, DIVERSIFICATION = "intensification", "diversification"
 
+#: Points that take more than so many times the work of the best known one are large: those of the next levels of a
+#: model, with twice as many samples each, are not.
+LARGE = 8.0
+
 
 @dataclass(frozen=True)
 class TabuSearch(Strategy):
@@ -49,6 +53,18 @@ class TabuSearch(Strategy):
     Further walks, if there are to be any, begin at the best points of other groups. They know of the same values, but
     each has its own best known solution and memory.
 
+    Evaluations may differ by orders of magnitude (a space says by how much: `work` of a :class:`Lattice`). A walk that
+    finds nothing better has to go where it has not been, in the end to where evaluations take longest. *Large* points
+    take more than eight times the work of the best known one, of all walks. With a `large_share` below 1, large points
+    are no neighbours of a solution unless all that were evaluated, with the new ones, have taken at most this share of
+    the work, or they take less than the solution itself; of an intensification, switches are left out first. So what
+    the best known solution is worth decides how much is tried far above it, and its own surroundings, twice or four
+    times as much work, are always open.
+
+    Qualities are measured, on so many samples, and improvements may be far smaller than what those can tell. With a
+    `gain` above 0 the count of failures begins again only after all improvements since it last did amount to this
+    share of the quality; every one of them is still taken.
+
     No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once.
 
     Parameters
@@ -71,6 +87,12 @@ class TabuSearch(Strategy):
         Whether to look at the points that a space names first; if not, there is one walk, from the start.
     walks : int, default=1
         Most walks, one for each group of points that are looked at first.
+    large_share : float, default=1
+        Largest share of the work that may be spent on large points, from 0 to 1; with 1 they are like all others, as in
+        the paper.
+    gain : float, default=0
+        Share of the quality by which it has to improve for failures to be forgotten; with 0 any improvement will do, as
+        in the paper.
     evaluations : int, optional
         Most evaluations; as many as it takes if neither this nor the search says a number.
 
@@ -94,6 +116,8 @@ class TabuSearch(Strategy):
     step: float = math.log(2.0) / 2.0
     scan: bool = True
     walks: int = 1
+    large_share: float = 1.0
+    gain: float = 0.0
     evaluations: int | None = None
 
     def __post_init__(self) -> None:
@@ -103,6 +127,8 @@ class TabuSearch(Strategy):
         self.require("jumps", self.jumps is None or self.jumps >= 0, "at least 0, or None")
         self.require("memory", self.memory is None or self.memory >= 1, "at least 1, or None")
         self.require("walks", self.walks >= 1, "at least 1")
+        self.require("gain", 0.0 <= self.gain < math.inf, "at least 0 and finite")
+        self.require("large_share", 0.0 <= self.large_share <= 1.0, "from 0 to 1")
         self.require("step", 0.0 < self.step < math.inf, "positive and finite")
         self.require("evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
 
@@ -120,6 +146,50 @@ class Move(NamedTuple):
 
     variable: int
     value: int
+
+
+class Spending:
+    """The work of all evaluations, by how much each of them took.
+
+    Parameters
+    ----------
+    lattice : Lattice
+    most : float
+        Largest share of it that large points may take.
+
+    Examples
+    --------
+    >>> work = lambda point: 4.0 ** float(point[0])
+    >>> spending = Spending(Lattice(np.zeros(1), np.zeros(1), np.full(1, 9.0), steps=np.ones(1), work=work), 0.25)
+    >>> spending.add(np.zeros(1, dtype=np.intp))
+    >>> spending.allows([1.0, 4.0], large=8.0), spending.allows([16.0], large=8.0)
+    (True, False)
+    """
+
+    def __init__(self, lattice: Lattice, most: float) -> None:
+        self._lattice, self._most = lattice, most
+        self._spent: dict[float, float] = {}
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is anything that it might not allow."""
+        return self._lattice.work is not None and self._most < 1.0
+
+    def work(self, solution: Solution) -> float:
+        """Return what an evaluation takes."""
+        return 1.0 if self._lattice.work is None else self._lattice.work(self._lattice.at(solution))
+
+    def add(self, solution: Solution) -> None:
+        """Take an evaluation into account."""
+        if self.is_limited:
+            own = self.work(solution)
+            self._spent[own] = self._spent.get(own, 0.0) + own
+
+    def allows(self, works: Sequence[float], large: float) -> bool:
+        """Tell whether evaluations of so much work each leave those above a number with their share."""
+        of_large = sum(spent for own, spent in self._spent.items() if own > large)
+        of_large += sum(own for own in works if own > large)
+        return of_large <= self._most * (sum(self._spent.values()) + sum(works))
 
 
 class TabuRun(CountedRun):
@@ -155,14 +225,15 @@ class TabuRun(CountedRun):
         self._jumps = options.patience if options.jumps is None else options.jumps
         movable = np.flatnonzero(ranges > 0)
         others = movable[~lattice.switches[movable]]
-        self._all, self._no_switches = movable, others
+        self._all, self._no_switches, self._switches = movable, others, lattice.switches
         self._for_jumps = others if len(others) else movable
         # The last solution of the walk in which a variable had a value.
         self._seen: dict[Move, int] = {}
         self._values: dict[bytes, float] = {}
+        self._spending = Spending(lattice, options.large_share)
         self.solutions: list[Solution] = []
         self.phase, self.n_failures, self.n_without_improvement, self.n_jumps = INTENSIFICATION, 0, 0, 0
-        self._champion = self._phase_best = math.inf
+        self._champion = self._phase_best = self._forgiven_at = math.inf
         first = lattice.first if options.scan else ()
         groups = [[point.astype(np.intp).tobytes() for point in group] for group in first] or [[]]
         # The start belongs to the first group, and is asked for before the rest of it.
@@ -202,6 +273,7 @@ class TabuRun(CountedRun):
         """Keep what was found; make the iteration that it was asked for."""
         for key, told in zip(self._asked, found, strict=True):
             self._values[key] = told.value if -math.inf < told.value else math.inf
+            self._spending.add(np.frombuffer(key, dtype=np.intp))
         if self.solutions:
             self._iterate()
         elif not self._first_unknown():
@@ -221,7 +293,7 @@ class TabuRun(CountedRun):
         """Forget the last walk, but for values, and begin at the next start."""
         start = self._walks.pop(0)
         self.solutions, self._seen, self.n_failures, self._moves = [], {}, 0, []
-        self._champion = self._values[start]
+        self._champion = self._forgiven_at = self._values[start]
         self._go(np.frombuffer(start, dtype=np.intp))
         self._begin_intensification()
 
@@ -231,13 +303,31 @@ class TabuRun(CountedRun):
             best, own = self._champion, self._value(self.current)
             # Without any value yet, nothing is promising.
             promising = own <= best + (1.0 - self._options.promising) * abs(best) if math.isfinite(best) else False
-            variables = self._all if promising or not len(self._no_switches) else self._no_switches
-            return [move for variable in variables for move in self._two_moves(int(variable), 1)]
+            moves = self._basic_moves(self._all) if promising or not len(self._no_switches) else []
+            if len(self._no_switches) and not any(self._switches[move.variable] for move in moves):
+                moves = self._basic_moves(self._no_switches)
+            return moves
         jumps = [
-            self._two_moves(int(variable), self.n_failures + 1)
+            self._open(self._two_moves(int(variable), self.n_failures + 1))
             for variable in self._generator.permutation(self._for_jumps)
         ]
-        return next((two for two in jumps if not all(map(self.is_tabu, two))), jumps[0] if jumps else [])
+        possible = [two for two in jumps if two]
+        return next((two for two in possible if not all(map(self.is_tabu, two))), possible[0] if possible else [])
+
+    def _basic_moves(self, variables: NDArray[np.intp]) -> list[Move]:
+        return self._open([move for variable in variables for move in self._two_moves(int(variable), 1)])
+
+    def _open(self, moves: list[Move]) -> list[Move]:
+        """Leave out moves to large points, unless these have their share of the work, all of the new ones together."""
+        if not self._spending.is_limited:
+            return moves
+        after = {move: self._after(move) for move in moves}
+        works = {move: self._spending.work(after[move]) for move in moves if after[move].tobytes() not in self._values}
+        assert self._lattice.work is not None
+        large, own = LARGE * self._lattice.work(self.best), self._spending.work(self.current)
+        if self._spending.allows(list(works.values()), large):
+            return moves
+        return [move for move in moves if move not in works or works[move] <= large or works[move] < own]
 
     def _two_moves(self, variable: int, size: int) -> list[Move]:
         """Return the moves of a variable down and up, by so many steps or the longest that stay in its range."""
@@ -257,7 +347,9 @@ class TabuRun(CountedRun):
         if best is not None and self._value_after(best) < self._champion:
             self._champion = self._value_after(best)
             self._go(self._after(best))
-            self.n_failures = 0
+            # Also true for the first value of all.
+            if self._forgiven_at - self._champion > self._options.gain * abs(self._champion):
+                self.n_failures, self._forgiven_at = 0, self._champion
             self._begin_intensification()
             return
         possible = [move for move in moves if math.isfinite(self._value_after(move))]

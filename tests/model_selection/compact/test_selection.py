@@ -67,6 +67,22 @@ def test_what_is_looked_at_first(select: bool, highest: int) -> None:
     assert all((space.features(one) == (VARIES if select else True)).all() for one in points)
 
 
+def test_work_is_that_of_the_level() -> None:
+    """Of 5 and 300 samples, judged by 10: levels 0 to 6 count the same, a class is never more than its samples."""
+    X = np.random.default_rng(0).normal(size=(315, 3)).astype(np.float32)
+    signs = np.repeat([-1.0, 1.0, -1.0], [5, 300, 10])
+    work = Prototypes(X, signs, np.arange(305), np.arange(305, 315), 1, Stop()).work
+    assert work == [float(n * (n + 10)) for n in (2, 4, 8, 13, 21, 37, 69, 133, 261, 305)]
+    lattice = CompactSpace(VARIES, True, 1, 9, work=work).lattice
+    assert lattice.work is not None
+    own = [lattice.work(lattice.at(np.array([0, 0, 0, level, 3, -3]))) for level in range(-1, 9)]
+    assert own == [work[6]] * 7 + work[7:]
+    assert CompactSpace(VARIES, True, 1, 9).lattice.work is None
+    few = CompactSpace(VARIES, False, 0, 2, work=work[:3]).lattice
+    assert few.work is not None
+    assert few.work(few.start) == work[2]
+
+
 def test_what_a_point_stands_for() -> None:
     space = CompactSpace(VARIES, True, start_level=2, highest_level=7)
     lattice = space.lattice

@@ -51,8 +51,8 @@ DECISIONS = CALIBRATED, LARGEST, FUZZY = "calibrated", "argmax", "fuzzy-minimum"
 
 #: What is searched with by default. Walks from several levels end differently, and long diversifications mostly see
 #: models of nearly all samples. Where features are selected, improvements are small and far apart.
-WITHOUT_FEATURES = TabuSearch(failures=2, walks=4)
-WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2)
+WITHOUT_FEATURES = TabuSearch(failures=2, walks=4, large_share=0.25, gain=1e-3)
+WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, gain=1e-3)
 
 
 class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -157,7 +157,9 @@ class CompactSearch:
             prototypes = Prototypes(self._scaled, signs, self.split.train, self.split.validation, self._n_threads, stop)
             start = math.floor(math.log2(len(self.labels) / len(self.classes)) / 3.0)  # [Lebrun2006, footnote 3]
             highest = prototypes.highest_level
-            space = CompactSpace(self.scale.varies, self.select_features, min(start, highest), highest)
+            space = CompactSpace(
+                self.scale.varies, self.select_features, min(start, highest), highest, work=prototypes.work
+            )
             task = Task(
                 self._scaled,
                 (signs > 0).astype(np.intp),

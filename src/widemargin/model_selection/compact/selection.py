@@ -8,7 +8,7 @@ exp(-||x - z||^2 / sigma^2) over the features that are selected.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -67,12 +67,16 @@ class CompactSpace:
         Whether they are searched; else all features are used.
     start_level, highest_level : int
         Of simplification.
+    work : sequence of float, optional
+        What a model of each level takes: distances, say; the same if not given. Levels that are looked at first cost
+        next to nothing, and count as the last of them.
     """
 
     varies: Mask
     select_features: bool
     start_level: int
     highest_level: int
+    work: Sequence[float] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -100,7 +104,12 @@ class CompactSpace:
             steps=np.concatenate([np.ones(len(own)), [1.0, STEP, STEP]]),
             switches=np.arange(len(own) + 3) < len(own),
             first=groups,
+            work=None if self.work is None else self._work,
         )
+
+    def _work(self, point: Vector) -> float:
+        assert self.work is not None
+        return self.work[min(max(self._steps(point)[0], FIRST_LEVELS[-1]), self.highest_level)]
 
     def features(self, point: Vector) -> Mask:
         """Return the features that are used at a point."""
