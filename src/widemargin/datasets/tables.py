@@ -322,11 +322,7 @@ def read_sequences(
     --------
     >>> from pathlib import Path
     >>> from widemargin.datasets import read_sequences
-    >>> _ = Path("new.fasta").write_text(">first
-    ACGT
-    >second
-    GGTA
-    ")
+    >>> _ = Path("new.fasta").write_text(">first\nACGT\n>second\nGGTA\n")
     >>> new = read_sequences("new.fasta")
     >>> new.X, new.ids
     (['ACGT', 'GGTA'], ['first', 'second'])
