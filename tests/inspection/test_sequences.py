@@ -109,7 +109,7 @@ def test_each_pair_of_classes() -> None:
 
         check_explained(model, X[1], one, function=(first, second))
         check_explained(model, X[1], lambda texts, one=one: -one(texts), function=(second, first))
-        assert oligomer_weights(model, function=(first, second)).toward == first
+        assert oligomer_weights(model, function=(first, second)).toward == f"class {first}"
     with pytest.raises(
         ValueError, match=r"function is None; it must be a pair of two of the classes \['a', 'b', 'c'\]"
     ):
@@ -121,7 +121,7 @@ def test_each_pair_of_classes() -> None:
 
 def test_two_classes_either_way() -> None:
     model = SVC(kernel=Oligo(2)).fit(X, LABELS)
-    assert oligomer_weights(model).toward == "many"
+    assert oligomer_weights(model).toward == "class many"
     check_explained(model, X[1], model.decision_function, function=("many", "few"))
     check_explained(model, X[1], lambda texts: -model.decision_function(texts), function=("few", "many"))
 

@@ -249,7 +249,7 @@ def oligomer_weights(model: Any, *, function: Any = None) -> OligomerWeights:
     >>> model = SVC(kernel=Oligo(k=2, sigma=0.5), C=10.0).fit(X, ["cg", "cg", "ca", "ca"])
     >>> weights = oligomer_weights(model)
     >>> [(cell.oligomer, cell.position) for cell in weights.heaviest(2)], weights.toward
-    ([('CG', 1), ('GT', 2)], 'cg')
+    ([('CG', 1), ('GT', 2)], 'class cg')
     >>> found = weights.contributions("ACGTTA")
     >>> bool(abs(found.values.sum() + found.intercept - model.decision_function(["ACGTTA"])[0]) < 1e-9)
     True
@@ -312,7 +312,7 @@ def _chosen(model: Any, function: Any) -> tuple[int, float, str]:
             raise ValueError(
                 f"function is {function!r}; with multi_class='ovr' it must be one of the classes {classes!r}."
             )
-        return classes.index(function), 1.0, str(function)
+        return classes.index(function), 1.0, f"class {function}"
     pair = (classes[1], classes[0]) if function is None and len(classes) == 2 else function
     try:
         first, second = (classes.index(label) for label in pair)
@@ -323,4 +323,4 @@ def _chosen(model: Any, function: Any) -> tuple[int, float, str]:
     number = list(combinations(range(len(classes)), 2)).index((min(first, second), max(first, second)))
     # Two classes have positive values for the second, pairs of more for the first.
     positive = max(first, second) if len(classes) == 2 else min(first, second)
-    return number, 1.0 if first == positive else -1.0, f"{classes[first]}"
+    return number, 1.0 if first == positive else -1.0, f"class {classes[first]}"
