@@ -167,7 +167,7 @@ def _(info: OligomerTable, axes: Axes) -> None:
     if info.positions[0] < 0 <= info.positions[-1]:
         axes.axvline(-0.5, color="black", linewidth=0.8, linestyle="dotted")
     width = max(len(str(cell.position)) for cell in info.heaviest(LISTED))
-    cells = [f"{one.oligomer} {one.position:+{width}d}  {one.weight:+.3g}" for one in info.heaviest(LISTED)]
+    cells = [f"{one.oligomer} {one.position:+{width}d}  {one.weight:+#.3g}" for one in info.heaviest(LISTED)]
     listed = "\n".join(["heaviest", *cells])
     axes.text(1.02, 1.0, listed, transform=axes.transAxes, va="top", family="monospace", fontsize=8)
     axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.5, aspect=40, pad=0.02, label="weight")
