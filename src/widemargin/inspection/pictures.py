@@ -71,7 +71,7 @@ def _size(panel: Panel) -> tuple[float, float]:
         return 3.4 + 0.15 * max(30, len(panel.positions)), 1.8 + 0.14 * min(len(panel.oligomers), MOST_ROWS)
     if isinstance(panel, Contributions | Substitutions):
         width = 1.6 + 0.18 * min(max(30, len(panel.sequence)), MOST_LETTERS)
-        return width, 2.8 if isinstance(panel, Contributions) else 1.5 + 0.3 * len(panel.letters)
+        return width, 2.8 if isinstance(panel, Contributions) else 2.2 + 0.3 * len(panel.letters)
     return 6.4, 6.2
 
 
@@ -157,7 +157,8 @@ def _(info: OligomerTable, axes: Axes) -> None:
     image = axes.imshow(
         weights, cmap=WEIGHTS, vmin=-top, vmax=top, extent=extent, aspect="auto", interpolation="nearest"
     )
-    for cell in info.heaviest(LISTED):
+    heaviest = info.heaviest(LISTED)
+    for cell in heaviest:
         corner = (cell.position - 0.5, names.index(cell.oligomer) - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="black", linewidth=0.8))
     axes.set_yticks(range(len(names)), names, fontsize=7, family="monospace")
@@ -166,8 +167,9 @@ def _(info: OligomerTable, axes: Axes) -> None:
     axes.set_title(f"weights of {info.k}-mers{shown}: blue for {info.toward}, orange against it", fontsize=10)
     if info.positions[0] < 0 <= info.positions[-1]:
         axes.axvline(-0.5, color="black", linewidth=0.8, linestyle="dotted")
-    width = max(len(str(cell.position)) for cell in info.heaviest(LISTED))
-    cells = [f"{one.oligomer} {one.position:+{width}d}  {one.weight:+#.3g}" for one in info.heaviest(LISTED)]
+    width = max(len(f"{cell.position:+d}") for cell in heaviest)
+    decimals = int(np.clip(2 - np.floor(np.log10(top)), 0, 12))
+    cells = [f"{one.oligomer} {one.position:+{width}d}  {one.weight:+.{decimals}f}" for one in heaviest]
     listed = "\n".join(["heaviest", *cells])
     axes.text(1.02, 1.0, listed, transform=axes.transAxes, va="top", family="monospace", fontsize=8)
     axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.5, aspect=40, pad=0.02, label="weight")
@@ -211,7 +213,7 @@ def _(info: Substitutions, axes: Axes) -> None:
     axes.set_ylabel("new letter")
     axes.set_title(f"change of the decision value {info.decision_value:.3g} by a substitution", fontsize=10)
     _write_letters(info.sequence, info.positions, axes)
-    axes.figure.colorbar(image, ax=axes, location="right", aspect=12, pad=0.01, label="change")
+    axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.5, aspect=40, pad=0.02, label="change")
 
 
 def _write_letters(sequence: str, positions: NDArray[np.int64], axes: Axes) -> None:
