@@ -3,7 +3,7 @@
 A codon ATG may start a gene or lie in the midst of one. This program cuts windows around both kinds out of a genome,
 trains a support vector machine to tell them apart, and draws what the machine has learnt: the weight of every triplet
 at every position before and after the codon. In most bacteria the heaviest ones spell pieces of AGGAGG some ten letters
-before the start, the Shine-Dalgarno sequence, to which the ribosome binds.
+before the start, the Shine-Dalgarno sequence [Shine1974], to which the ribosome binds.
 
     python examples/translation_starts.py                              # a genome made up, in which the truth is known
     python examples/translation_starts.py genome.gbff                  # all genes of a GenBank file, as annotated
