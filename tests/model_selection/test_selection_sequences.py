@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, cross_val_
 from widemargin import SVC, SVR, select
 from widemargin.datasets import twonorm
 from widemargin.kernels import CombinedOligo, Oligo
+from widemargin.model_selection import selection
 
 RNG = np.random.default_rng(0)
 
@@ -126,3 +128,24 @@ def test_a_journal_for_each_kernel(tmp_path: Path) -> None:
 def test_a_deadline_before_anything_is_found() -> None:
     with pytest.raises(TimeoutError, match="is too short: no candidate was finished; allow more"):
         select(X, Y, max_time=1e-9)
+
+
+@pytest.mark.parametrize("end", [TimeoutError, KeyboardInterrupt])
+def test_what_was_found_with_the_first_kernel_is_kept(
+    end: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, calls = selection.grown, []
+
+    def grown(*given: Any, **options: Any) -> Any:
+        calls.append(given[0].kernel)
+        if len(calls) == 2:
+            raise end
+        return whole(*given, **options)
+
+    monkeypatch.setattr(selection, "grown", grown)
+    chosen = select(X, Y, cv=3)
+    assert chosen.kernel == "oligo kernel of 3-mers"
+    assert len(calls) == 2
+    monkeypatch.setattr(selection, "grown", lambda *given, **options: (_ for _ in ()).throw(end))
+    with pytest.raises(end):
+        select(X, Y, cv=3)

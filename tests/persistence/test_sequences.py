@@ -245,6 +245,16 @@ def test_one_sentence_about_a_hostile_file(name: str, intact: Members, tmp_path:
     assert "\n" not in str(raised.value)
 
 
+def test_a_kernel_of_sequences_for_vectors(tmp_path: Path) -> None:
+    path = tmp_path / "model.wm"
+    save_model(SVC(kernel=Linear()).fit([[0.0], [1.0]], [0, 1]), path)
+    members = opened(path.read_bytes())
+    another_kernel("Oligo", alphabet="ACGT")(members)
+    path.write_bytes(archive_of(members))
+    with pytest.raises(ModelFileError, match="the kernel cannot be used with 1 features"):
+        load_model(path)
+
+
 def test_sequences_for_a_model_of_vectors(tmp_path: Path) -> None:
     path = tmp_path / "model.wm"
     save_model(SVC(kernel=Linear()).fit([[0.0], [1.0]], [0, 1]), path)

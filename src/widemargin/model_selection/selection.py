@@ -176,11 +176,13 @@ def select(
         files = None if journal is None else partial(_numbered, Path(journal), family=number)
         try:
             one = _found(family, X, y, stop, files, cv=folds, n_jobs=n_jobs, progress=progress)
-        except TimeoutError:
-            if not found:
-                told = f"max_time={max_time!r} is too short: no candidate was finished; allow more."
-                raise TimeoutError(told) from None
-            break
+        except (TimeoutError, KeyboardInterrupt) as ended:
+            if found:
+                break
+            if isinstance(ended, KeyboardInterrupt):
+                raise
+            told = f"max_time={max_time!r} is too short: no candidate was finished; allow more."
+            raise TimeoutError(told) from None
         found.append((family, one))
         if one["reports"][-1].unfinished:  # because of the clock or of Ctrl-C
             break

@@ -88,8 +88,8 @@ def restore_parameters(estimator: Any, kernel: Fields, samples: Any, what: str) 
         own: Kernel = as_kernel(fitted)
         if type(own) is not type(as_kernel(estimator.kernel)):
             raise ValueError("it is of another type than the kernel of the estimator")
-        if own.requires_vector_input == isinstance(samples, list):
-            raise ValueError(f"it is one of {'vectors' if own.requires_vector_input else 'sequences'}")
+        if isinstance(samples, list) and own.requires_vector_input:
+            raise ValueError("it is one of vectors")
         repr(estimator.kernel)  # nothing else looks at its numbers before a fit
         with np.errstate(all="ignore"):
             if isinstance(samples, list):
