@@ -245,6 +245,33 @@ def test_one_sentence_about_a_hostile_file(name: str, intact: Members, tmp_path:
     assert "\n" not in str(raised.value)
 
 
+def test_files_with_other_bytes_in_some_places(intact: Members, tmp_path: Path) -> None:
+    """Whatever is changed: the file is refused in a sentence, or holds a model that predicts or refuses sequences."""
+    generator, path = np.random.default_rng(0), tmp_path / "model.wm"
+    of_files, of_sequences = [], []
+    for _ in range(200):
+        members = dict(intact)
+        name = str(generator.choice(sorted(members)))
+        content = bytearray(members[name])
+        for place in generator.integers(0, len(content), 3):
+            content[place] = generator.integers(0, 256)
+        members[name] = bytes(content)
+        path.write_bytes(archive_of(members))
+        try:
+            model = load_model(path)
+        except ModelFileError as problem:
+            of_files.append(str(problem))
+            continue
+        with np.errstate(all="ignore"):
+            try:
+                model.predict(X)
+            except ValueError as problem:
+                of_sequences.append(str(problem))
+    assert 50 < len(of_files) < 200
+    assert not any("\n" in sentence for sentence in of_files)
+    assert all("k(x, x) = 0" in sentence or "finite" in sentence for sentence in of_sequences)
+
+
 def test_a_kernel_of_sequences_for_vectors(tmp_path: Path) -> None:
     path = tmp_path / "model.wm"
     save_model(SVC(kernel=Linear()).fit([[0.0], [1.0]], [0, 1]), path)
