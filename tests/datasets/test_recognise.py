@@ -36,7 +36,7 @@ def test_tsv_splits_at_tabs_only(write: Write) -> None:
     content = "a,b,c\ty,z\n1\tleft\n"
     assert read_table(write(content, "table.tsv")).names == ["a,b,c"]
     assert read_table(write(content, "table.csv"), format="tsv").names == ["a,b,c"]
-    with pytest.raises(ValueError, match="format must be one of 'csv', 'tsv', 'libsvm' or None, got 'xls'"):
+    with pytest.raises(ValueError, match="format must be one of 'csv', 'tsv', 'libsvm', 'fasta' or None, got 'xls'"):
         read_table(write(content), format="xls")
 
 

@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from widemargin.cli.messages import Facts, print_facts, print_heading, progress_bar
 from widemargin.cli.options import n_jobs, seed
 from widemargin.cli.select import described
-from widemargin.datasets import bayes_error, chess_board
+from widemargin.datasets import Table, bayes_error, chess_board
 from widemargin.inspection import DecisionSurface, DecisionValues, decision_surface
 from widemargin.model_selection.selection import Selection, select
 
@@ -112,7 +112,7 @@ def facts(chosen: Chosen) -> Facts:
     if problem.bayes_error is not None:
         truth += f"; the best possible is {problem.bayes_error:.1%}"
     return [
-        *described(chosen.selection, problem.X.shape, problem.y, regression=False, folds=FOLDS),
+        *described(chosen.selection, Table(problem.X, problem.y, None, None), regression=False, folds=FOLDS),
         (
             "training",
             f"{report.reason} in {report.iterations:,} iterations with {len(model.support_):,} support vectors; "

@@ -54,6 +54,13 @@ def penalty(text: str) -> float:
     return number
 
 
+def origin(text: str) -> int | str:
+    """Read the place that positions count from: a whole number, or a marker."""
+    if not text:
+        raise argparse.ArgumentTypeError("must be a whole number or a marker such as '|', got ''")
+    return int(text) if text.removeprefix("-").isdecimal() else text
+
+
 def character(text: str) -> str:
     """Read a single character."""
     if len(text) != 1:
@@ -71,7 +78,10 @@ def seed(text: str) -> int:
 def add_table_options(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Declare the table and how to read it."""
     parser.add_argument(
-        "table", type=Path, metavar="TABLE", help=f"{purpose}: a CSV, TSV or LIBSVM file, or one in .gz"
+        "table",
+        type=Path,
+        metavar="TABLE",
+        help=f"{purpose}: a CSV, TSV, LIBSVM or FASTA file, or one in .gz",
     )
     parser.add_argument(
         "--format", choices=FORMATS, help="format of the table (default: by its name, else by its first lines)"

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import add_table_options, layout_of, n_jobs
-from widemargin.datasets import read_features
+from widemargin.datasets import read_features, read_sequences
+from widemargin.kernels.rows import count
 from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.model_file import SavedModel, is_sparse, open_model
 
@@ -42,37 +43,46 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.scores and not hasattr(estimator, "decision_function"):
         raise CommandError(f"--scores requires a classifier, but {arguments.model} holds a regression model.", MISUSED)
     estimator.n_jobs = arguments.n_jobs
-    X = new_samples(arguments, saved)
-    content = predictions(saved, X, scores=arguments.scores).encode("utf-8")
+    X, ids = new_samples(arguments, saved)
+    content = predictions(saved, X, scores=arguments.scores, ids=ids).encode("utf-8")
     if arguments.output is None:
         sys.stdout.buffer.write(content)
         return 0
     with replaced_file(arguments.output) as file:
         file.write(content)
-    note(f"Predictions of {X.shape[0]:,} samples written to {arguments.output}.")
+    note(f"Predictions of {count(X):,} samples written to {arguments.output}.")
     return 0
 
 
-def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> Any:
-    """Read the samples of a table that a model is to predict, with the columns in the model's order."""
-    features = read_features(
-        arguments.table,
-        n_features=saved.n_features,
-        names=saved.feature_names,
-        encoded=saved.encoded,
-        target=saved.target,
-        **layout_of(arguments),
-    )
+def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> tuple[Any, list[str] | None]:
+    """Read the samples of a table that a model is to predict, with the columns in the model's order; and their names.
+
+    Records of a FASTA file have names, rows of other tables have none.
+    """
+    layout = layout_of(arguments)
+    if saved.n_features is None:
+        del layout["zero_based"]
+        column = None if saved.feature_names is None else saved.feature_names[0]
+        features = read_sequences(arguments.table, column=column, target=saved.target, **layout)
+    else:
+        features = read_features(
+            arguments.table,
+            n_features=saved.n_features,
+            names=saved.feature_names,
+            encoded=saved.encoded,
+            target=saved.target,
+            **layout,
+        )
     for sentence in features.notes:
         note(sentence)
     X: Any = features.X
     sparse_model = is_sparse(_estimator(saved))
     # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
-    return X.toarray() if sp.issparse(X) and not sparse_model else X
+    return (X.toarray() if sp.issparse(X) and not sparse_model else X), features.ids
 
 
-def predictions(saved: SavedModel, X: Any, *, scores: bool) -> str:
-    """Predict the samples of `X`; return a table in CSV format."""
+def predictions(saved: SavedModel, X: Any, *, scores: bool, ids: list[str] | None = None) -> str:
+    """Predict the samples of `X`; return a table in CSV format, with a column of names if there are any."""
     try:
         with warnings.catch_warnings():
             # The columns were put into the model's order by their names.
@@ -85,8 +95,9 @@ def predictions(saved: SavedModel, X: Any, *, scores: bool) -> str:
         raise CommandError(f"the model cannot predict these samples: {problem}") from None
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["prediction", *(score_names(_estimator(saved)) if scores else [])])
-    writer.writerows(zip(*columns, strict=True))
+    names = ["prediction", *(score_names(_estimator(saved)) if scores else [])]
+    writer.writerow(names if ids is None else ["name", *names])
+    writer.writerows(zip(*(columns if ids is None else [ids, *columns]), strict=True))
     return text.getvalue()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.cli import compact
+from widemargin.cli import compact, sequences
 from widemargin.cli.messages import MISUSED, CommandError, Facts, note, print_facts, progress_bar
 from widemargin.cli.options import add_table_options, fold_count, layout_of, n_jobs, seconds
 from widemargin.datasets import Table, read_table
@@ -41,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"the column to predict (default: one named {names} or {TARGET_NAMES[-1]}, else the last)",
     )
     parser.add_argument("--encode", action="store_true", help="one-hot encode text columns")
+    sequences.configure(parser)
     parser.add_argument(
         "--ignore", action="append", default=[], metavar="NAME", help="leave this column out; may be given repeatedly"
     )
@@ -65,14 +66,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose a model, print what was chosen, and save it."""
-    require_place("--model", arguments.model, arguments.table, arguments.journal)
+    tables = [arguments.table, *arguments.others]
+    require_place("--model", arguments.model, *tables, arguments.journal)
     # A grid that is extended writes further journal files to the same folder.
-    require_place("--journal", arguments.journal, arguments.table)
+    require_place("--journal", arguments.journal, *tables)
     table = training_table(arguments)
     assert table.y is not None
     require_target(table, arguments.task)
     regression = arguments.task == REGRESSION if arguments.task else not _are_classes(table.y)
     compact.require_together(arguments, regression)
+    sequences.require_together(arguments, table)
     if arguments.compact:
         small, facts = compact.chosen(arguments, table)
         print_facts(facts)
@@ -81,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     folds = FOLDS if arguments.cv is None else arguments.cv
     require_folds(table.y, folds, regression)
+    sequences.require_groups(table.groups, folds)
     warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the report counts what was not finished
     try:
         chosen = select(
@@ -88,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
             table.y,
             regression=regression,
             cv=folds,
+            groups=table.groups,
+            origin=arguments.origin,
             max_time=arguments.max_time,
             journal=arguments.journal,
             n_jobs=arguments.n_jobs,
@@ -98,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"--max-time {given} is too short: no candidate was finished; allow more") from None
     except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
-    print_facts(described(chosen, table.X.shape, table.y, regression=regression, folds=folds))
+    print_facts(described(chosen, table, regression=regression, folds=folds))
     selection = {"score": chosen.score, "standard_error": chosen.standard_error, **chosen.parameters}
     save(chosen.model, arguments.model, table, selection)
     return 0
@@ -114,11 +120,15 @@ def save(model: Any, path: Path | None, table: Table, selection: dict[str, float
 
 def training_table(arguments: argparse.Namespace) -> Table:
     """Read the table, and say what was assumed about it."""
+    if arguments.others:
+        return sequences.classes_of_files(arguments)
     table = read_table(
         arguments.table,
         target=arguments.target,
         encode=arguments.encode,
         ignore=arguments.ignore,
+        sequence=arguments.sequence,
+        group=arguments.group,
         **layout_of(arguments),
     )
     for sentence in table.notes:
@@ -196,18 +206,19 @@ def require_folds(y: Any, folds: int, regression: bool) -> None:
         raise CommandError(f"--cv must be from 2 to {least}, the number of samples of {whole}; got {folds}")
 
 
-def described(chosen: Selection, shape: tuple[int, int], y: Any, *, regression: bool, folds: int) -> Facts:
+def described(chosen: Selection, table: Table, *, regression: bool, folds: int) -> Facts:
     """Say in a few lines what was chosen, how sure that is, and what it took."""
-    kind = "numeric target" if regression else f"{len(np.unique(y))} classes"
+    kind = "numeric target" if regression else f"{len(np.unique(np.asarray(table.y)))} classes"
     values = ", ".join(f"{name} = {value:.4g}" for name, value in chosen.parameters.items())
     work = chosen.work
+    whole = "" if table.groups is None else ", no group on both sides of any"
     facts = [
-        ("data", f"{shape[0]:,} samples, {shape[1]:,} features, {kind}"),
-        ("model", f"{'SVR' if regression else 'SVC'}, Gaussian kernel, standardised features: {values}"),
+        ("data", f"{sequences.counted_samples(table)}, {kind}"),
+        ("model", f"{'SVR' if regression else 'SVC'}, {chosen.kernel}: {values}"),
         (
             "score",
             f"{'R^2' if regression else 'accuracy'} {chosen.score:.4f}, standard error {chosen.standard_error:.4f} "
-            f"over {folds} folds",
+            f"over {folds} folds{whole}",
         ),
         ("ties", _tied(chosen)),
         ("work", _work(work)),
@@ -236,7 +247,7 @@ def _tied(chosen: Selection) -> str:
     if len(chosen.ties) < 2:
         return f"none among {chosen.candidates} candidates"
     ranges = []
-    for name in ("C", "gamma"):
+    for name in chosen.ties[0]:
         values = [one[name] for one in chosen.ties]
         ranges.append(f"{name} {min(values):.4g} to {max(values):.4g}")
     tied = f"{len(chosen.ties)} of {chosen.candidates} candidates score the same"

@@ -11,7 +11,15 @@ from widemargin.datasets.glasmachers import chess_board, noisy_chess_board, spar
 from widemargin.datasets.initiation_sites import InitiationSites, translation_initiation_sites
 from widemargin.datasets.libsvm_file import read_libsvm
 from widemargin.datasets.npz_folder import data_folder, load_npz
-from widemargin.datasets.tables import Features, Table, TableError, read_csv, read_features, read_table
+from widemargin.datasets.tables import (
+    Features,
+    Table,
+    TableError,
+    read_csv,
+    read_features,
+    read_sequences,
+    read_table,
+)
 
 __all__ = [
     "Features",
@@ -30,6 +38,7 @@ __all__ = [
     "read_features",
     "read_genbank",
     "read_libsvm",
+    "read_sequences",
     "read_table",
     "ringnorm",
     "sparse_coordinates",

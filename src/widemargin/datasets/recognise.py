@@ -1,7 +1,8 @@
-"""What a file of unknown kind holds: delimited text, the LIBSVM format, or nothing that can be read here."""
+"""What a file of unknown kind holds: delimited text, the LIBSVM or FASTA format, or nothing that can be read here."""
 
 import re
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from lzma import LZMAError
@@ -16,15 +17,21 @@ from widemargin.datasets.delimited import Grid, TableError, find_layout
 from widemargin.datasets.libsvm_file import read_libsvm
 from widemargin.datasets.text_file import FilePath, content_of, open_bytes
 
-FORMATS = ("csv", "tsv", "libsvm")
+LIBSVM, FASTA = "libsvm", "fasta"
+FORMATS = ("csv", "tsv", LIBSVM, FASTA)
 
 #: Bytes of a file, and lines of these, by which its format is recognised.
 HEAD_BYTES = 2**16
 HEAD_LINES = 10
 
-_FORMAT_OF = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv"} | dict.fromkeys((".svm", ".libsvm", ".svmlight"), "libsvm")
+_FORMAT_OF = {
+    **{".csv": "csv", ".tsv": "tsv", ".tab": "tsv"},
+    **dict.fromkeys((".svm", ".libsvm", ".svmlight"), LIBSVM),
+    **dict.fromkeys((".fasta", ".fa", ".fas", ".fna", ".ffn", ".faa"), FASTA),
+}
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _LIBSVM_LINE = re.compile(rb"[^\s:,;]+(\s+\d+:[^\s:]+)+\s*(#.*)?")
+_LETTERS = re.compile(rb"[A-Za-z*-]+")
 _FOREIGN = {
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
@@ -37,11 +44,11 @@ _FOREIGN = {
 
 def open_table(
     path: FilePath, format: str | None, header: bool | None, known: Sequence[str], delimiter: str | None = None
-) -> Grid | None:
-    """Find out what a file holds; return the layout of delimited text, or None for the LIBSVM format.
+) -> Grid | str:
+    """Find out what a file holds; return the layout of delimited text, else the name of the format.
 
-    A format of None goes by the end of the file's name, else by its first lines; a delimiter that is given rules the
-    LIBSVM format out. The rest is as in :func:`widemargin.datasets.delimited.find_layout`.
+    A format of None goes by the end of the file's name, else by its first lines; a delimiter that is given rules other
+    formats out. The rest is as in :func:`widemargin.datasets.delimited.find_layout`.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))} or None, got {format!r}.")
@@ -56,8 +63,8 @@ def open_table(
         head = stream.read(HEAD_BYTES)
         _require_text(name, head)
         recognised = format or (delimiter and "csv") or _FORMAT_OF.get(_suffix(name)) or _format_of(head)
-        if recognised == "libsvm":
-            return None
+        if recognised in (LIBSVM, FASTA):
+            return recognised
         try:
             data = content_of(stream, name, head)
         except ValueError as problem:
@@ -112,4 +119,6 @@ def _suffix(name: str) -> str:
 def _format_of(head: bytes) -> str:
     lines = [line.strip() for line in head.splitlines()]
     lines = [line for line in lines if line and not line.startswith(b"#")]
-    return "libsvm" if any(map(_LIBSVM_LINE.fullmatch, lines[:HEAD_LINES])) else "csv"
+    if lines and lines[0].removeprefix(BOM_UTF8).startswith(b">") and all(map(_LETTERS.fullmatch, lines[1:2])):
+        return FASTA
+    return LIBSVM if any(map(_LIBSVM_LINE.fullmatch, lines[:HEAD_LINES])) else "csv"

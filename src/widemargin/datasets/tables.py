@@ -1,4 +1,4 @@
-"""Tables as users have them: CSV, TSV and LIBSVM files, recognised by name or content, for training and prediction."""
+"""Tables as users have them: CSV, TSV, LIBSVM and FASTA files, recognised by name or content; to train, to predict."""
 
 import re
 from collections import Counter
@@ -9,14 +9,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from widemargin.datasets.checks import FloatMatrix
 from widemargin.datasets.delimited import Grid, TableError, is_number, listed, read_columns, text_columns
-from widemargin.datasets.recognise import FORMATS, open_table, read_sparse
-from widemargin.datasets.text_file import FilePath, numeric_labels
+from widemargin.datasets.fasta_table import read_fasta_table
+from widemargin.datasets.recognise import FASTA, FORMATS, open_table, read_sparse
+from widemargin.datasets.text_file import FilePath, labels_of
 
-__all__ = ["FORMATS", "Features", "Table", "TableError", "read_csv", "read_features", "read_table"]
+__all__ = [
+    "FORMATS",
+    "Features",
+    "Table",
+    "TableError",
+    "read_csv",
+    "read_features",
+    "read_sequences",
+    "read_table",
+]
 
 #: Lower-case names that make a column the target where none is named.
 TARGET_NAMES = ("label", "target", "class", "y")
@@ -27,7 +36,10 @@ MOST_VALUES = 20
 Values: TypeAlias = Mapping[str, Sequence[str]]
 
 _COUNTED = re.compile(r"column \d+")
-_ADVICE = " (the options ignore and encode leave a column of text out, or turn it into numbers)"
+_ADVICE = (
+    " (the options ignore and encode leave a column of text out, or turn it into numbers; sequence takes one as the "
+    "sample)"
+)
 
 
 @dataclass(frozen=True)
@@ -36,35 +48,39 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray or csr_matrix of shape (n_samples, n_features), float64
-        Sparse if read from the LIBSVM format.
+    X : ndarray or csr_matrix of shape (n_samples, n_features), float64, or list of str
+        Sparse if read from the LIBSVM format; strings if the samples are sequences.
     y : ndarray of shape (n_samples,) or None
         int64 if every label is a whole number, float64 if every label is a number, strings otherwise; None if no target
         was asked for.
     names : list of str or None
-        Names of the features; None for the LIBSVM format, which has none.
+        Names of the features; None for the LIBSVM format, which has none. For sequences, the name of their column.
     target : str or None
         The column that became `y`, if it has a name.
     encoded : dict
         The values of each text column that was turned into one column of zeros and ones a value.
     notes : tuple of str
         What the reader has decided by itself, in sentences.
+    groups : ndarray of shape (n_samples,) or None
+        Names of groups, if a column of them was named.
     """
 
-    X: FloatMatrix | csr_matrix
+    X: Any
     y: npt.NDArray[Any] | None
     names: list[str] | None
     target: str | None
     encoded: dict[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    groups: npt.NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
 class Features:
-    """Samples to predict, `X`, and sentences about what was left out, `notes`."""
+    """Samples to predict, `X`, sentences about what was left out, `notes`, and the `ids` of records that have names."""
 
-    X: FloatMatrix | csr_matrix
+    X: Any
     notes: tuple[str, ...] = ()
+    ids: list[str] | None = None
 
 
 def read_table(
@@ -78,8 +94,10 @@ def read_table(
     encode: bool = False,
     ignore: Sequence[str] = (),
     zero_based: bool = False,
+    sequence: str | None = None,
+    group: str | None = None,
 ) -> Table:
-    r"""Read a table of numbers with one column of labels or targets.
+    r"""Read a table of numbers, or of sequences, with one column of labels or targets.
 
     Text is UTF-8, with or without a byte order mark; fields may be quoted. Files whose name ends in .gz, .bz2 or .xz
     are decompressed on the way.
@@ -87,15 +105,16 @@ def read_table(
     Parameters
     ----------
     path : str or path-like
-        The file. Names ending in .csv, .tsv, .tab, .svm, .libsvm and .svmlight say what it holds; of other files the
-        first lines are looked at.
+        The file. Names ending in .csv, .tsv, .tab, .svm, .libsvm, .svmlight, .fasta, .fa, .fas, .fna, .ffn and .faa
+        say what it holds; of other files the first lines are looked at.
     target : str, int or None, default=None
         The column that becomes `y`: its name, or its position counted from 0 (negative from the end). None takes the
         column named label, target, class or y, in upper or lower case, else the last one; ``notes`` says which. In the
-        LIBSVM format the target comes first in a line, and None is the only choice.
+        LIBSVM format the target comes first in a line, and None is the only choice. In the FASTA format it is a word
+        ``name=value`` or ``[name=value]`` of every header, and there is no last one.
     labelled : bool, default=True
         False reads all columns as features.
-    format : {"csv", "tsv", "libsvm"} or None, default=None
+    format : {"csv", "tsv", "libsvm", "fasta"} or None, default=None
         What the file holds, whatever its name; None finds out.
     delimiter : str or None, default=None
         The character between fields; None finds out which of comma, semicolon and tab it is.
@@ -108,6 +127,11 @@ def read_table(
         Columns to leave out.
     zero_based : bool, default=False
         Whether the features of the LIBSVM format are counted from 0.
+    sequence : str or None, default=None
+        A column of strings that are the samples, such as DNA; all other columns but those named here are left out.
+        FASTA files hold sequences without being told.
+    group : str or None, default=None
+        A column (in FASTA, a word of the header) of names of groups, which is no feature: genes, patients.
 
     Returns
     -------
@@ -133,17 +157,18 @@ def read_table(
     """
     if not labelled and target is not None:
         raise ValueError(f"target must be None if labelled=False, got {target!r}.")
-    known = [target] if isinstance(target, str) else []
+    known = [name for name in (target, sequence, group) if isinstance(name, str)]
     source = open_table(path, format, header, [*known, *ignore], delimiter)
-    if source is not None:
-        return _train_on(source, target, labelled, encode, ignore)
-    if target is not None or ignore or encode:
-        given = {"target": target, "ignore": ignore, "encode": encode}
-        option = next(name for name, value in given.items() if value not in (None, (), [], False))
-        raise TableError(
-            f"{fspath(path)} is in LIBSVM format, which starts every line with the target and names no columns; "
-            f"{option} is for other formats."
-        )
+    if isinstance(source, Grid):
+        if sequence is not None:
+            return _train_on_sequences(source, sequence, target, labelled, encode, ignore, group)
+        return _train_on(source, target, labelled, encode, ignore, group)
+    options = {"ignore": ignore, "encode": encode, "sequence": sequence}
+    if source == FASTA:
+        _refuse_options(path, "FASTA format, which consists of sequences and their headers", options)
+        return _train_on_fasta(path, target, labelled, group)
+    options |= {"target": target, "group": group}
+    _refuse_options(path, "LIBSVM format, which starts every line with the target and names no columns", options)
     X, y = read_sparse(path, None, zero_based)
     return Table(X, y if labelled else None, None, None)
 
@@ -248,12 +273,11 @@ def read_features(
     raw = None if names is None else _raw_columns(names, encoded)
     known = raw if raw is not None and _have_names(raw) else []
     source = open_table(path, format, header, known, delimiter)
-    if source is None:
-        if known:
-            raise TableError(
-                f"{fspath(path)} is in LIBSVM format, which names no columns, but the model was trained on columns "
-                f"named {listed(known)}."
-            )
+    if not isinstance(source, Grid):
+        if known or source == FASTA:
+            what = "FASTA format, which holds sequences" if source == FASTA else "LIBSVM format, which names no columns"
+            trained_on = f"columns named {listed(known)}" if known else "columns of numbers"
+            raise TableError(f"{fspath(path)} is in {what}, but the model was trained on {trained_on}.")
         return Features(read_sparse(path, n_features, zero_based)[0])
     columns, notes = _matching_columns(source, raw, n_features, target)
     if raw is None:
@@ -262,10 +286,148 @@ def read_features(
     return Features(_predict_from(source, dict(zip(raw, columns, strict=True)), names, encoded), notes)
 
 
-def _train_on(grid: Grid, target: str | int | None, labelled: bool, encode: bool, ignore: Sequence[str]) -> Table:
-    ignored = {grid.position(name) for name in ignore}
-    kept = [column for column in range(len(grid.names)) if column not in ignored]
-    wanted, notes = _target_of(grid, target, kept) if labelled else (None, ())
+def read_sequences(
+    path: FilePath,
+    *,
+    column: str | None = None,
+    target: str | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> Features:
+    r"""Read sequences to predict: a column of a table, or the records of a FASTA file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    column : str or None, default=None
+        The column of strings. A table of one column has no need of its name.
+    target : str or None, default=None
+        The column that the model was trained to predict, ignored if the table has it.
+    format, delimiter, header
+        As in :func:`read_table`.
+
+    Returns
+    -------
+    Features
+        `X` is a list of str; `ids` are the names of the records of a FASTA file.
+
+    Raises
+    ------
+    TableError
+        In one sentence, as :func:`read_table`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from widemargin.datasets import read_sequences
+    >>> _ = Path("new.fasta").write_text(">first\nACGT\n>second\nGGTA\n")
+    >>> new = read_sequences("new.fasta")
+    >>> new.X, new.ids
+    (['ACGT', 'GGTA'], ['first', 'second'])
+    """
+    known = [] if column is None or _COUNTED.fullmatch(column) else [column]
+    grid = open_table(path, format, header, known, delimiter)
+    if grid == FASTA:
+        records = read_fasta_table(path)
+        return Features(records.sequences, ids=records.names)
+    if not isinstance(grid, Grid):
+        raise TableError(f"{fspath(path)} is in LIBSVM format, which holds numbers; a column of sequences is needed.")
+    if len(grid.names) == 1 and column not in grid.positions:
+        return Features(_sequences_in(grid, 0, [])[0])
+    if column is None:
+        raise TableError(f"{grid.file} has {len(grid.names)} columns; name the one of sequences.")
+    place = grid.position(column)
+    others = [name for name in grid.names if name != column]
+    notes = [_left_aside([target], "which the model predicts")] if target in others else []
+    unknown = [name for name in others if name != target]
+    notes += [_left_aside(unknown, "which the model was not trained on")] if unknown else []
+    return Features(_sequences_in(grid, place, [])[0], tuple(notes))
+
+
+def _refuse_options(path: FilePath, what: str, options: Mapping[str, Any]) -> None:
+    for option, value in options.items():
+        if value not in (None, (), [], False):
+            raise TableError(f"{fspath(path)} is in {what}; {option} is for other formats.")
+
+
+def _train_on_fasta(path: FilePath, target: str | int | None, labelled: bool, group: str | None) -> Table:
+    if isinstance(target, int):
+        raise TableError(f"target must be a word of the headers of {fspath(path)}, got {target!r}.")
+    found = read_fasta_table(path)
+    name: str | None = target
+    notes: tuple[str, ...] = ()
+    if labelled and name is None:
+        name, notes = _guessed_word(found.file, found.words)
+    y = labels_of(found.values(name)) if labelled and name is not None else None
+    groups = None if group is None else np.array(found.values(group))
+    return Table(found.sequences, y, ["sequence"], name, {}, notes, groups)
+
+
+def _guessed_word(file: str, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    likely = [word for word in words if word.lower() in TARGET_NAMES]
+    if len(likely) == 1:
+        return likely[0], (f"The target is {likely[0]!r} in the headers, by its name.",)
+    found = f"the words found are {listed(words)}" if words else "no such words were found"
+    raise TableError(
+        f"{file} has {'several words' if likely else 'no word'} in its headers that may be the target, such as "
+        f"label=1; {found}; name one as target."
+    )
+
+
+def _train_on_sequences(
+    grid: Grid,
+    sequence: str,
+    target: str | int | None,
+    labelled: bool,
+    encode: bool,
+    ignore: Sequence[str],
+    group: str | None,
+) -> Table:
+    if encode:
+        raise TableError(f"encode is for columns that are features; the samples are those of column {sequence!r}.")
+    place = grid.position(sequence)
+    reserved = _reserved(grid, {"sequence": sequence, "group": group}, ignore)
+    kept = [column for column in range(len(grid.names)) if column not in reserved]
+    wanted, notes = _target_of(grid, target, kept, reserved) if labelled else (None, ())
+    columns = [column for column in (wanted, None if group is None else grid.position(group)) if column is not None]
+    sequences, texts = _sequences_in(grid, place, columns)
+    others = [grid.names[column] for column in kept if column != wanted]
+    notes += (_left_aside(others, "since the samples are sequences"),) if others else ()
+    groups = None if group is None else np.array(texts.pop())
+    y = labels_of(texts.pop()) if texts else None
+    return Table(sequences, y, [sequence], None if wanted is None else grid.names[wanted], {}, notes, groups)
+
+
+def _reserved(grid: Grid, named: Mapping[str, str | None], ignore: Sequence[str]) -> dict[int, str]:
+    """Return the columns that are neither feature nor target, and the options that say so; each is named once."""
+    found = {grid.position(name): "ignore" for name in ignore}
+    for option, name in named.items():
+        if name is None:
+            continue
+        column = grid.position(name)
+        if column in found:
+            raise TableError(f"{option} and {found[column]} both name column {name!r}.")
+        found[column] = option
+    return found
+
+
+def _sequences_in(grid: Grid, column: int, others: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+    """Read a column of sequences, and others as text; refuse numbers, which are no sequences."""
+    _, (sequences, *texts), lines = read_columns(grid, [], [column, *others])
+    for line, text in zip(lines, sequences, strict=True):
+        if is_number(text):
+            raise grid.complaint(line, column, text, "a sequence of letters")
+    return sequences, texts
+
+
+def _train_on(
+    grid: Grid, target: str | int | None, labelled: bool, encode: bool, ignore: Sequence[str], group: str | None
+) -> Table:
+    reserved = _reserved(grid, {"group": group}, ignore)
+    kept = [column for column in range(len(grid.names)) if column not in reserved]
+    wanted, notes = _target_of(grid, target, kept, reserved) if labelled else (None, ())
     columns = [column for column in kept if column != wanted]
     if not columns:
         raise TableError(
@@ -281,15 +443,19 @@ def _train_on(grid: Grid, target: str | int | None, labelled: bool, encode: bool
     text = text_columns(grid, columns) if encode else []
     numeric = [column for column in columns if column not in text]
     labels = [] if wanted is None else [wanted]
-    numbers, texts, _ = read_columns(grid, numeric, [*text, *labels], "" if encode else _ADVICE)
-    y = _labels(texts.pop()) if labels else None
+    grouping = [] if group is None else [grid.position(group)]
+    numbers, texts, _ = read_columns(grid, numeric, [*text, *labels, *grouping], "" if encode else _ADVICE)
+    groups = np.array(texts.pop()) if grouping else None
+    y = labels_of(texts.pop()) if labels else None
     encoded = {grid.names[column]: _values(grid, column, found) for column, found in zip(text, texts, strict=True)}
     names = _feature_names(grid, columns, encoded)
     X = _assembled(names, [grid.names[column] for column in numeric], numbers, encoded, texts)
-    return Table(X, y, names, None if wanted is None else grid.names[wanted], encoded, notes)
+    return Table(X, y, names, None if wanted is None else grid.names[wanted], encoded, notes, groups)
 
 
-def _target_of(grid: Grid, target: str | int | None, kept: Sequence[int]) -> tuple[int, tuple[str, ...]]:
+def _target_of(
+    grid: Grid, target: str | int | None, kept: Sequence[int], reserved: Mapping[int, str]
+) -> tuple[int, tuple[str, ...]]:
     if isinstance(target, str):
         column = grid.position(target)
     elif target is not None:
@@ -299,8 +465,8 @@ def _target_of(grid: Grid, target: str | int | None, kept: Sequence[int]) -> tup
         column = target % width
     else:
         return _guessed_target(grid, kept)
-    if column not in kept:
-        raise TableError(f"target and ignore both name column {grid.names[column]!r}.")
+    if column in reserved:
+        raise TableError(f"target and {reserved[column]} both name column {grid.names[column]!r}.")
     return column, ()
 
 
@@ -313,12 +479,6 @@ def _guessed_target(grid: Grid, kept: Sequence[int]) -> tuple[int, tuple[str, ..
         raise TableError(f"{grid.file} has several columns that may be the target: {names}; name one as target.")
     column, why = (likely[0], "by its name") if likely else (kept[-1], "the last one")
     return column, (f"The target is column {grid.names[column]!r}, {why}.",)
-
-
-def _labels(texts: list[str]) -> npt.NDArray[Any]:
-    if not all(map(is_number, texts)):
-        return np.array(texts)
-    return numeric_labels(np.array([float(text) for text in texts]))
 
 
 def _values(grid: Grid, column: int, found: list[str]) -> tuple[str, ...]:

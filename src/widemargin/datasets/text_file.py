@@ -1,4 +1,4 @@
-"""What the readers of text formats share: opening files, and the type of numeric labels."""
+"""What the readers of text formats share: opening files, and the type of labels."""
 
 import bz2
 import gzip
@@ -12,7 +12,7 @@ from typing import IO, Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from widemargin.datasets.delimited import TableError
+from widemargin.datasets.delimited import TableError, is_number
 
 FilePath: TypeAlias = str | PathLike[str]
 
@@ -79,3 +79,16 @@ def numeric_labels(numbers: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
     """Return labels as int64 if all of them are whole numbers that float64 counts exactly, else as they are."""
     whole = np.array_equal(numbers, np.rint(numbers)) and np.all(np.abs(numbers) <= 2**53)
     return numbers.astype(np.int64) if whole else numbers
+
+
+def labels_of(texts: list[str]) -> npt.NDArray[Any]:
+    """Return labels as numbers if all of them are, else as strings.
+
+    Examples
+    --------
+    >>> labels_of(["1", "-1"]).tolist(), labels_of(["1", "no"]).tolist()
+    ([1, -1], ['1', 'no'])
+    """
+    if not all(map(is_number, texts)):
+        return np.array(texts)
+    return numeric_labels(np.array([float(text) for text in texts]))

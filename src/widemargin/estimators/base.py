@@ -269,7 +269,11 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         return X, y
 
     def _require_samples(self, X: Any) -> None:
-        """Refuse an empty sequence of objects, in the words that scikit-learn has for arrays."""
+        """Refuse a single string, and an empty sequence of objects, in the words that scikit-learn has for arrays."""
+        if isinstance(X, str | bytes):
+            raise TypeError(
+                f"X is one string, {X[:20]!r}; a list, array or column of strings is needed, one for each sample."
+            )
         if count(X) == 0:
             name = type(self).__name__
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {name}.")

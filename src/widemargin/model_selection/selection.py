@@ -1,4 +1,7 @@
-"""A model chosen from the data alone: standardised features, a grid that follows the data and grows at its edges."""
+"""A model chosen from the data alone: a grid that follows the data and grows at its edges.
+
+Features are standardised and meet in a Gaussian kernel; sequences meet in oligo kernels of one length, and of several.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -19,8 +24,13 @@ from sklearn.preprocessing import StandardScaler
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
+from widemargin.kernels import CombinedOligo, Oligo
+from widemargin.kernels.rows import count
+from widemargin.kernels.sequences import Sequences
+from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.model_selection.grid.results import ROUNDING
 from widemargin.model_selection.growth import best_of, grown, standard_error
+from widemargin.objectives.groups import folds_of, group_folds, group_numbers, require_classes, require_whole_groups
 from widemargin.plans.ranges import c_values, gamma_values
 from widemargin.runtime import Stop
 from widemargin.runtime.memory import require_room_for_columns
@@ -28,6 +38,12 @@ from widemargin.study.report import SearchReport
 
 #: The model in its pipeline.
 STEP = "model"
+
+#: Letters of the oligomers of which a kernel of sequences consists, alone and together.
+TRIPLETS, LENGTHS = 3, (1, 2, 3, 4, 5, 6)
+
+#: Widths of positions that are tried first.
+WIDTHS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
 
 #: Width of a regression's tube, in standard deviations of the targets.
 TUBE = 0.1
@@ -39,10 +55,10 @@ class Selection:
 
     Attributes
     ----------
-    model : Pipeline
-        The scaler and the support vector machine, fitted on all samples.
+    model : Pipeline or estimator
+        The scaler and the support vector machine, fitted on all samples; of sequences, the support vector machine.
     parameters : dict
-        C, gamma, and epsilon for regression.
+        C, gamma (of sequences sigma), and epsilon for regression.
     score, standard_error : float
         Mean over the folds (accuracy, or R^2) and its standard error.
     ties : list of dict
@@ -53,9 +69,11 @@ class Selection:
         brought nothing, no coefficient meets its bound C, or the score is perfect.
     reports : tuple of SearchReport
         Of the grid and of each time that it grew.
+    kernel : str
+        What the kernel is.
     """
 
-    model: Pipeline
+    model: Any
     parameters: dict[str, float]
     score: float
     standard_error: float
@@ -63,11 +81,21 @@ class Selection:
     candidates: int
     edges: dict[str, str]
     reports: tuple[SearchReport, ...]
+    kernel: str
 
     @property
     def work(self) -> SearchReport:
         """All reports added up."""
         return SearchReport.of_all(self.reports)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models that differ in numbers only: a pipeline or an estimator, and what to try for its parameters."""
+
+    kernel: str
+    estimator: Any
+    axes: dict[str, NDArray[np.float64]]
 
 
 def select(
@@ -76,31 +104,41 @@ def select(
     *,
     regression: bool = False,
     cv: Any = 5,
+    groups: Any = None,
+    origin: Origin = 0,
     max_time: float | None = None,
     journal: str | PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: Any = None,
 ) -> Selection:
-    """Choose C and the width of a Gaussian kernel by cross-validation, without being told where to look.
+    """Choose C and the width of a kernel by cross-validation, without being told where to look.
 
-    Features are standardised inside the model. The grid comes from :mod:`widemargin.plans.ranges`; where the best
-    candidate lies on an edge, the grid grows a step beyond it, and on for as long as a step gains more than the
-    standard error of the score and is not harder than all before it together; four steps at most. It does not grow
-    beyond a C that no coefficient meets on any fold, since every larger one gives the same models. A step reuses the
-    folds, the distances and, up to some hundred samples, the kernel matrices of those before it.
+    Features are standardised inside the model, and the kernel is Gaussian. The grid comes from
+    :mod:`widemargin.plans.ranges`; where the best candidate lies on an edge, the grid grows a step beyond it, and on
+    for as long as a step gains more than the standard error of the score and is not harder than all before it together;
+    four steps at most. It does not grow beyond a C that no coefficient meets on any fold, since every larger one gives
+    the same models. A step reuses the folds, the distances and, up to some hundred samples, the kernel matrices of
+    those before it.
+
+    Sequences are searched the same way, first with the oligo kernel of triplets, then with the sum of those of 1 to 6
+    letters (as far as every sequence is long enough for them); the width is that of positions, sigma.
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+    X : array, sparse matrix or data frame of shape (n_samples, n_features), or list, array or column of strings
     y : array-like of shape (n_samples,)
     regression : bool, default=False
         Train `SVR` on numbers rather than `SVC` on classes.
     cv : int, splitter or iterable of folds, default=5
         As in :class:`GridSearchCV`; a number of folds shuffles the samples, the same way each time.
+    groups : array-like of shape (n_samples,), optional
+        Samples of a group are never on both sides of a split; a splitter given as `cv` has to take groups.
+    origin : int or str, default=0
+        Of sequences: the place that positions count from, as in :class:`~widemargin.kernels.Oligo`.
     max_time : float, optional
         Seconds for the search; the fit of what it has chosen comes on top.
     journal : path, optional
-        File of the grid's journal; where the grid grows, further files get a number.
+        File of the grid's journal; where the grid grows, and for each further kernel, further files get a number.
     n_jobs, progress
         See :class:`GridSearchCV`.
 
@@ -123,39 +161,108 @@ def select(
         require_number("max_time", max_time, above=0)
     stop = Stop().within(max_time)
     y = np.asarray(y)
-    if sp.issparse(X):
-        require_room_for_columns(X.shape[1])
-    scaler = StandardScaler(with_mean=not sp.issparse(X))
     spread = float(np.std(y.astype(np.float64))) if regression else 1.0
     model: Any = SVR(epsilon=TUBE * spread, n_jobs=n_jobs) if regression else SVC(n_jobs=n_jobs)
-    pipeline = Pipeline([("scaler", scaler), (STEP, model)])
-    axes = {
-        f"{STEP}__C": c_values() * (spread or 1.0),
-        f"{STEP}__gamma": gamma_values(scaler.fit_transform(X), None if regression else y),
-    }
-    if isinstance(cv, numbers.Integral):
-        cv = (KFold if regression else StratifiedKFold)(int(cv), shuffle=True, random_state=0)
-    folds = list(check_cv(cv, y, classifier=not regression).split(X, y))
-    try:
-        found = _found(
-            pipeline, axes, X, y, stop, journal, cv=folds, n_jobs=n_jobs, progress=progress
-        )  # by now all kernels are let go of, and there is room for the fit
-    except TimeoutError:
-        raise TimeoutError(f"max_time={max_time!r} is too short: no candidate was finished; allow more.") from None
-    parameters = found.pop("parameters")
+    axes = {"C": c_values() * (spread or 1.0)}
+    if is_text(X):
+        families = _of_sequences(X, model, axes, origin)
+    else:
+        if not isinstance(origin, int) or origin:
+            raise ValueError(f"origin is {origin!r}, but X holds no sequences; leave it at 0.")
+        families = [_of_features(X, None if regression else y, model, axes)]
+    folds = _folds(X, y, cv, groups, classes=not regression)
+    found: list[tuple[Family, dict[str, Any]]] = []
+    for number, family in enumerate(families):
+        files = None if journal is None else partial(_numbered, Path(journal), family=number)
+        try:
+            one = _found(family, X, y, stop, files, cv=folds, n_jobs=n_jobs, progress=progress)
+        except (TimeoutError, KeyboardInterrupt) as ended:
+            if found:
+                break
+            if isinstance(ended, KeyboardInterrupt):
+                raise
+            told = f"max_time={max_time!r} is too short: no candidate was finished; allow more."
+            raise TimeoutError(told) from None
+        found.append((family, one))
+        if one["reports"][-1].unfinished:  # because of the clock or of Ctrl-C
+            break
+    # By now all kernels are let go of, and there is room for the fit.
+    family, best = max(found, key=lambda each: round(each[1]["score"], 12))  # the first of equals, which is simpler
+    parameters = best.pop("parameters")
+    best["reports"] = tuple(report for _, one in found for report in one["reports"])
+    best["candidates"] = sum(one["candidates"] for _, one in found)
     return Selection(
-        model=pipeline.set_params(**parameters).fit(X, y),
+        model=family.estimator.set_params(**parameters).fit(X, y),
         parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
-        **found,
+        kernel=family.kernel,
+        **best,
     )
 
 
-def _found(
-    pipeline: Pipeline, axes: dict[str, Any], X: Any, y: Any, stop: Stop, journal: Any, **how: Any
-) -> dict[str, Any]:
+def is_text(X: Any) -> bool:
+    """Tell whether samples are strings: a list, array or column of them."""
+    if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or isinstance(X, str | bytes) or not count(X):
+        return False
+    return isinstance(next(iter(X)), str | bytes)
+
+
+def _of_features(X: Any, labels: Any, model: Any, axes: dict[str, Any]) -> Family:
+    """Return Gaussian kernels of standardised features."""
+    if sp.issparse(X):
+        require_room_for_columns(X.shape[1])
+    scaler = StandardScaler(with_mean=not sp.issparse(X))
+    widths = gamma_values(scaler.fit_transform(X), labels)
+    axes = {f"{STEP}__{name}": values for name, values in (axes | {"gamma": widths}).items()}
+    return Family("Gaussian kernel, standardised features", Pipeline([("scaler", scaler), (STEP, model)]), axes)
+
+
+def _of_sequences(X: Any, model: Any, axes: dict[str, Any], origin: Origin) -> list[Family]:
+    """Return oligo kernels of one length and of several, as far as every sequence holds such oligomers."""
+    texts = Sequences.of(X)
+    alphabet = Oligo(1, normalize=False, origin=origin).fitted(texts).alphabet
+    lengths: list[int] = []
+    for k in LENGTHS:
+        try:
+            Oligo(k, alphabet=alphabet, origin=origin).fitted(texts)
+        except ValueError:
+            if not lengths:
+                raise
+            break
+        lengths.append(k)
+    k = min(TRIPLETS, lengths[-1])
+    families = [
+        Family(
+            f"oligo kernel of {k}-mers",
+            clone(model).set_params(kernel=Oligo(k, alphabet=alphabet, origin=origin)),
+            axes | {"kernel__sigma": WIDTHS},
+        )
+    ]
+    if len(lengths) > 1:
+        several = CombinedOligo(lengths=tuple(lengths), alphabet=alphabet, origin=origin)
+        kernel = f"combined oligo kernel of 1- to {lengths[-1]}-mers"
+        families.append(Family(kernel, clone(model).set_params(kernel=several), axes | {"kernel__sigmas": WIDTHS}))
+    return families
+
+
+def _folds(X: Any, y: Any, cv: Any, groups: Any, *, classes: bool) -> list[Any]:
+    whole = isinstance(cv, numbers.Integral)
+    if groups is None:
+        if whole:
+            cv = (StratifiedKFold if classes else KFold)(int(cv), shuffle=True, random_state=0)
+        return list(check_cv(cv, y, classifier=classes).split(X, y))
+    own = group_numbers(groups, count(X))
+    splitter = group_folds(int(cv), own, "cv", classes) if whole else check_cv(cv, y, classifier=classes)
+    folds = folds_of(splitter, X, y, own)
+    name = f"cv={cv!r}"
+    require_whole_groups(folds, own, name)
+    if classes:
+        require_classes(folds, np.unique(y, return_inverse=True)[1], name)
+    return folds
+
+
+def _found(family: Family, X: Any, y: Any, stop: Stop, files: Any, **how: Any) -> dict[str, Any]:
     """Search a grid that grows; return what a selection says of it."""
-    files = None if journal is None else partial(_numbered, Path(journal))
-    searches, edges_left = grown(pipeline, axes, X, y, stop=stop, journal=files, **how)
+    searches, edges_left = grown(family.estimator, family.axes, X, y, stop=stop, journal=files, **how)
     search = best_of(searches)
     score = float(search.best_score_)
     return {
@@ -164,15 +271,23 @@ def _found(
         "standard_error": standard_error(search),
         "ties": [_short(one) for other in searches if other.best_score_ >= score - ROUNDING for one in other.ties_],
         "candidates": sum(len(one.cv_results_["params"]) for one in searches),
-        "edges": {name.removeprefix(f"{STEP}__"): edge for name, edge in edges_left.items()},
+        "edges": {_name(name): edge for name, edge in edges_left.items()},
         "reports": tuple(one.work_report_ for one in searches),
     }
 
 
-def _numbered(journal: Path, number: int) -> Path:
-    return journal if number == 0 else journal.with_name(f"{journal.stem}.{number + 1}{journal.suffix}")
+def _numbered(journal: Path, number: int, *, family: int) -> Path:
+    if number == family == 0:
+        return journal
+    which = f".kernel-{family + 1}" if family else ""
+    return journal.with_name(f"{journal.stem}{which}{f'.{number + 1}' if number else ''}{journal.suffix}")
+
+
+def _name(parameter: str) -> str:
+    """Return a parameter of the model, or of its kernel, by its own name."""
+    return parameter.rpartition("__")[2].replace("sigmas", "sigma")
 
 
 def _short(parameters: Mapping[str, Any]) -> dict[str, float]:
     """Parameters of the model by their own names."""
-    return {name.removeprefix(f"{STEP}__"): float(value) for name, value in parameters.items()}
+    return {_name(name): float(value) for name, value in parameters.items()}

@@ -21,7 +21,8 @@ CLASSES: dict[str, type] = {
         for one in (
             *(ours.Gaussian, ours.DiagonalGaussian, ours.GeneralGaussian, ours.Mahalanobis, ours.Linear),
             *(ours.MaskedGaussian, ours.Polynomial, ours.Constant, ours.Sum, ours.Product, ours.Scaled),
-            *(ours.Power, ours.Normalized),
+            *(ours.Power, ours.Normalized, ours.Oligo, ours.CombinedOligo, ours.WeightedOligo, ours.TripletOligo),
+            *(ours.Spectrum, ours.Gapped),
         )
     },
     **{
@@ -34,6 +35,9 @@ CLASSES: dict[str, type] = {
 }
 
 _NAMES = {cls: name for name, cls in CLASSES.items()}
+
+#: Parameters that hold several values and are no arrays of numbers.
+_TUPLES = ("fixed", "lengths")
 
 #: Kernels within kernels; more of them are an attempt to stop whoever reads the file.
 _DEEPEST = 32
@@ -62,11 +66,11 @@ def restore_kernel(description: Fields, depth: int = 0) -> Any:
     given = description.fields("parameters")
     parameters: dict[str, Any] = {}
     for key, value in given.values.items():
-        if isinstance(value, dict) and "class" in value:
+        if isinstance(value, dict) and isinstance(value.get("class"), str):  # weights of oligomers are numbers
             parameters[key] = restore_kernel(Fields(value, f"a kernel in {name}"), depth + 1)
         else:
             found = from_json(value)
-            numbers = isinstance(found, tuple) and not key.endswith("_bounds") and key != "fixed"
+            numbers = isinstance(found, tuple) and not key.endswith("_bounds") and key not in _TUPLES
             parameters[key] = _array(found, given, key) if numbers else found
     try:
         return CLASSES[name](**parameters)
@@ -74,22 +78,31 @@ def restore_kernel(description: Fields, depth: int = 0) -> Any:
         raise ModelFileError(f"{name} does not have the parameters {', '.join(parameters)}.") from None
 
 
-def restore_parameters(estimator: Any, kernel: Fields, n_features: int) -> KernelParameters:
-    """Restore the kernel that an estimator with a kernel object was fitted with, and try it on a sample."""
+def restore_parameters(estimator: Any, kernel: Fields, samples: Any, what: str) -> KernelParameters:
+    """Restore the kernel that an estimator with a kernel object was fitted with, and try it on some samples.
+
+    They are an array or a list of strings, and `what` they are called.
+    """
     fitted = restore_kernel(kernel.fields("object"))
     try:
         own: Kernel = as_kernel(fitted)
         if type(own) is not type(as_kernel(estimator.kernel)):
             raise ValueError("it is of another type than the kernel of the estimator")
+        if isinstance(samples, list) and own.requires_vector_input:
+            raise ValueError("it is one of vectors")
         repr(estimator.kernel)  # nothing else looks at its numbers before a fit
         with np.errstate(all="ignore"):
-            value = np.asarray(own(np.zeros((1, n_features))))
-        if value.shape != (1, 1) or not np.isfinite(value).all():
-            raise ValueError(f"a sample of zeros gives {value!r}")
+            if isinstance(samples, list):
+                own._require_numbers()
+                values = own.diagonal(own.samples(samples)) if samples else np.empty(0)
+            else:
+                values = np.asarray(own(samples))
+        if len(values) != len(samples) or not np.isfinite(values).all():
+            raise ValueError(f"a sample gives {values[~np.isfinite(values)][:1].tolist()}")
         return own.resolved()
     except Exception as problem:  # numbers of a file can be wrong in ways that no kernel foresees
         detail = shortened(str(problem)).rstrip(".")
-        raise ModelFileError(f"the kernel cannot be used with {n_features} features ({detail}).") from None
+        raise ModelFileError(f"the kernel cannot be used with {what} ({detail}).") from None
 
 
 def _array(values: tuple[Any, ...], given: Fields, key: str) -> Any:

@@ -57,10 +57,10 @@ class SavedModel:
     ----------
     model : estimator
         SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, CompactSVC, or a Pipeline of scalers and one of these.
-    n_features : int
-        Features that the model takes.
+    n_features : int or None
+        Features that the model takes; None if it takes sequences.
     feature_names : list of str or None
-        Their names.
+        Their names; of a model of sequences, the name of their column.
     target : str or None
         The name of what is predicted.
     encoded : dict
@@ -72,7 +72,7 @@ class SavedModel:
     """
 
     model: Any
-    n_features: int
+    n_features: int | None
     feature_names: list[str] | None
     target: str | None
     encoded: dict[str, tuple[str, ...]]
@@ -103,7 +103,8 @@ def save_model(
     path : str or path-like
         The file; an older one is replaced.
     feature_names : sequence of str or None, default=None
-        Names of the features; None takes those that the model was trained with, if it was trained with names.
+        Names of the features; None takes those that the model was trained with, if it was trained with names. For a
+        model of sequences, one name: that of their column.
     target : str or None, default=None
         The name of what is predicted.
     encoded : mapping or None, default=None
@@ -202,9 +203,10 @@ def _restore(archive: ModelArchive) -> SavedModel:
         )
     names = document.strings("feature_names") if document.has("feature_names") else None
     model = _restore_model(archive, document, names)
-    n_features = int(model.n_features_in_)
-    if names is not None and len(names) != n_features:
-        raise ModelFileError(f"feature_names holds {len(names)} names for {n_features} features.")
+    n_features = _n_features(model)
+    if names is not None and len(names) != (1 if n_features is None else n_features):
+        wanted = "one column of sequences" if n_features is None else f"{n_features} features"
+        raise ModelFileError(f"feature_names holds {len(names)} names for {wanted}.")
     return SavedModel(
         model=model,
         n_features=n_features,
@@ -214,6 +216,12 @@ def _restore(archive: ModelArchive) -> SavedModel:
         selection=from_json(document.values.get("selection")),
         library_version=document.text("library_version"),
     )
+
+
+def _n_features(estimator: Any) -> int | None:
+    """Return the number of features that an estimator takes, None if it takes sequences."""
+    found: int | None = getattr(estimator, "n_features_in_", None)
+    return found
 
 
 def _estimators(model: Any) -> list[tuple[str | None, Any]]:
@@ -277,11 +285,11 @@ def _restore_model(archive: ModelArchive, document: Fields, names: list[str] | N
     for number, step in enumerate(found):
         estimator = _restored(archive, step, f"{number}/", last=number == len(found) - 1)
         if step.flag("named"):
-            if names is None or len(names) != estimator.n_features_in_:
+            if names is None or len(names) != _n_features(estimator):
                 step.refuse("named", "false, for lack of names")
             estimator.feature_names_in_ = np.array(names, dtype=object)
         steps.append((step.text("name") if step.has("name") else None, estimator))
-    if len({estimator.n_features_in_ for _, estimator in steps}) > 1:
+    if len({_n_features(estimator) for _, estimator in steps}) > 1:
         raise ModelFileError("n_features differs between the steps.")
     if is_sparse(steps[-1][1]) and any(getattr(scaler, "with_mean", True) for _, scaler in steps[:-1]):
         raise ModelFileError("a model of sparse samples follows a scaler that takes only dense ones.")

@@ -26,6 +26,7 @@ from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.kernels import describe_kernel, restore_kernel, restore_parameters
+from widemargin.persistence.sequences import SEQUENCES, describe_sequences, restore_sequences
 from widemargin.solvers import SOLVERS, Solver
 
 Arrays = dict[str, NDArray[Any]]
@@ -96,7 +97,11 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
         description["compression"] = to_json(asdict(estimator.compression_report_), "compression_report_")
     if of_object:
         description["kernel"]["object"] = describe_kernel(kernel.source)
-    if sp.issparse(vectors):
+    if estimator._takes_objects:
+        own, texts = describe_sequences(vectors, "")
+        description |= own
+        arrays |= texts
+    elif sp.issparse(vectors):
         description["n_stored"] = len(vectors.data)
         arrays |= {f"vectors_{part}": getattr(vectors, part) for part in ("data", "indices", "indptr")}
     else:
@@ -120,7 +125,9 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     name = step.text("class")
     estimator: Any = ESTIMATORS[name](**_parameters(step, ESTIMATORS[name]))
     _check_parameters(estimator, step)
-    d, m = step.whole("n_features", least=1), step.whole("n_vectors")
+    of_sequences = step.text("vectors") == SEQUENCES
+    d = None if of_sequences else step.whole("n_features", least=1)
+    m = step.whole("n_vectors")
     if isinstance(estimator, KernelClassifier):
         estimator.classes_ = restore_labels(step.fields("classes"))
         estimator._fitted_scheme = estimator._scheme().name
@@ -129,21 +136,23 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
         estimator.class_weight_ = archive.array(f"{prefix}class_weight", DOUBLE, (len(estimator.classes_),))
     layout = estimator._layout()
     groups, rows, functions = layout.groups, layout.rows, len(layout.functions)
-    estimator.n_features_in_ = d
+    if d is not None:
+        estimator.n_features_in_ = d
+    estimator._takes_objects = of_sequences
     estimator.shape_fit_ = _restore_shape(step, d)
     estimator.support_ = archive.array(f"{prefix}support", ("<i4",), (m,))
     estimator.n_support_ = archive.array(f"{prefix}n_support", ("<i4",), (groups,))
     estimator.intercept_ = archive.array(f"{prefix}intercept", DOUBLE, (functions,))
     estimator.dual_coef_ = archive.array(f"{prefix}dual_coef", DOUBLE, (rows, m))
     _check_support(estimator, step, m)
-    estimator._kernel_parameters = _restore_kernel(estimator, step.fields("kernel"))
-    estimator.support_vectors_ = _restore_vectors(archive, step, prefix, estimator.kernel == "precomputed")
+    vectors = _restore_vectors(archive, step, prefix, estimator.kernel == "precomputed")
+    estimator._kernel_parameters = _restore_kernel(estimator, step.fields("kernel"), vectors)
+    estimator.support_vectors_ = vectors
     if isinstance(estimator, SVDD):
         estimator.center_coef_ = estimator.dual_coef_[0].copy()
     if sp.issparse(estimator.support_vectors_):
         estimator.dual_coef_ = sp.csr_matrix(estimator.dual_coef_)
     estimator._predict_in_double = step.flag("predict_in_double")
-    estimator._takes_objects = False
     if isinstance(estimator, SVC) and step.flag("calibrated"):
         estimator.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", DOUBLE, (functions, 2)), step)
     _restore_report(estimator, step, functions)
@@ -203,7 +212,7 @@ def _describe(estimator: Any) -> dict[str, Any]:
     return {
         "class": type(estimator).__name__,
         "parameters": {name: _describe_value(value, f"parameter {name}") for name, value in parameters.items()},
-        "n_features": int(estimator.n_features_in_),
+        "n_features": getattr(estimator, "n_features_in_", None),
     }
 
 
@@ -311,11 +320,12 @@ def restore_labels(labels: Fields) -> NDArray[Any]:
     return classes
 
 
-def _restore_shape(step: Fields, n_features: int) -> tuple[int, ...]:
+def _restore_shape(step: Fields, n_features: int | None) -> tuple[int, ...]:
     shape = step.entries("shape_fit")
     whole = all(isinstance(size, int) and not isinstance(size, bool) and 1 <= size <= 2**53 for size in shape)
-    if not whole or len(shape) != 2 or shape[1] != n_features:
-        step.refuse("shape_fit", f"a number of samples and {n_features} features")
+    columns = [] if n_features is None else [n_features]
+    if not whole or not shape or shape[1:] != columns:
+        step.refuse("shape_fit", f"a number of samples{'' if n_features is None else f' and {n_features} features'}")
     return tuple(shape)
 
 
@@ -327,15 +337,22 @@ def _check_support(estimator: Any, step: Fields, n_vectors: int) -> None:
         raise ModelFileError(f"array n_support of {step.where} does not sum to the {n_vectors} support vectors.")
 
 
-def _restore_kernel(estimator: Any, kernel: Fields) -> KernelParameters:
+def _restore_kernel(estimator: Any, kernel: Fields, vectors: Any) -> KernelParameters:
     if is_kernel_object(estimator.kernel):
-        return restore_parameters(estimator, kernel, estimator.n_features_in_)
+        if estimator._takes_objects:
+            return restore_parameters(estimator, kernel, vectors, "the sequences of its support vectors")
+        d = estimator.n_features_in_
+        return restore_parameters(estimator, kernel, np.zeros((1, d)), f"{d} features")
+    if estimator._takes_objects:
+        raise ModelFileError(f"kernel={estimator.kernel!r} is one of vectors, but the support vectors are sequences.")
     degree = kernel.whole("degree", most=LARGEST_DEGREE)
     return KernelParameters(estimator.kernel, kernel.number("gamma", least=0), kernel.number("coef0"), degree)
 
 
 def _restore_vectors(archive: ModelArchive, step: Fields, prefix: str, precomputed: bool) -> Any:
-    kind = step.choice("vectors", ("dense", *_CONTAINERS))
+    kind = step.choice("vectors", ("dense", *_CONTAINERS, SEQUENCES))
+    if kind == SEQUENCES:
+        return restore_sequences(archive, step, prefix)
     shape = (step.whole("n_vectors"), step.whole("n_features"))
     if kind == "dense":
         return archive.array(f"{prefix}vectors", _FLOATS, (0, 0) if precomputed else shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,8 @@ def require_complements(kernel: str, alphabet: str) -> None:
 
 def require_countable(kernel: str, name: str, k: int, alphabet: str) -> None:
     """Refuse oligomers that are too many to be numbered."""
-    if len(alphabet) ** k > MOST_OLIGOMERS:
+    # Of a k out of a file the power itself may not fit into memory.
+    if k * log2(max(2, len(alphabet))) > log2(MOST_OLIGOMERS):
         raise ValueError(
             f"{name} of {kernel} is {k}, with {len(alphabet)} letters; there must be at most 2**62 different oligomers."
         )

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,9 @@ from widemargin.kernels.sequences.alphabet import partners_of
 from widemargin.kernels.sequences.base import SequenceKernel, require_length, require_whole
 from widemargin.kernels.sequences.oligomers import Reading, oligomers_in
 from widemargin.kernels.sequences.texts import Sequences, Texts
+
+#: Oligomers that one window may count for.
+MOST_OF_A_WINDOW = 2**20
 
 Digits = NDArray[np.int64]
 
@@ -131,6 +135,15 @@ class CountingKernel(SequenceKernel):
             raise ValueError(f"normalize of {name} is {self.normalize!r}; it must be True or False.")
 
 
+def _require_few(kernel: str, number: int) -> None:
+    """Refuse windows that count for too many oligomers each."""
+    if number > MOST_OF_A_WINDOW:
+        raise ValueError(
+            f"{kernel} counts every window for {number} oligomers, more than the {MOST_OF_A_WINDOW} that it can; take "
+            "a smaller k, or fewer mismatches or gaps."
+        )
+
+
 def _product(left: Any, right: Any) -> Matrix:
     return np.ascontiguousarray((left @ right.T).toarray())
 
@@ -223,6 +236,8 @@ class Spectrum(CountingKernel):
         require_whole("Spectrum", "mismatches", self.mismatches, 0)
         if self.mismatches >= self.k:
             raise ValueError(f"mismatches of Spectrum is {self.mismatches}; it must be less than k={self.k}.")
+        others = len(self.alphabet) - 1
+        _require_few("Spectrum", sum(comb(self.k, many) * others**many for many in range(self.mismatches + 1)))
 
 
 class Gapped(CountingKernel):
@@ -284,3 +299,4 @@ class Gapped(CountingKernel):
         super()._require_numbers()
         require_whole("Gapped", "gaps", self.gaps, 0)
         require_length("Gapped", "k + gaps", self._window(), self.alphabet)
+        _require_few("Gapped", comb(self._window(), int(self.k)))
