@@ -74,7 +74,7 @@ class Machine {
     while (done < samples.size() && !stopped) {
       close_up();
       const std::span<const Arrival> some =
-          samples.subspan(done, std::min(Arrivals<T>::at_most, samples.size() - done));
+          samples.subspan(done, std::min(Arrivals<T>::at_most(*source_, size()), samples.size() - done));
       std::vector<Id> fresh;
       for (const Arrival& one : some)
         if (place_[static_cast<std::size_t>(one.sample)] < 0) fresh.push_back(one.sample);
@@ -153,7 +153,7 @@ class Machine {
   }
 
   // Those that left give up their places, if they are more than a share of all.
-  void close_up() { close_up(std::max<std::size_t>(32, size() / 8)); }
+  void close_up() { close_up(std::max<std::size_t>(32, size() / 6)); }
   void close_up(std::size_t at_most) {
     if (n_left_ <= at_most) return;
     std::vector<Id> staying;
