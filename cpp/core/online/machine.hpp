@@ -244,7 +244,8 @@ class Machine {
 
   // A sample that is kept, or left a moment ago, comes by again.
   void process_kept(std::size_t p, const Arrival& one, const Rules& rules) {
-    if (left_[p] != 0) {
+    const bool came_back = left_[p] != 0;
+    if (came_back) {
       left_[p] = 0, --n_left_;
       for (std::size_t q = 0; q < decisions_.size(); ++q) decisions_[q].take_back(p, y_of(one.label, q), one.bound);
       note(p);
@@ -252,6 +253,7 @@ class Machine {
     arrival_[p] = seen_;
     for (Decision& decision : decisions_) decision.process(p, rows_, rules.selection, rules.tolerance);
     note_zeros();
+    if (came_back && all_zero(p)) let_go(p);
   }
 
   // The gradients G = y - Ka of a sample that arrives.
