@@ -30,7 +30,7 @@ from widemargin.estimators.validation import (
     require_number,
     warn_if_gamma_is_unused,
 )
-from widemargin.kernels.rows import count
+from widemargin.kernels.rows import count, take
 from widemargin.machines.classifier import PairSolution
 from widemargin.machines.dual import Vector
 from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
@@ -90,7 +90,8 @@ class OnlineSVC(KernelClassifier):
     epochs : int, default=1
         Passes of :meth:`fit` over the samples, each in an order of its own.
     finishing : bool, default=True
-        Whether :meth:`fit` ends with :meth:`finish`.
+        Whether :meth:`fit` ends with :meth:`finish`. The samples that are not kept then come by once more, unless there
+        is a window: to the model that is finished, few of them matter. A second :meth:`finish` takes these in.
     shrinking, max_iter, solver
         Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
     tol : float, default=1e-3
@@ -121,7 +122,7 @@ class OnlineSVC(KernelClassifier):
         Ids of the kept samples, in the order in which they came: as given to :meth:`partial_fit`, else their running
         numbers; after :meth:`fit`, their rows.
     n_seen_ : int
-        Samples learnt from, counted again in each pass; those of weight 0 do not count.
+        Samples learnt from, counted again each time that they come by; those of weight 0 do not count.
     gap_ : float
         Duality gap on the kept set now, summed over the decision functions: by how much their objectives can still
         rise, at most. From certified numbers after :meth:`finish`; else from the gradients that the steps maintain.
@@ -278,6 +279,7 @@ class OnlineSVC(KernelClassifier):
         in_time = done == sum(map(len, orders))
         if self.finishing and in_time:
             self._finish(rules)
+            in_time = self.window is not None or self._look_again(X, labels, weights, used, rules)
         self._keep(time_is_up=not in_time)
         if self.verbose:
             print(self.fit_report_)
@@ -437,6 +439,21 @@ class OnlineSVC(KernelClassifier):
             if not finished:
                 self._keep(time_is_up=True)
         return done
+
+    def _look_again(
+        self, X: Any, labels: NDArray[np.intp], weights: Vector, used: NDArray[np.int32], rules: OnlineRules
+    ) -> bool:
+        """Offer the samples that are not kept to the finished model, and finish again; False if time is up."""
+        stream = self._stream
+        others = np.setdiff1d(used, stream.numbers[stream.kept])
+        if len(others) == 0:
+            return True
+        rows, given = others.astype(np.int64), self._n_given
+        batch = Batch(take(X, others), labels[others].astype(np.int32), weights[others], rows, rows)
+        done = self._learn(batch, [np.arange(len(others), dtype=np.int32)], rules)
+        self._n_given = given
+        self._finish(rules)
+        return done == len(others)
 
     def _finish(self, rules: OnlineRules) -> None:
         self._stream.finish(float(self.C), rules)
