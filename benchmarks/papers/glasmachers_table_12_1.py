@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.papers.chapter_12 import (
     METHODS,
     TRAINING_ROWS,
-    Experiment,
+    GaussianExperiment,
     Printed,
     Sample,
     chosen,
@@ -28,7 +28,7 @@ TEST_ROWS = 100_000
 LIMITS = {("sparse-3", "posterior"): 0.145, ("chess", "likelihood"): 0.105}
 
 
-class Distribution(Experiment):
+class Distribution(GaussianExperiment):
     """A problem that is drawn from its distribution."""
 
     def draw(self, trial: int, folder: Path | None) -> Sample:
@@ -50,23 +50,23 @@ EXPERIMENTS = {
     for one in (
         Distribution(
             "sparse-3",
-            True,
             printed((0.159, 0.0143), (0.149, 0.0056), (0.157, 0.0603), (0.143, 0.0046), (0.141, 0.0017)),
+            True,
         ),
         Distribution(
             "sparse-5",
-            True,
             printed((0.281, 0.0215), (0.264, 0.0364), (0.275, 0.0608), (0.272, 0.0513), (0.246, 0.0170)),
+            True,
         ),
         Distribution(
             "chess",
-            False,
             printed((0.107, 0.0212), (0.125, 0.0158), (0.374, 0.0823), (0.099, 0.0174), (0.111, 0.0707)),
+            False,
         ),
         Distribution(
             "noisy-chess",
-            False,
             printed((0.240, 0.0419), (0.249, 0.0238), (0.430, 0.0369), (0.230, 0.0217), (0.290, 0.1093)),
+            False,
         ),
     )
 }

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.papers.chapter_12 import (
     METHODS,
     TRAINING_ROWS,
-    Experiment,
+    GaussianExperiment,
     Printed,
     Sample,
     chosen,
@@ -53,7 +53,7 @@ DIAGONAL = {
 }
 
 
-class Rows(Experiment):
+class Rows(GaussianExperiment):
     """A set of data; a trial draws its training rows, and tests on the others."""
 
     @property
@@ -73,8 +73,8 @@ def _experiments(kernel: str, numbers: dict[str, tuple[tuple[float, float], ...]
     return [
         Rows(
             f"{name}, {kernel}",
-            kernel == "diagonal",
             {method: Printed(*pair) for method, pair in zip(METHODS, pairs, strict=True)},
+            kernel == "diagonal",
         )
         for name, pairs in numbers.items()
     ]
