@@ -27,7 +27,7 @@ from scipy.stats import mannwhitneyu
 from benchmarks.peers.problems import Labels
 from benchmarks.peers.table import render
 from widemargin import SVC, ModelSearch
-from widemargin.kernels import DiagonalGaussian, Gaussian, Kernel
+from widemargin.kernels import Kernel
 from widemargin.objectives import CrossValidation, Likelihood, Objective, Posterior, SpanBound, TargetAlignment
 from widemargin.study import Journal
 
@@ -69,15 +69,11 @@ METHODS: dict[str, tuple[Objective, str]] = {
 
 @dataclass(frozen=True)
 class Experiment(ABC):
-    """A problem, its kernel, and the thesis's errors by method."""
+    """A problem, the kernel that is searched, where the search begins, and the thesis's errors by method."""
 
     name: str
+    kernel: Kernel
     printed: Mapping[str, Printed]
-
-    @property
-    @abstractmethod
-    def kernel(self) -> Kernel:
-        """The kernel that is searched, where the search begins."""
 
     @abstractmethod
     def draw(self, trial: int, folder: Path | None) -> Sample:
@@ -86,18 +82,6 @@ class Experiment(ABC):
     def findings(self, search: ModelSearch, sample: Sample) -> Record:
         """Say what to keep of a trial, beside the share of errors; as JSON values."""
         return {}
-
-
-@dataclass(frozen=True)
-class GaussianExperiment(Experiment):
-    """An experiment with a Gaussian kernel, of one width or of one a feature."""
-
-    diagonal: bool
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel that is searched; where the search begins is left to the data."""
-        return DiagonalGaussian() if self.diagonal else Gaussian()
 
 
 class Row(NamedTuple):

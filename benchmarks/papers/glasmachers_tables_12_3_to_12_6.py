@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.papers.chapter_12 import (
     METHODS,
     TRAINING_ROWS,
-    GaussianExperiment,
+    Experiment,
     Printed,
     Sample,
     chosen,
@@ -23,6 +23,7 @@ from benchmarks.papers.chapter_12 import (
 )
 from benchmarks.papers.chapter_12 import add_arguments as add_shared_arguments
 from benchmarks.peers.problems import stored
+from widemargin.kernels import DiagonalGaussian, Gaussian
 
 SUMMARY = "Tables 12.3 to 12.6: the same five methods on ten sets of data, with two kinds of Gaussian kernels"
 
@@ -53,7 +54,7 @@ DIAGONAL = {
 }
 
 
-class Rows(GaussianExperiment):
+class Rows(Experiment):
     """A set of data; a trial draws its training rows, and tests on the others."""
 
     @property
@@ -73,8 +74,8 @@ def _experiments(kernel: str, numbers: dict[str, tuple[tuple[float, float], ...]
     return [
         Rows(
             f"{name}, {kernel}",
+            DiagonalGaussian() if kernel == "diagonal" else Gaussian(),
             {method: Printed(*pair) for method, pair in zip(METHODS, pairs, strict=True)},
-            kernel == "diagonal",
         )
         for name, pairs in numbers.items()
     ]
