@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -89,3 +90,60 @@ def as_series(texts: list[str]) -> Any:
 
 
 CONTAINERS = [as_list, as_array, as_series]
+
+
+def naive_oligo(
+    x: str,
+    z: str,
+    k: int,
+    sigma: float,
+    *,
+    weights: Callable[[str], float] = lambda oligomer: 1.0,
+    alphabet: str = "ACGT",
+    starts: tuple[int, int] = (0, 0),
+    same: Callable[[str], str] = lambda oligomer: oligomer,
+) -> float:
+    """Sum over all pairs of equal oligomers, letter by letter [Glasmachers2008, section 13.2].
+
+    Positions count from `starts`; `same` returns one name for oligomers that are to be the same.
+    """
+    total = 0.0
+    for p in range(len(x) - k + 1):
+        for q in range(len(z) - k + 1):
+            one, other = x[p : p + k], z[q : q + k]
+            if all(letter in alphabet for letter in one + other) and same(one) == same(other):
+                apart = (p - starts[0]) - (q - starts[1])
+                total += weights(same(one)) * np.exp(-min((apart / (2 * sigma)) ** 2, 1e4))
+    return total
+
+
+def naive_oligo_matrix(X: list[str], Y: list[str], k: int, sigma: float, normalize: bool = True, **how: Any) -> Matrix:
+    """Return kernel values between two sets of strings, divided by the roots of k(x, x) and k(z, z) or not."""
+    K = np.array([[naive_oligo(x, z, k, sigma, **how) for z in Y] for x in X])
+    if not normalize:
+        return K
+    roots = [np.sqrt([naive_oligo(one, one, k, sigma, **how) for one in some]) for some in (X, Y)]
+    return np.asarray(K / np.outer(*roots))
+
+
+def naive_counts(text: str, k: int, mismatches: int = 0, gaps: int = 0, alphabet: str = "ACGT") -> dict[str, int]:
+    """Count every oligomer that could be, as kernels with mismatches or gaps do, by looking for it everywhere."""
+    found = {}
+    windows = [text[i : i + k + gaps] for i in range(len(text) - k - gaps + 1)]
+    for letters in product(alphabet, repeat=k):
+        known = [one for one in windows if all(letter in alphabet for letter in one)]
+        if gaps:
+            hits = sum(any(some == letters for some in combinations(one, k)) for one in known)
+        else:
+            hits = sum(sum(a != b for a, b in zip(one, letters, strict=True)) <= mismatches for one in known)
+        if hits:
+            found["".join(letters)] = hits
+    return found
+
+
+def random_texts(n: int, letters: str, shortest: int, longest: int, seed: int = 0) -> list[str]:
+    """Return random strings of different lengths."""
+    generator = np.random.default_rng(seed)
+    return [
+        "".join(generator.choice(list(letters), size)) for size in generator.integers(shortest, longest + 1, size=n)
+    ]

@@ -11,11 +11,14 @@ from widemargin.kernels.mahalanobis import Mahalanobis
 from widemargin.kernels.normalized import Normalized, normalized
 from widemargin.kernels.polynomial import Linear, Polynomial
 from widemargin.kernels.scikit_learn import ScikitLearnKernel
+from widemargin.kernels.sequences import CombinedOligo, Gapped, Oligo, Spectrum, TripletOligo, WeightedOligo
 
 __all__ = [
+    "CombinedOligo",
     "Constant",
     "CoreKernel",
     "DiagonalGaussian",
+    "Gapped",
     "Gaussian",
     "GeneralGaussian",
     "Kernel",
@@ -23,11 +26,15 @@ __all__ = [
     "Mahalanobis",
     "MaskedGaussian",
     "Normalized",
+    "Oligo",
     "Polynomial",
     "Power",
     "Product",
     "Scaled",
     "ScikitLearnKernel",
+    "Spectrum",
     "Sum",
+    "TripletOligo",
+    "WeightedOligo",
     "normalized",
 ]

@@ -233,7 +233,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     def hyperparameters(self) -> list[Any]:
         """Searchable parameters as scikit-learn describes them, in the order of `theta`."""
         return [
-            Hyperparameter(name, "numeric", getattr(self, f"{name}_bounds"), np.size(getattr(self, name)))
+            Hyperparameter(name, "numeric", getattr(self, f"{name}_bounds"), len(self._numbers(name)))
             for name in self._positive
         ]
 
@@ -242,14 +242,14 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         """How many numbers `theta` holds."""
         number = 0
         for name in self._free():
-            number += int(np.size(getattr(self, name)))
+            number += len(self._numbers(name))
         return number
 
     @property
     def theta(self) -> Vector:
         """Free parameters on an unconstrained scale."""
         self._require_given()
-        free = [getattr(self, name) for name in self._free()]
+        free = [self._numbers(name) for name in self._free()]
         return np.log(np.hstack(free)) if free else np.empty(0)
 
     @theta.setter
@@ -266,10 +266,18 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     def _take_logarithms(self, logarithms: Vector) -> None:
         numbers, begin = np.exp(logarithms), 0
         for name in self._free():
-            old = getattr(self, name)
-            end = begin + np.size(old)
-            setattr(self, name, numbers[begin:end].reshape(np.shape(old)) if np.ndim(old) else float(numbers[begin]))
+            end = begin + len(self._numbers(name))
+            self._take_numbers(name, numbers[begin:end])
             begin = end
+
+    def _numbers(self, name: str) -> Vector:
+        """Return the positive numbers that a parameter holds, in the order of `theta`."""
+        return np.ravel(np.asarray(getattr(self, name), dtype=np.float64))
+
+    def _take_numbers(self, name: str, numbers: Vector) -> None:
+        """Set a parameter to other numbers, as many as it holds."""
+        old = getattr(self, name)
+        setattr(self, name, numbers.reshape(np.shape(old)) if np.ndim(old) else float(numbers[0]))
 
     def clone_with_theta(self, theta: Vector) -> Self:
         """Return this kernel with other numbers for its free parameters; what is not free is shared, not copied."""
@@ -283,8 +291,7 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         """Range of `theta` to search in, shape (n_dims, 2)."""
         self._require_given()
         found = [
-            broadcast_bounds(name, getattr(self, f"{name}_bounds"), int(np.size(getattr(self, name))))
-            for name in self._free()
+            broadcast_bounds(name, getattr(self, f"{name}_bounds"), len(self._numbers(name))) for name in self._free()
         ]
         return np.log(np.vstack(found)) if found else np.empty((0, 2))
 
@@ -303,10 +310,13 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         """Refuse parameters that are None, and those that are not positive but must be."""
         self._require_given()
         for name in self._positive:
-            require_positive(type(self).__name__, name, getattr(self, name))
+            self._require_positive(name)
             bounds = getattr(self, f"{name}_bounds")
             if isinstance(bounds, str) and bounds != "fixed":
                 raise ValueError(f"{name}_bounds is {bounds!r}; it must be a pair of positive numbers or 'fixed'.")
+
+    def _require_positive(self, name: str) -> None:
+        require_positive(type(self).__name__, name, getattr(self, name))
 
     # Sums and products are kernels themselves, so that this module cannot import theirs before it is there.
 

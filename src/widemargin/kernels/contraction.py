@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin.kernels.base import Kernel, Matrix, Vector
-from widemargin.kernels.rows import count, take
+from widemargin.kernels.rows import SampleStore, count, take
 
 #: Kernel values in a block: what fits, three times over, into the cache that a core has to itself.
 BLOCK_ENTRIES = 2**17
@@ -93,5 +93,5 @@ class KernelBlocks:
 
 
 def _part(X: Any, rows: slice) -> Any:
-    sliced = sp.issparse(X) or isinstance(X, np.ndarray)
+    sliced = sp.issparse(X) or isinstance(X, np.ndarray | SampleStore)
     return X[rows] if sliced else take(X, np.arange(rows.start, rows.stop))

@@ -28,6 +28,13 @@ KernelName = str
 KernelCallable = Callable[[Any, Any], Any]
 
 
+class SampleStore:
+    """Samples in a form that a kernel made for itself; a slice or an array of numbers takes some, in that form."""
+
+    def __getitem__(self, which: Any) -> Any:
+        raise NotImplementedError
+
+
 class LinearMap:
     """What samples go through before the core's kernel sees them: a factor for each feature, or a matrix.
 
@@ -180,7 +187,7 @@ def core_samples(X: Any) -> _core.Samples:
 
 def take(X: Any, ids: NDArray[Any]) -> Any:
     """Take some samples, in the container they came in: array, sparse matrix, data frame; else as a list."""
-    if sp.issparse(X) or isinstance(X, np.ndarray):
+    if sp.issparse(X) or isinstance(X, np.ndarray | SampleStore):
         return X[ids]
     return _safe_indexing(X, ids)
 

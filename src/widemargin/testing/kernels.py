@@ -15,6 +15,7 @@ from sklearn.gaussian_process import kernels as theirs
 from widemargin import kernels as ours
 from widemargin.kernels import Kernel
 from widemargin.kernels.contraction import KernelBlocks
+from widemargin.kernels.rows import count, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.testing.checks import check_close, check_semidefinite
 from widemargin.testing.oracles import kernel_matrix
@@ -143,10 +144,10 @@ def gives_a_tensor(kernel: Kernel, X: Any, Z: Any) -> None:
 def contracts_in_blocks(kernel: Kernel, X: Any, Z: Any) -> None:
     """Require that sums over blocks are those over the whole, with symmetric weights and between two sets."""
     generator = np.random.default_rng(2)
-    many = X[generator.integers(X.shape[0], size=400)]
-    W = generator.normal(size=(len(many), len(many)))
+    many = take(X, generator.integers(count(X), size=400))
+    W = generator.normal(size=(count(many), count(many)))
     _check_blocks(kernel, many, None, W + W.T)
-    _check_blocks(kernel, many, Z, generator.normal(size=(len(many), len(Z))))
+    _check_blocks(kernel, many, Z, generator.normal(size=(count(many), count(Z))))
 
 
 def _check_blocks(kernel: Kernel, X: Any, Z: Any, W: Matrix) -> None:
@@ -212,6 +213,11 @@ def takes_sparse_samples(kernel: Kernel, X: Any, Z: Any) -> None:
     check_close(kernel.pull_back(W, sparse, sparser, K), dense, scale * 10, f"pull_back of {kernel!r}, sparse")
 
 
+def _strings(n: int, generator: np.random.Generator) -> list[str]:
+    """Random strings of DNA of different lengths."""
+    return ["".join(generator.choice(list("ACGT"), size)) for size in generator.integers(8, 20, size=n)]
+
+
 Clause = Callable[[Kernel, Any, Any], None]
 
 KERNEL_OBJECT_CLAUSES: tuple[Clause, ...] = (
@@ -238,10 +244,11 @@ def kernel_object_contract(kernel: Any, X: Any = None, Z: Any = None, *, sparse:
     ----------
     kernel : kernel
         One of this package, of scikit-learn's Gaussian processes, or your own; parameters may be left to the data.
-    X, Z : arrays of shape (n, d) and (m, d), optional
-        Samples to test with; by default 12 and 7 random ones with 3 features.
+    X, Z : arrays of shape (n, d) and (m, d), or other samples that the kernel takes, optional
+        Samples to test with; by default 12 and 7 random ones with 3 features, and random strings of DNA for kernels
+        that do not ask for vectors.
     sparse : bool, default=True
-        Whether the kernel also takes sparse samples.
+        Whether the kernel also takes sparse samples, if it asks for vectors.
 
     Examples
     --------
@@ -250,8 +257,14 @@ def kernel_object_contract(kernel: Any, X: Any = None, Z: Any = None, *, sparse:
     >>> kernel_object_contract(DiagonalGaussian())
     """
     generator = np.random.default_rng(0)
-    left = generator.normal(size=(12, 3)) if X is None else X
-    right = generator.normal(size=(7, left.shape[1])) if Z is None else Z
-    fitted = as_kernel(kernel).fitted(left)
+    own = as_kernel(kernel)
+    if own.requires_vector_input:
+        left = generator.normal(size=(12, 3)) if X is None else X
+        right = generator.normal(size=(7, left.shape[1])) if Z is None else Z
+    else:
+        left = own.samples(_strings(12, generator) if X is None else X)
+        right = own.samples(_strings(7, generator) if Z is None else Z)
+    fitted = own.fitted(left)
+    sparse = sparse and own.requires_vector_input
     for clause in (*KERNEL_OBJECT_CLAUSES, *((takes_sparse_samples,) if sparse else ())):
         clause(fitted, left, right)

@@ -142,12 +142,25 @@ def kernel_axes(kernel: Kernel) -> list[Axis]:
         if one.fixed:
             continue
         places = range(len(axes), len(axes) + one.n_elements)
-        values = np.ravel(np.asarray(own.get(_spelt(one.name, own), ()), dtype=np.float64))
+        labels, values = _labelled(own.get(_spelt(one.name, own), ()))
         logarithmic = len(values) == len(places) and bool(np.allclose(np.exp(theta[places]), values))
-        for number, place in enumerate(places):
-            name = one.name if one.n_elements == 1 else f"{one.name}[{number}]"
+        for label, place in zip(labels if len(labels) == len(places) else range(len(places)), places, strict=True):
+            name = one.name if one.n_elements == 1 else f"{one.name}[{label}]"
             axes.append(Axis(one.name, name, place, logarithmic, *map(float, bounds[place])))
     return axes
+
+
+def _labelled(given: Any) -> tuple[list[Any], Vector]:
+    """Return the numbers of a parameter, without those that are 0 and have no logarithm, and their places or names.
+
+    Examples
+    --------
+    >>> _labelled([1.0, 0.0, 2.0])[0], _labelled({"ATG": 2.0})[0]
+    ([0, 2], ['ATG'])
+    """
+    labels = list(given) if isinstance(given, Mapping) else range(np.size(given))
+    values = np.ravel(np.asarray(list(given.values()) if isinstance(given, Mapping) else given, dtype=np.float64))
+    return [label for label, value in zip(labels, values, strict=True) if value != 0.0], values[values != 0.0]
 
 
 def searched_axes(

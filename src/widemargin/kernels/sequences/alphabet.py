@@ -1,0 +1,140 @@
+"""The letters that sequences are written in: which of them count, and which oligomers they make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+DNA, RNA = "ACGT", "ACGU"
+
+#: The twenty amino acids.
+PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
+
+#: What else is written where a nucleotide belongs: ambiguity codes, gaps; and the same for amino acids.
+OTHER_NUCLEOTIDES = frozenset("NRYSWKMBDHVX-.*")
+OTHER_AMINO_ACIDS = frozenset("BJOUXZ*-.")
+
+#: Share of nucleotides among the letters that stand for one or a choice of two or three, from which on it is DNA.
+MOSTLY = 0.9
+
+#: Different amino acids from which on it is a protein.
+ENOUGH_AMINO_ACIDS = 15
+
+#: Code of a letter that is not in the alphabet.
+UNKNOWN = -1
+
+#: Numbers of oligomers are counted in 64 bits.
+MOST_OLIGOMERS = 2**62
+
+
+def alphabet_of(counts: dict[str, int]) -> str:
+    """Tell the alphabet from the letters that occur, and how often.
+
+    Nucleotides are recognised: where nine of ten letters are A, C, G, T or U in either case, and all others are codes
+    for several nucleotides, or gaps, it is "ACGT" ("ACGU" if there is U and no T). So are proteins: upper-case letters
+    for amino acids, at least 15 of the twenty. Otherwise every letter that occurs belongs to it.
+
+    Examples
+    --------
+    >>> alphabet_of({"A": 5, "g": 3, "N": 20}), alphabet_of({"A": 1, "U": 1}), alphabet_of({"b": 1, "a": 1})
+    ('ACGT', 'ACGU', 'ab')
+    """
+    upper: dict[str, int] = {}
+    for letter, n in counts.items():
+        upper[letter.upper()] = upper.get(letter.upper(), 0) + n
+    nucleotides = sum(upper.get(letter, 0) for letter in "ACGTU")
+    coded = sum(n for letter, n in upper.items() if letter not in "ACGTU" and letter not in "NX-.*")
+    only = all(letter in "ACGTU" or letter in OTHER_NUCLEOTIDES for letter in upper)
+    if only and nucleotides and nucleotides >= MOSTLY * (nucleotides + coded):
+        return RNA if "U" in upper and "T" not in upper else DNA
+    only = all(letter in PROTEIN or letter in OTHER_AMINO_ACIDS for letter in counts)
+    if only and sum(letter in counts for letter in PROTEIN) >= ENOUGH_AMINO_ACIDS:
+        return PROTEIN
+    return "".join(sorted(counts))
+
+
+def require_alphabet(kernel: str, alphabet: Any) -> None:
+    """Refuse what is no alphabet: one string, of different letters."""
+    if not isinstance(alphabet, str) or not alphabet or len(set(alphabet)) < len(alphabet):
+        raise ValueError(
+            f"alphabet of {kernel} is {alphabet!r}; it must be a string of different letters, such as 'ACGT', or None."
+        )
+
+
+def require_complements(kernel: str, alphabet: str) -> None:
+    """Refuse an alphabet whose letters have no complement."""
+    if set(alphabet) not in (set(DNA), set(RNA)):
+        raise ValueError(
+            f"reverse_complement of {kernel} is True, but alphabet is {alphabet!r}; only 'ACGT' and 'ACGU' have "
+            "complements."
+        )
+
+
+def require_countable(kernel: str, k: int, alphabet: str) -> None:
+    """Refuse oligomers that are too many to be numbered."""
+    if len(alphabet) ** k > MOST_OLIGOMERS:
+        raise ValueError(
+            f"k of {kernel} is {k}, with {len(alphabet)} letters; there must be at most 2**62 different oligomers."
+        )
+
+
+def codes_of_letters(letters: NDArray[np.uint32], alphabet: str) -> NDArray[np.int16]:
+    """Return the place of each letter, given by its code point, in the alphabet, or -1.
+
+    A letter that is not in the alphabet counts as its upper case if that is, and T and U stand for each other where
+    only one of them is there.
+
+    Examples
+    --------
+    >>> codes_of_letters(np.array([ord(one) for one in "AcUN"], dtype=np.uint32), "ACGT").tolist()
+    [0, 1, 3, -1]
+    """
+    places = {letter: place for place, letter in enumerate(alphabet)}
+    if set(alphabet) in (set(DNA), set(RNA)):
+        places |= {letter: places.get("T", places.get("U", 0)) for letter in "TU"}
+    known, which = np.unique(letters, return_inverse=True)
+    found = np.array([places.get(one, places.get(one.upper(), UNKNOWN)) for one in map(chr, known)], dtype=np.int16)
+    return found[which.reshape(-1)] if known.size else np.empty(0, dtype=np.int16)
+
+
+def oligomers_of(alphabet: str, k: int, reverse_complement: bool = False) -> list[str]:
+    """Write all oligomers of k letters, in the order of their codes; of two that are complements, the first.
+
+    Examples
+    --------
+    >>> oligomers_of("ACGT", 2)[:5], oligomers_of("ACGT", 1, reverse_complement=True)
+    (['AA', 'AC', 'AG', 'AT', 'CA'], ['A', 'C'])
+    """
+    found = [""]
+    for _ in range(k):
+        found = [begin + letter for begin in found for letter in alphabet]
+    if reverse_complement:
+        order = {one: place for place, one in enumerate(found)}
+        found = [one for one in found if order[one] <= order[complement(one, alphabet)]]
+    return found
+
+
+def complement(oligomer: str, alphabet: str) -> str:
+    """Return the reverse complement of an oligomer.
+
+    Examples
+    --------
+    >>> complement("AAC", "ACGT"), complement("AAC", "ACGU")
+    ('GTT', 'GUU')
+    """
+    partners = partners_of(alphabet)
+    return "".join(alphabet[partners[alphabet.index(letter)]] for letter in reversed(oligomer))
+
+
+def partners_of(alphabet: str) -> list[int]:
+    """Return the place of the complement of each nucleotide.
+
+    Examples
+    --------
+    >>> partners_of("ACGU")
+    [3, 2, 1, 0]
+    """
+    pairs = {"A": "T", "C": "G", "G": "C", "T": "A"} if "T" in alphabet else {"A": "U", "C": "G", "G": "C", "U": "A"}
+    return [alphabet.index(pairs[letter]) for letter in alphabet]

@@ -1,0 +1,136 @@
+"""What kernels of sequences have in common: an alphabet, and sequences in any container."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+from widemargin.kernels.base import Kernel, Vector
+from widemargin.kernels.sequences.alphabet import (
+    alphabet_of,
+    require_alphabet,
+    require_complements,
+    require_countable,
+)
+from widemargin.kernels.sequences.oligomers import Origin, Reading
+from widemargin.kernels.sequences.texts import Sequences
+
+#: Positions are counted in 32 bits.
+FARTHEST = 2**31 - 1
+
+
+class SequenceKernel(Kernel):
+    """A kernel of strings: what :meth:`fitted` does with an alphabet of None, and which containers are taken.
+
+    Subclasses have the parameters `alphabet`, `reverse_complement` and, if positions matter, `origin`.
+    """
+
+    requires_vector_input: ClassVar[bool] = False
+
+    alphabet: Any
+    reverse_complement: Any
+
+    def samples(self, X: Any) -> Sequences:
+        """Return sequences as the other methods take them: read once, encoded once for each use."""
+        return Sequences.of(X)
+
+    def fitted(self, X: Any, *, gamma: float | None = None, weights: Vector | None = None) -> Self:
+        """Return this kernel with an alphabet, that of the sequences `X` unless it has one.
+
+        Parameters
+        ----------
+        X : list, tuple, array or column of strings
+        gamma : float, optional
+            Of no use to kernels of sequences.
+        weights : ndarray of shape (n,), optional
+            Likewise.
+
+        Raises
+        ------
+        ValueError
+            If a sequence has k(x, x) = 0 where values are divided by its root: it is too short, or holds unknown
+            letters everywhere.
+        """
+        texts = self.samples(X)
+        found = super().fitted(texts, gamma=gamma, weights=weights)
+        found._require_measurable(texts)
+        return found
+
+    def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
+        if self.alphabet is None:
+            letters = X.letters()
+            for letter in getattr(self, "origin", "") if isinstance(getattr(self, "origin", 0), str) else "":
+                letters.pop(letter, None)
+            if not letters:
+                raise ValueError("X holds no letters; sequences need some, or the kernel an alphabet.")
+            self.alphabet = alphabet_of(letters)
+
+    def _require_measurable(self, X: Sequences) -> None:
+        """Refuse sequences with k(x, x) = 0 where values are divided by its root."""
+
+    def _emptied(self) -> Self:
+        return type(self)(**self.get_params(deep=False))
+
+    @property
+    def leaves_to_data(self) -> bool:
+        """Whether :meth:`fitted` takes the alphabet from the data."""
+        return self.alphabet is None
+
+    @property
+    def kind_depends_on_data(self) -> bool:
+        """Whether :attr:`kind` does."""
+        return self.leaves_to_data
+
+    def _require_given(self) -> None:
+        if self.alphabet is None:
+            raise ValueError(
+                f"{self!r} has no alphabet yet; pass one, such as alphabet='ACGT', or call fitted(X) to take it from "
+                "the data."
+            )
+
+    def _require_numbers(self) -> None:
+        super()._require_numbers()
+        name = type(self).__name__
+        require_alphabet(name, self.alphabet)
+        if not isinstance(self.reverse_complement, bool):
+            raise ValueError(f"reverse_complement of {name} is {self.reverse_complement!r}; it must be True or False.")
+        if self.reverse_complement:
+            require_complements(name, self.alphabet)
+
+
+def require_whole(kernel: str, name: str, value: Any, least: int) -> None:
+    """Refuse a parameter that is not a whole number of at least some size."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} of {kernel} is {value!r}; it must be a whole number from {least} on.")
+
+
+def require_length(kernel: str, name: str, k: Any, alphabet: str) -> None:
+    """Refuse a length of oligomers that is none, or with which there are too many of them."""
+    require_whole(kernel, name, k, 1)
+    require_countable(kernel, int(k), alphabet)
+
+
+def require_origin(kernel: str, origin: Any, alphabet: str) -> None:
+    """Refuse an origin of positions that is neither a whole number nor a marker."""
+    if isinstance(origin, str):
+        inside = sorted(set(origin) & (set(alphabet) | set(alphabet.lower())))
+        if not origin or inside:
+            raise ValueError(
+                f"origin of {kernel} is {origin!r}; a marker must be text without letters of the alphabet {alphabet!r}."
+            )
+    elif isinstance(origin, bool) or not isinstance(origin, Integral) or abs(int(origin)) > FARTHEST:
+        raise ValueError(
+            f"origin of {kernel} is {origin!r}; it must be a whole number, the place of the letter that positions "
+            "count from (below 0: from the end), or a marker that stands before this letter in every sequence."
+        )
+
+
+def reading(kernel: Any, k: int) -> Reading:
+    """Return how a kernel reads oligomers of k letters."""
+    origin: Origin = getattr(kernel, "origin", 0)
+    return Reading(
+        kernel.alphabet,
+        int(k),
+        bool(kernel.reverse_complement),
+        origin if isinstance(origin, str) else int(origin),
+    )

@@ -1,0 +1,202 @@
+"""The oligo kernel with a weight for every oligomer [Glasmachers2008, section 13.2]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.kernels.base import WIDE, Bounds, Vector, value_written
+from widemargin.kernels.sequences.alphabet import oligomers_of
+from widemargin.kernels.sequences.base import reading, require_length
+from widemargin.kernels.sequences.oligo import POSITIONS, OligoKernel, Term
+from widemargin.kernels.sequences.oligomers import Origin
+from widemargin.kernels.sequences.texts import Sequences
+
+#: Most oligomers that have weights.
+MOST_WEIGHTS = 2**16
+
+#: Mean of the logarithms of weights that are left as they are.
+MEAN_ROUNDING = 1e-14
+
+
+class TripletOligo(OligoKernel):
+    r"""The triplet weighting oligo kernel: a weight for each of the 64 triplets, normalised last.
+
+    .. math:: k(x, z) = \sum_{\omega \in A^3} \lambda_\omega \sum_{p \in S^x_\omega} \sum_{q \in S^z_\omega}
+              e^{-(p - q)^2 / (4 \sigma^2)}
+
+    divided by sqrt(k(x, x) k(z, z)) [Glasmachers2008, section 13.2]. Only the ratios of the weights matter, so a fitted
+    kernel holds them at geometric mean 1. `theta` holds the logarithm of :math:`\sigma` in front, then those of the
+    weights in the alphabetical order of the oligomers, as in `weights`. A weight of 0 leaves its oligomer out; it has
+    no logarithm and stays 0 in a search.
+
+    Values cost those of :class:`Oligo`; the sums of all 65 derivatives together cost one pass more.
+
+    Parameters
+    ----------
+    sigma : float, default=1.0
+        How far apart positions may be.
+    weights : dict of str to float, default=None
+        :math:`\lambda_\omega` by oligomer, at least 0; those that are not named have weight 1. A sequence of numbers in
+        alphabetical order will do. None gives all of them weight 1.
+    k : int, default=3
+        Letters of an oligomer.
+    alphabet, reverse_complement, origin
+        As in :class:`Oligo`.
+    sigma_bounds : pair of floats or "fixed", default=(0.01, 1e4)
+        Range to search in.
+    weights_bounds : pair of floats or "fixed", default=(1e-8, 1e8)
+        Range to search in.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import TripletOligo
+    >>> k = TripletOligo(sigma=1.0, weights={"ATG": 4.0}).fitted(["ATGC", "AATG", "TTTT"])
+    >>> k.n_dims, len(k.weights), round(k.weights["ATG"] / k.weights["TGC"], 6)
+    (65, 64, 4.0)
+    >>> k(["ATGC"], ["AATG", "TTGC"]).round(3).tolist()
+    [[0.623, 0.316]]
+    """
+
+    _positive: ClassVar[tuple[str, ...]] = ("sigma", "weights")
+
+    def __init__(
+        self,
+        sigma: float = 1.0,
+        weights: Mapping[str, float] | None = None,
+        k: int = 3,
+        alphabet: str | None = None,
+        reverse_complement: bool = False,
+        origin: Origin = 0,
+        sigma_bounds: Bounds = POSITIONS,
+        weights_bounds: Bounds = WIDE,
+    ) -> None:
+        self.sigma = sigma
+        self.weights: Any = weights
+        self.k = k
+        self.alphabet = alphabet
+        self.reverse_complement = reverse_complement
+        self.origin = origin
+        self.sigma_bounds = sigma_bounds
+        self.weights_bounds = weights_bounds
+
+    def _oligomers(self) -> tuple[str, ...]:
+        self._require_given()
+        return names_of(self.alphabet, int(self.k), bool(self.reverse_complement))
+
+    def _each(self) -> Vector:
+        """Return the weights of all oligomers, in order."""
+        names = self._oligomers()
+        if self.weights is None:
+            return np.ones(len(names))
+        if isinstance(self.weights, Mapping):
+            return np.array([float(self.weights.get(name, 1.0)) for name in names])
+        return np.asarray(self.weights, dtype=np.float64)
+
+    def _numbers(self, name: str) -> Vector:
+        if name != "weights":
+            return super()._numbers(name)
+        weights = self._each()
+        return weights[weights > 0.0]
+
+    def _take_numbers(self, name: str, numbers: Vector) -> None:
+        if name != "weights":
+            super()._take_numbers(name, numbers)
+            return
+        weights = self._each()
+        weights[weights > 0.0] = numbers
+        self._set_weights(weights)
+
+    def _set_weights(self, weights: Vector) -> None:
+        self.weights = dict(zip(self._oligomers(), weights.tolist(), strict=True))
+
+    def _take_from_data(self, X: Sequences, gamma: float | None, weights: Vector | None) -> None:
+        super()._take_from_data(X, gamma, weights)
+        self._require_numbers()
+        found = self._each()
+        mean = float(np.log(found[found > 0.0]).mean())
+        if abs(mean) > MEAN_ROUNDING or not isinstance(self.weights, dict) or len(self.weights) < len(found):
+            self._set_weights(found * np.exp(-mean))
+
+    @property
+    def leaves_to_data(self) -> bool:
+        """Whether :meth:`fitted` takes the alphabet from the data, or fills in weights."""
+        return self.alphabet is None or self.weights is None
+
+    def _by_code(self) -> Vector:
+        """Return the weights by the codes of oligomers."""
+        codes = codes_of(self.alphabet, int(self.k), bool(self.reverse_complement))
+        found = np.zeros(len(self.alphabet) ** int(self.k))
+        found[codes] = self._each()
+        return found
+
+    def _terms(self) -> list[Term]:
+        return [Term(reading(self, self.k), float(self.sigma), self._by_code())]
+
+    def _slopes(self) -> Iterator[tuple[int, str, Any]]:
+        free = self._free()
+        if "sigma" in free:
+            yield 0, "sigma", None
+        if "weights" in free:
+            codes = codes_of(self.alphabet, int(self.k), bool(self.reverse_complement))
+            for code in codes[self._each() > 0.0]:
+                yield 0, "weights", int(code)
+
+    def _require_positive(self, name: str) -> None:
+        if name != "weights":
+            super()._require_positive(name)
+            return
+        if isinstance(self.weights, Mapping):
+            self._require_known_oligomers()
+        try:
+            weights = self._each()
+        except (TypeError, ValueError):
+            weights = np.full(1, np.nan)
+        expected = len(self._oligomers())
+        if weights.shape != (expected,):
+            raise ValueError(
+                f"weights of TripletOligo holds {weights.size} numbers; there are {expected} oligomers of {self.k} "
+                f"letters of the alphabet {self.alphabet!r}."
+            )
+        if not ((weights >= 0.0) & np.isfinite(weights)).all() or not weights.any():
+            raise ValueError(
+                "weights of TripletOligo must be finite and at least 0, and not all 0; got "
+                f"{value_written(self.weights)[:200]}."
+            )
+
+    def _require_known_oligomers(self) -> None:
+        unknown = [name for name in self.weights if name not in set(self._oligomers())]
+        if unknown:
+            raise ValueError(
+                f"weights of TripletOligo names {unknown[0]!r}, which is no oligomer of {self.k} letters of the "
+                f"alphabet {self.alphabet!r}{', or its complement is named' if self.reverse_complement else ''}."
+            )
+
+    def _require_numbers(self) -> None:
+        self._require_given()
+        require_length("TripletOligo", "k", self.k, str(self.alphabet))
+        if len(self.alphabet) ** int(self.k) > MOST_WEIGHTS:
+            raise ValueError(
+                f"k of TripletOligo is {self.k}, which makes {len(self.alphabet) ** int(self.k)} oligomers; at most "
+                f"{MOST_WEIGHTS} can have weights."
+            )
+        super()._require_numbers()
+
+
+@lru_cache(maxsize=16)
+def names_of(alphabet: str, k: int, reverse_complement: bool) -> tuple[str, ...]:
+    """Write all oligomers of k letters once; of two that are complements, the first."""
+    return tuple(oligomers_of(alphabet, k, reverse_complement))
+
+
+@lru_cache(maxsize=16)
+def codes_of(alphabet: str, k: int, reverse_complement: bool) -> NDArray[np.intp]:
+    """Return the codes of these oligomers."""
+    if not reverse_complement:
+        return np.arange(len(alphabet) ** k)
+    places = {name: code for code, name in enumerate(oligomers_of(alphabet, k))}
+    return np.array([places[name] for name in names_of(alphabet, k, True)])
