@@ -21,6 +21,7 @@
 #include "bindings/quantization.hpp"
 #include "bindings/row_problems.hpp"
 #include "bindings/sensitivity.hpp"
+#include "bindings/sequences.hpp"
 #include "bindings/sources.hpp"
 #include "bindings/trace.hpp"
 #include "core/geometric/maxminover.hpp"
@@ -348,6 +349,7 @@ NB_MODULE(_core, m) {
   m.def("combined_rows", &combined_rows, "source"_a, "rows"_a, "coefficients"_a, "columns"_a, "n_threads"_a,
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("callable_source", &callable_source, "evaluate"_a, "size"_a, "diagonal"_a = nb::none());
+  bind_sequences(m);
 
   nb::class_<Outcome>(m, "Outcome")
       .def_prop_ro("reason", [](const Outcome& o) { return reason_name(o.reason); })

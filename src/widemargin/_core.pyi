@@ -79,6 +79,63 @@ def combined_rows(
 def callable_source(
     evaluate: Callable[[Int32, Int32], Double], size: int, diagonal: Double | None = None
 ) -> RowSource: ...
+
+class Oligomers:
+    low: Final[int]
+    high: Final[int]
+    def __init__(self, codes: Int32, begins: Int64, origins: Int64, n_codes: int) -> None: ...
+
+def oligo_sums(
+    left: Oligomers,
+    left_ids: Int32,
+    left_factors: Double | None,
+    right: Oligomers,
+    right_ids: Int32,
+    right_factors: Double | None,
+    near: Double,
+    weights: Double | None,
+    symmetric: bool,
+    out: Double,
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> None: ...
+def oligo_sums_within(
+    oligomers: Oligomers,
+    near: Double,
+    weights: Double | None,
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> list[float]: ...
+def oligo_pull_back(
+    W: Double,
+    left: Oligomers,
+    left_ids: Int32,
+    left_factors: Double | None,
+    right: Oligomers,
+    right_ids: Int32,
+    right_factors: Double | None,
+    near: Double,
+    slope: Double,
+    weights: Double | None,
+    symmetric: bool,
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> tuple[float, list[float]]: ...
+def oligo_pull_back_within(
+    w: Double,
+    oligomers: Oligomers,
+    ids: Int32,
+    near: Double,
+    slope: Double,
+    weights: Double | None,
+    n_threads: int,
+    max_seconds: float = 1e10,
+    signal: StopSignal | None = None,
+) -> tuple[float, list[float]]: ...
+def oligo_source(terms: list[tuple[Oligomers, Double, Double | None, Double]], diagonal: Double) -> RowSource: ...
 def solve_all(
     source: RowSource,
     tasks: Sequence[Task],

@@ -324,7 +324,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """
         rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
-        at_once = isinstance(kernel.kernel, FixedKernel) and self.max_time is None
+        at_once = isinstance(kernel.kernel, FixedKernel) and not kernel.kernel.in_core and self.max_time is None
         if at_once and 8 * rows.size**2 <= cache_bytes(self.cache_size, rows.size, "float64"):
             return source_at_once(cast(FixedKernel, kernel.kernel), X)
         return rows

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelParameters, call_kernel, core_samples, count, take
+from widemargin.kernels.rows import KernelParameters, call_kernel, core_samples, count, prepared, take
 from widemargin.runtime import single_threaded_blas
 
 Matrix = NDArray[np.float64]
@@ -215,11 +215,12 @@ class DecisionFunctions:
                 values = _core.decision_values(support, new, dual_coef, sizes, self.in_double, self.n_threads)
             return np.asarray(values).T + intercept
         rows, function = max(1, BLOCK_ENTRIES // n_vectors), kernel.kernel
+        X, vectors = prepared(function, X), prepared(function, self.support_vectors)
         blocks = (
             take(X, np.arange(begin, min(begin + rows, count(X)))) if count(X) > rows else X
             for begin in range(0, count(X), rows)
         )
-        evaluated = (call_kernel(function, block, self.support_vectors) for block in blocks)
+        evaluated = (call_kernel(function, block, vectors) for block in blocks)
         return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
 
     def _linear_values(self, X: Any) -> Matrix:

@@ -26,6 +26,7 @@ from widemargin.kernels.rows import (
     FixedKernel,
     KernelParameters,
     LinearMap,
+    RowSource,
     canonical,
     count,
     kernel_matrix,
@@ -60,6 +61,9 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     #: The kernel of the core that this one is, on :meth:`mapped` samples, and the parameters that the map consists of.
     core_name: ClassVar[str | None] = None
     _map_parameters: ClassVar[tuple[str, ...]] = ()
+
+    #: Whether the core computes rows of kernel values from what :meth:`row_source` hands it.
+    has_row_source: ClassVar[bool] = False
 
     #: Parameters of ``__init__`` and their defaults; looking them up anew would take longer than a small kernel matrix.
     _defaults: ClassVar[dict[str, Any]] = {}
@@ -159,6 +163,10 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         if core is None:
             return KernelParameters(FixedKernel(self), source=self)
         return replace(core, map=None if factors is None else LinearMap(factors), source=self)
+
+    def row_source(self, X: Any) -> RowSource:
+        """Return kernel rows of the samples `X`, computed by the core, for kernels that say they have such."""
+        raise NotImplementedError(f"the core computes no rows of {self!r}.")
 
     @property
     def kind(self) -> tuple[str, ...]:

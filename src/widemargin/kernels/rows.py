@@ -99,6 +99,15 @@ class FixedKernel:
             values: NDArray[np.float64] = self.kernel.values(left, left if A is B else self.kernel.samples(B))
         return values
 
+    def prepared(self, X: Any) -> Any:
+        """Return samples that are no vectors in the form that the kernel makes for itself, so that it does so once."""
+        return X if self.kernel.requires_vector_input else self.kernel.samples(X)
+
+    @property
+    def in_core(self) -> bool:
+        """Whether the core computes rows of it."""
+        return bool(self.kernel.has_row_source)
+
     def diagonal(self, X: Any) -> NDArray[np.float64]:
         """k(x, x) for the rows of `X`."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -231,6 +240,11 @@ def call_kernel(kernel: KernelCallable, left: Any, right: Any) -> NDArray[np.flo
     return block
 
 
+def prepared(kernel: Any, X: Any) -> Any:
+    """Return samples for many calls of a kernel callable: as :meth:`FixedKernel.prepared` does, or as they are."""
+    return kernel.prepared(X) if isinstance(kernel, FixedKernel) else X
+
+
 def callable_matrix(
     kernel: KernelCallable, X: Any, *, dtype: type = np.float64, poll: Callable[[], None] | None = None
 ) -> NDArray[Any]:
@@ -254,7 +268,7 @@ def callable_matrix(
     >>> callable_matrix(lambda A, B: A @ B.T, np.array([[1.0], [2.0]])).tolist()
     [[1.0, 2.0], [2.0, 4.0]]
     """
-    n = count(X)
+    n, X = count(X), prepared(kernel, X)
     matrix: NDArray[Any] = np.empty((n, n), dtype=dtype)
     parts = [np.arange(begin, min(begin + TILE, n)) for begin in range(0, n, TILE)]
     for number, rows in enumerate(parts):
@@ -296,7 +310,8 @@ def row_source(
     ----------
     X : ndarray or sparse matrix of shape (n, d)
         The samples; for ``kernel="precomputed"`` the symmetric (n, n) kernel matrix. It is read in place, not copied.
-        For a callable, any sequence; it gets blocks of it.
+        For a callable, any sequence; it gets blocks of it, unless it is a kernel object with rows of its own in the
+        core.
     kernel, gamma, coef0, degree
         As in :class:`KernelParameters`.
 
@@ -314,7 +329,10 @@ def row_source(
     """
     if callable(kernel):
         function = kernel
-        data = X.tocsr() if sp.issparse(X) else X
+        if isinstance(function, FixedKernel) and function.in_core:
+            own: RowSource = function.kernel.row_source(X)
+            return own
+        data = X.tocsr() if sp.issparse(X) else prepared(function, X)
 
         def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
             return call_kernel(function, take(data, rows), take(data, columns))

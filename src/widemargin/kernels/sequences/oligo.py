@@ -11,11 +11,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from widemargin import _core
 from widemargin.kernels.base import Bounds, Matrix, Vector
+from widemargin.kernels.rows import RowSource
 from widemargin.kernels.sequences.base import SequenceKernel, reading, require_length, require_origin
 from widemargin.kernels.sequences.oligomers import Origin, Reading
 from widemargin.kernels.sequences.sums import OligoSums
@@ -37,6 +39,8 @@ class Term:
 
 class OligoKernel(SequenceKernel):
     """A sum of oligo kernels of different lengths."""
+
+    has_row_source: ClassVar[bool] = True
 
     #: Whether each term is divided by the roots of its k(x, x) and k(z, z).
     normalize: Any = True
@@ -61,8 +65,7 @@ class OligoKernel(SequenceKernel):
     def _scales(self, sums: OligoSums) -> tuple[Vector, Vector]:
         """1 / sqrt(k(x, x)) for both sides of a term."""
         left = self._inverse_roots(sums.of_left(), sums.left)
-        same = sums.left is sums.right
-        return left, left if same else self._inverse_roots(sums.of_right(), sums.right)
+        return left, left if sums.symmetric else self._inverse_roots(sums.of_right(), sums.right)
 
     def _inverse_roots(self, squares: Vector, X: Sequences) -> Vector:
         if not self.normalize:
@@ -87,14 +90,11 @@ class OligoKernel(SequenceKernel):
         found = None
         for term, sums in zip(self._terms(), self._sums(X, Y), strict=True):
             left, right = self._scales(sums)
-            K = sums.values()
-            K *= (term.factor * left)[:, np.newaxis]
-            K *= right
-            if sums.left is sums.right and self.normalize:
+            K = sums.values(term.factor * left, right)
+            if sums.symmetric and self.normalize:
                 np.fill_diagonal(K, term.factor)
             found = K if found is None else np.add(found, K, out=found)
-        assert found is not None
-        return found
+        return cast(Matrix, found)
 
     def diagonal(self, X: Any) -> Vector:
         """k(x, x) for the sequences `X`."""
@@ -136,36 +136,45 @@ class OligoKernel(SequenceKernel):
                 yield term.factor * own.of_left(what, codes)
 
     def pull_back(self, W: Matrix, X: Any, Y: Any, K: Matrix) -> Vector:
-        """<W, dK/dtheta> of a block: one pass for each term, whatever the number of weights."""
-        found = np.empty(self.n_dims)
-        slopes = list(self._slopes())
-        for number, (term, own) in enumerate(zip(self._terms(), self._sums(X, Y), strict=True)):
+        """<W, dK/dtheta> of a block: one pass for each term, whatever the number of weights.
+
+        A normalised term has the derivatives of the sums, over the roots of k(x, x) and k(z, z), less half of what the
+        two diagonals take back from W * K.
+        """
+        found, slopes = np.zeros(self.n_dims), list(self._slopes())
+        terms = self._terms()
+        for number, (term, sums) in enumerate(zip(terms, self._sums(X, Y), strict=True)):
             mine = [place for place, (of, _, _) in enumerate(slopes) if of == number]
             if not mine:
                 continue
-            left, right = self._scales(own)
-            scaled = W * (term.factor * np.outer(left, right))
-            straight = own.pull_back(scaled)
-            if self.normalize:
-                V = scaled * own.values()
-                rows = own.pull_back_diagonal(V.sum(axis=1) * left**2, own.left)
-                columns = own.pull_back_diagonal(V.sum(axis=0) * right**2, own.right)
+            left, right = self._scales(sums)
+            straight, total, ends = sums.pull_back(W, term.factor * left, right), 0.0, []
+            if self.normalize or any(slopes[place][1] == "factor" for place in mine):
+                V = W * (K if len(terms) == 1 else sums.values(term.factor * left, right))
                 total = float(V.sum())
-            else:
-                total = float(np.vdot(scaled, own.values()))
+                if self.normalize:
+                    ends = [
+                        sums.pull_back_diagonal(V.sum(axis=1) * left**2, sums.left),
+                        sums.pull_back_diagonal(V.sum(axis=0) * right**2, sums.right),
+                    ]
             for place in mine:
                 _, what, codes = slopes[place]
                 if what == "factor":
                     found[place] = total
                 else:
-                    found[place] = straight.of(what, codes)
-                    if self.normalize:
-                        found[place] -= 0.5 * (rows.of(what, codes) + columns.of(what, codes))
+                    found[place] = straight.of(what, codes) - 0.5 * sum(end.of(what, codes) for end in ends)
         return found
 
     def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
         """Sum of the derivatives of k(x, x), weighted by `w`."""
         return np.array([float(w @ one) for one in self.diagonal_derivatives(X)])
+
+    def row_source(self, X: Any) -> RowSource:
+        """Kernel rows of the sequences `X`, which the core computes."""
+        texts = self.samples(X).alone()
+        terms = zip(self._terms(), self._sums(texts, texts), strict=True)
+        parts = [sums.core_term(np.sqrt(term.factor) * self._scales(sums)[0]) for term, sums in terms]
+        return _core.oligo_source(parts, self.diagonal(texts))
 
     def _require_numbers(self) -> None:
         super()._require_numbers()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin import _core
 from widemargin.kernels.sequences.alphabet import codes_of_letters, partners_of
 from widemargin.kernels.sequences.texts import Sequences, Texts, shown
 
@@ -55,6 +57,11 @@ class Oligomers:
     origins: NDArray[np.int64]
     n_codes: int
     known: NDArray[np.int64] | None
+
+    @cached_property
+    def core(self) -> _core.Oligomers:
+        """The same in the core."""
+        return _core.Oligomers(self.codes, self.begins, self.origins, self.n_codes)
 
 
 def letters_of(texts: Texts, alphabet: str, origin: Origin) -> Letters:

@@ -6,13 +6,14 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.kernels.base import Matrix, Vector
+from widemargin.kernels.rows import RowSource, row_source
 from widemargin.kernels.sequences.alphabet import partners_of
 from widemargin.kernels.sequences.base import SequenceKernel, require_length, require_whole
 from widemargin.kernels.sequences.oligomers import Reading, oligomers_in
@@ -32,6 +33,8 @@ class Counts:
 
 class CountingKernel(SequenceKernel):
     """A dot product of counts of oligomers, wherever they are."""
+
+    has_row_source: ClassVar[bool] = True
 
     k: Any
     normalize: Any
@@ -111,6 +114,10 @@ class CountingKernel(SequenceKernel):
         """k(x, x) for the sequences `X`."""
         rows = self._scaled(self.samples(X))
         return np.ones(rows.shape[0]) if self.normalize else np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+
+    def row_source(self, X: Any) -> RowSource:
+        """Kernel rows of the sequences `X`, which the core computes."""
+        return row_source(self._scaled(self.samples(X)), kernel="linear")
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """Yield nothing: there are no parameters to search."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin import _core
 from widemargin.kernels.base import Matrix, Vector
 from widemargin.kernels.sequences.oligomers import Oligomers, Reading, oligomers_in, read_alike
 from widemargin.kernels.sequences.texts import Sequences
@@ -57,6 +57,8 @@ def _squares(sigma: float, reach: int) -> Vector:
 class OligoSums:
     """Sums for one length of oligomers, between two sets of sequences.
 
+    Factors of sequences multiply the sums: by default ones.
+
     Parameters
     ----------
     left, right : Sequences
@@ -71,21 +73,47 @@ class OligoSums:
     def __init__(
         self, left: Sequences, right: Sequences, reading: Reading, sigma: float, weights: Vector | None = None
     ) -> None:
-        self.left, self.right, self._reading = left, right, reading
+        self.left, self.right = left, right
+        self._reading, self._sigma, self._weights = reading, sigma, weights
         self._oligomers = read_alike(left, right, reading)
-        ends = [_ends(one) for one in self._oligomers]
-        self._low = min(low for low, _ in ends)
-        self._width = max(high for _, high in ends) - self._low + 1
-        self._n_codes = self._oligomers[0].n_codes
-        self._sigma, self._weights = sigma, weights
+        self._reach = _reach(*self._oligomers)
 
-    def values(self) -> Matrix:
-        """Return the sums."""
-        return self.values_of(None, None)
+    @property
+    def symmetric(self) -> bool:
+        """Whether both sets are the same."""
+        return self.left is self.right
 
-    def values_of(self, what: str | None, code: Any) -> Matrix:
-        """Return the derivatives of the sums."""
-        return self._values(*self._of(what, code, self._n_codes, self._width))
+    def values(self, left: Vector | None = None, right: Vector | None = None, *, n_threads: int = 1) -> Matrix:
+        """Return the sums, times factors of both sides."""
+        return self.values_of(None, None, left, right, n_threads=n_threads)
+
+    def values_of(
+        self,
+        what: str | None,
+        code: Any,
+        left: Vector | None = None,
+        right: Vector | None = None,
+        *,
+        n_threads: int = 1,
+    ) -> Matrix:
+        """Return the derivatives of the sums, times factors of both sides."""
+        near, weights = self._of(what, code, self._oligomers[0].n_codes, self._reach)
+        found = np.empty((len(self.left), len(self.right)))
+        one, other = self._oligomers
+        _core.oligo_sums(
+            one.core,
+            self.left.numbers,
+            left,
+            other.core,
+            self.right.numbers,
+            right,
+            near,
+            weights,
+            self.symmetric,
+            found,
+            n_threads,
+        )
+        return found
 
     def of_left(self, what: str | None = None, code: Any = None) -> Vector:
         """Return the sums of each sequence on the left with itself, or their derivatives."""
@@ -95,11 +123,12 @@ class OligoSums:
         """Return those on the right."""
         return self._own(self.right, what, code)
 
-    def _of(self, what: str | None, code: Any, n_codes: int, reach: int) -> tuple[Vector, Vector]:
+    def _of(self, what: str | None, code: Any, n_codes: int, reach: int) -> tuple[Vector, Vector | None]:
         near = (closeness_slope if what == "sigma" else closeness)(self._sigma, reach)
-        weights = np.ones(n_codes) if self._weights is None else self._weights
-        if what == "weights":
-            weights = np.where(np.arange(n_codes) == code, weights, 0.0)
+        if what != "weights":
+            return near, self._weights
+        weights = np.zeros(n_codes)
+        weights[code] = 1.0 if self._weights is None else self._weights[code]
         return near, weights
 
     def _own(self, X: Sequences, what: str | None, code: Any) -> Vector:
@@ -108,68 +137,53 @@ class OligoSums:
         return texts.made(key, lambda: self._all_own(oligomers_in(texts, self._reading), what, code))[X.ids]
 
     def _all_own(self, oligomers: Oligomers, what: str | None, code: Any) -> Vector:
-        low, high = _ends(oligomers)
-        near, weights = self._of(what, code, oligomers.n_codes, high - low + 1)
-        found = np.empty(len(oligomers.origins))
-        for i in range(len(found)):
-            codes, places = self._part(oligomers, i)
-            same = codes[:, np.newaxis] == codes
-            found[i] = weights[codes] @ (same * near[np.abs(places[:, np.newaxis] - places)]).sum(axis=1)
-        return found
+        near, weights = self._of(what, code, oligomers.n_codes, _reach(oligomers))
+        return np.array(_core.oligo_sums_within(oligomers.core, near, weights, 1))
 
-    def _part(self, oligomers: Oligomers, i: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        codes = oligomers.codes[oligomers.begins[i] : oligomers.begins[i + 1]]
-        places = np.arange(len(codes)) - oligomers.origins[i] - self._low
-        return codes[codes >= 0], places[codes >= 0]
+    def pull_back(
+        self, W: Matrix, left: Vector | None = None, right: Vector | None = None, *, n_threads: int = 1
+    ) -> Pulled:
+        """Return <W, d sums> for all derivatives, the sums times factors of both sides."""
+        near, slope = closeness(self._sigma, self._reach), closeness_slope(self._sigma, self._reach)
+        one, other = self._oligomers
+        return _pulled(
+            _core.oligo_pull_back(
+                np.ascontiguousarray(W, dtype=np.float64),
+                one.core,
+                self.left.numbers,
+                left,
+                other.core,
+                self.right.numbers,
+                right,
+                near,
+                slope,
+                self._weights,
+                self.symmetric,
+                n_threads,
+            )
+        )
 
-    def _table(self, i: int, near: Vector) -> Matrix:
-        codes, places = self._part(self._oligomers[0], i)
-        table = np.zeros((self._oligomers[0].n_codes, self._width))
-        for code, place in zip(codes, places, strict=True):
-            table[code] += near[np.abs(np.arange(self._width) - place)]
-        return table
-
-    def _values(self, near: Vector, weights: Vector) -> Matrix:
-        right = [self._part(self._oligomers[1], j) for j in self.right.ids]
-        found = np.empty((len(self.left), len(right)))
-        for place, i in enumerate(self.left.ids):
-            table = self._table(i, near) * weights[:, np.newaxis]
-            found[place] = [table[codes, places].sum() for codes, places in right]
-        return found
-
-    def pull_back(self, W: Matrix) -> Pulled:
-        """Return <W, d sums> for all derivatives."""
-        right = [self._part(self._oligomers[1], j) for j in self.right.ids]
-        near, weights = self._of(None, None, self._n_codes, self._width)
-        steep, _ = self._of("sigma", None, self._n_codes, self._width)
-        by_sigma, by_code = 0.0, np.zeros(self._n_codes)
-        for i, row in zip(self.left.ids, W, strict=True):
-            scattered = np.zeros((self._n_codes, self._width))
-            for (codes, places), weight in zip(right, row, strict=True):
-                np.add.at(scattered, (codes, places), weight)
-            by_code += np.einsum("cq,cq->c", scattered, self._table(i, near))
-            by_sigma += float(weights @ np.einsum("cq,cq->c", scattered, self._table(i, steep)))
-        return Pulled(by_sigma, by_code * weights)
-
-    def pull_back_diagonal(self, w: Vector, X: Sequences) -> Pulled:
+    def pull_back_diagonal(self, w: Vector, X: Sequences, *, n_threads: int = 1) -> Pulled:
         """Return what weights of the sums of each sequence with itself pull back to."""
         oligomers = oligomers_in(X.whole, self._reading)
-        low, high = _ends(oligomers)
-        near, weights = self._of(None, None, oligomers.n_codes, high - low + 1)
-        steep, _ = self._of("sigma", None, oligomers.n_codes, high - low + 1)
-        by_sigma, by_code = 0.0, np.zeros(oligomers.n_codes)
-        for i, weight in zip(X.ids, w, strict=True):
-            codes, places = self._part(oligomers, i)
-            same = (codes[:, np.newaxis] == codes).astype(np.float64)
-            apart = np.abs(places[:, np.newaxis] - places)
-            np.add.at(by_code, codes, weight * (same * near[apart]).sum(axis=1))
-            by_sigma += weight * float(weights[codes] @ (same * steep[apart]).sum(axis=1))
-        return Pulled(by_sigma, by_code * weights)
+        reach = _reach(oligomers)
+        near, slope = closeness(self._sigma, reach), closeness_slope(self._sigma, reach)
+        return _pulled(
+            _core.oligo_pull_back_within(
+                np.ascontiguousarray(w), oligomers.core, X.numbers, near, slope, self._weights, n_threads
+            )
+        )
+
+    def core_term(self, factors: Vector) -> tuple[_core.Oligomers, Vector, Vector | None, Vector]:
+        """Return what the core makes rows of, for sequences that are on both sides and all that there are."""
+        return self._oligomers[0].core, closeness(self._sigma, self._reach), self._weights, factors
 
 
-def _ends(oligomers: Oligomers) -> tuple[int, int]:
-    """Return the lowest and the highest position, and one more on either side."""
-    lengths = np.diff(oligomers.begins)
-    if not lengths.size:
-        return 0, 1
-    return int((-oligomers.origins).min()), int((lengths - oligomers.origins).max())
+def _pulled(found: tuple[float, list[float]]) -> Pulled:
+    return Pulled(found[0], np.array(found[1]))
+
+
+def _reach(*oligomers: Oligomers) -> int:
+    """Return the largest distance of places in some sets of sequences."""
+    cores = [one.core for one in oligomers]
+    return max(0, max(one.high for one in cores) - min(one.low for one in cores))

@@ -68,10 +68,20 @@ class Sequences(SampleStore, collections.abc.Sequence[str]):
         self.whole = texts if isinstance(texts, Texts) else Texts(texts)
         self.ids = np.arange(len(self.whole.texts)) if ids is None else ids
 
+    @property
+    def numbers(self) -> NDArray[np.int32]:
+        """The same as `ids`, as the core takes them."""
+        return np.ascontiguousarray(self.ids, dtype=np.int32)
+
     @classmethod
     def of(cls, X: Any) -> Sequences:
         """Read sequences from a list, tuple, array or column of strings."""
         return X if isinstance(X, cls) else cls(texts_of(X))
+
+    def alone(self) -> Sequences:
+        """Return these sequences as a whole of their own."""
+        everyone = np.array_equal(self.ids, np.arange(len(self.whole.texts)))
+        return self if everyone else Sequences(list(self))
 
     def __len__(self) -> int:
         return len(self.ids)
