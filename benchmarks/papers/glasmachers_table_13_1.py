@@ -180,7 +180,8 @@ def run(given: argparse.Namespace) -> None:
         own = [method for method in methods if (name, method) in found]
         if name in CHAPTER:
             print(f"{kernel_table(CHAPTER[name], own, found)}\n")
-    print(f"{reference_table(found)}\n")
+    if {"5-fold-CV", "likelihood"} & set(methods):
+        print(f"{reference_table(found)}\n")
     for name in (("triplet", "likelihood"), JUDGED):
         if name in found:
             print(f"{name[0]}, {name[1]}\n{triplet_table(found[name])}\n")
