@@ -18,6 +18,9 @@ from benchmarks.peers.quantize import PROBLEMS as QUANTISED
 from benchmarks.peers.quantize import quantize_command
 from benchmarks.peers.search import search_command
 from benchmarks.peers.searches import SEARCHES
+from benchmarks.peers.sequences import BARS as SEQUENCE_BARS
+from benchmarks.peers.sequences import PROBLEMS as SEQUENCES
+from benchmarks.peers.sequences import sequences_command
 from benchmarks.peers.session import OURS, Options
 
 Number = TypeVar("Number", int, float)
@@ -64,6 +67,9 @@ COMMANDS = {
         quantize_command, "time of vector quantisation beside KMeans", QUANTISED, list(QUANTISED), peers=()
     ),
     "import": Command(import_command, "processor time of imports", STATEMENTS, list(STATEMENTS), peers=()),
+    "sequences": Command(
+        sequences_command, "oligo kernels beside a product of indicators", SEQUENCES, list(SEQUENCE_BARS), peers=()
+    ),
     "features": Command(
         features_command, "distances with a feature more or less", DISTANCES, list(DISTANCES), peers=()
     ),

@@ -75,6 +75,14 @@ class Composite(Kernel):
         """Whether some kernel inside takes vectors only."""
         return any(kernel.requires_vector_input for kernel in self._kernels())
 
+    def samples(self, X: Any) -> Any:
+        """Return samples as the other methods take them; those that are no vectors as the kernels inside take them."""
+        if not self.requires_vector_input:
+            for kernel in self._kernels():
+                X = kernel.samples(X)
+            return X
+        return super().samples(X)
+
     def is_stationary(self) -> bool:
         """Whether all kernels inside depend on differences of samples only."""
         return all(kernel.is_stationary() for kernel in self._kernels())

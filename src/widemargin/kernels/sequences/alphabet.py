@@ -72,11 +72,11 @@ def require_complements(kernel: str, alphabet: str) -> None:
         )
 
 
-def require_countable(kernel: str, k: int, alphabet: str) -> None:
+def require_countable(kernel: str, name: str, k: int, alphabet: str) -> None:
     """Refuse oligomers that are too many to be numbered."""
     if len(alphabet) ** k > MOST_OLIGOMERS:
         raise ValueError(
-            f"k of {kernel} is {k}, with {len(alphabet)} letters; there must be at most 2**62 different oligomers."
+            f"{name} of {kernel} is {k}, with {len(alphabet)} letters; there must be at most 2**62 different oligomers."
         )
 
 

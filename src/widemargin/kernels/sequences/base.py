@@ -107,7 +107,7 @@ def require_whole(kernel: str, name: str, value: Any, least: int) -> None:
 def require_length(kernel: str, name: str, k: Any, alphabet: str) -> None:
     """Refuse a length of oligomers that is none, or with which there are too many of them."""
     require_whole(kernel, name, k, 1)
-    require_countable(kernel, int(k), alphabet)
+    require_countable(kernel, name, int(k), alphabet)
 
 
 def require_origin(kernel: str, origin: Any, alphabet: str) -> None:

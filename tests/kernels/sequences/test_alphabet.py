@@ -1,0 +1,43 @@
+"""Which alphabet letters speak for, and which place of it each letter has."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from widemargin.kernels.sequences.alphabet import PROTEIN, alphabet_of, codes_of_letters, oligomers_of
+
+
+@pytest.mark.parametrize(
+    ("text", "alphabet"),
+    [
+        ("ACGT", "ACGT"),
+        ("acgtNNNNNNNNNNNNNN", "ACGT"),
+        ("ACGTACGTACGTACGTACGTR-", "ACGT"),
+        ("GGAACU", "ACGU"),
+        ("ACGUT", "ACGT"),
+        ("banana", "abn"),
+        ("ABAB", "AB"),
+        (PROTEIN + "XX*", PROTEIN),
+        ("01100", "01"),
+        ("NNN", "N"),
+    ],
+)
+def test_alphabets(text: str, alphabet: str) -> None:
+    assert alphabet_of(Counter(text)) == alphabet
+
+
+def test_letters_that_stand_for_others() -> None:
+    points = np.array([ord(one) for one in "aTuNé"], dtype=np.uint32)
+    assert codes_of_letters(points, "ACGT").tolist() == [0, 3, 3, -1, -1]
+    assert codes_of_letters(points, "ACGU").tolist() == [0, 3, 3, -1, -1]
+    assert codes_of_letters(points, "aTé").tolist() == [0, 1, -1, -1, 2]  # no other one stands for u here
+
+
+def test_complements_are_named_once() -> None:
+    names = oligomers_of("ACGT", 3, reverse_complement=True)
+    assert len(names) == 32
+    assert "CAT" not in names
+    assert "ATG" in names

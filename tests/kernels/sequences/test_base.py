@@ -1,0 +1,83 @@
+"""Parameters of kernels of sequences, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from widemargin import SVC
+from widemargin.kernels import CombinedOligo, Gapped, Oligo, Spectrum, TripletOligo, WeightedOligo
+
+X = ["ACGTACGT", "GGATCCAA", "TTTTGACA", "ACGTTTAA"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (Oligo(k=0), r"k of Oligo is 0; it must be a whole number from 1 on"),
+        (Oligo(k=2.5), r"k of Oligo is 2.5; it must be a whole number"),
+        (Oligo(k=32), r"k of Oligo is 32, with 4 letters; there must be at most 2\*\*62"),
+        (Oligo(sigma=0.0), r"sigma of Oligo is 0.0; it must be positive and finite"),
+        (Oligo(normalize=1), r"normalize of Oligo is 1; it must be True or False"),
+        (Oligo(alphabet="AAC"), r"alphabet of Oligo is 'AAC'; it must be a string of different letters"),
+        (Oligo(alphabet=""), r"alphabet of Oligo is ''; it must be"),
+        (Oligo(origin=1.5), r"origin of Oligo is 1.5; it must be a whole number"),
+        (Oligo(origin="A"), r"origin of Oligo is 'A'; a marker must be text without letters of the alphabet"),
+        (Oligo(origin=2**40), r"origin of Oligo is 1099511627776; it must be a whole number"),
+        (Oligo(reverse_complement="yes"), r"reverse_complement of Oligo is 'yes'; it must be True or False"),
+        (Oligo(alphabet="AB", reverse_complement=True), r"only 'ACGT' and 'ACGU' have complements"),
+        (CombinedOligo(lengths=()), r"lengths of CombinedOligo is \(\); it must hold whole numbers"),
+        (CombinedOligo(lengths=(1, 0)), r"lengths of CombinedOligo is 0"),
+        (CombinedOligo(sigmas=[1.0, 2.0]), r"sigmas of CombinedOligo holds 2 numbers; there must be one"),
+        (CombinedOligo(sigmas=[1, 1, 1, 1, 1, -1]), r"sigmas of CombinedOligo is .* must be positive"),
+        (WeightedOligo(weights=[1.0] * 5), r"weights of WeightedOligo holds 5 numbers"),
+        (WeightedOligo(weights=0.0), r"weights of WeightedOligo is 0.0; it must be finite and at least 0, and not all"),
+        (WeightedOligo(weights=-1.0), r"weights of WeightedOligo is -1.0"),
+        (WeightedOligo(weights=float("nan")), r"weights of WeightedOligo is nan"),
+        (TripletOligo(weights={"ATX": 1.0}), r"weights of TripletOligo names 'ATX', which is no oligomer of 3 letters"),
+        (TripletOligo(weights=[1.0, 2.0]), r"weights of TripletOligo holds 2 numbers; there are 64 oligomers"),
+        (TripletOligo(weights={"ATG": -1.0}), r"weights of TripletOligo must be finite and at least 0"),
+        (TripletOligo(k=9), r"k of TripletOligo is 9, which makes 262144 oligomers; at most 65536"),
+        (Spectrum(k=3, mismatches=3), r"mismatches of Spectrum is 3; it must be less than k=3"),
+        (Spectrum(k=3, mismatches=-1), r"mismatches of Spectrum is -1; it must be a whole number from 0 on"),
+        (Gapped(k=3, gaps=-1), r"gaps of Gapped is -1; it must be a whole number from 0 on"),
+        (Gapped(k=3, gaps=60), r"k \+ gaps of Gapped is 63"),
+    ],
+)
+def test_parameters_that_are_refused(kernel: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        kernel.fitted(X)
+    with pytest.raises(ValueError, match=message):
+        SVC(kernel=kernel).fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "kernel", [Oligo(3), CombinedOligo(lengths=(1, 3)), WeightedOligo(), TripletOligo(), Spectrum(3), Gapped(2, 1)]
+)
+@pytest.mark.parametrize("text", ["", "AC", "NNNNNNNNNN"])
+def test_sequences_without_oligomers_are_named(kernel: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=rf"sequence 4 of X, {text!r}, has k\(x, x\) = 0"):
+        SVC(kernel=kernel).fit([*X, text], [0, 1, 0, 1, 0])
+    model = SVC(kernel=kernel).fit(X, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match=rf"sequence 1 of X, {text!r}, has k\(x, x\) = 0"):
+        model.predict([X[0], text])
+
+
+def test_without_normalisation_they_have_nothing_in_common() -> None:
+    kernel = Oligo(3, normalize=False).fitted(X)
+    assert kernel([*X, "", "NNNN"])[4:].tolist() == [[0.0] * 6] * 2
+    assert SVC(kernel=Oligo(3, normalize=False)).fit([*X, ""], [0, 1, 0, 1, 0]).predict(["", "A"]).shape == (2,)
+
+
+def test_an_alphabet_is_fixed_at_fit() -> None:
+    with pytest.raises(ValueError, match=r"has no alphabet yet; pass one, such as alphabet='ACGT'"):
+        Oligo()(X)
+    kernel = Oligo().fitted(X)
+    assert kernel.alphabet == "ACGT"
+    assert kernel.typical(["ABACGB"], gamma=None).alphabet == "ACGT"
+    assert Oligo().leaves_to_data
+    assert not kernel.leaves_to_data
+    assert Oligo(origin="|").fitted(["A|CGTT", "AC|GGC"]).alphabet == "ACGT"
+    with pytest.raises(ValueError, match="X holds no letters"):
+        Oligo().fitted(["", ""])

@@ -1,0 +1,119 @@
+"""The sums of the core: beside the naive formula on sequences of every kind, for any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.oracles.sequences import naive_oligo_matrix, random_texts
+
+from widemargin import SVC, _core
+from widemargin.kernels import CombinedOligo, Oligo, TripletOligo
+from widemargin.kernels.rows import FixedKernel, row_source
+from widemargin.kernels.sequences import Sequences
+from widemargin.kernels.sequences.oligomers import Reading
+from widemargin.kernels.sequences.sums import OligoSums
+
+PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
+
+
+@pytest.mark.parametrize("letters", ["01", "ACGT", "ACGTN", PROTEIN])
+@pytest.mark.parametrize("k", range(1, 7))
+@pytest.mark.parametrize("origin", [0, -1, "|"])
+def test_random_strings_of_different_lengths(letters: str, k: int, origin: int | str) -> None:
+    generator = np.random.default_rng(k)
+    X, Y = random_texts(6, letters, 6, 40, seed=k), random_texts(4, letters, 0, 60, seed=k + 10)
+    alphabet = letters.replace("N", "") if len(letters) == 5 else letters
+    kernel = Oligo(k, 1.7, normalize=False, alphabet=alphabet, origin=origin)
+    starts = {one: 0 for one in X + Y} if origin == 0 else {one: len(one) - 1 for one in X + Y}
+    if origin == "|":
+        starts = {one: int(generator.integers(0, len(one) + 1)) for one in X + Y}
+    given = [[one[: starts[one]] + "|" * (origin == "|") + one[starts[one] :] for one in some] for some in (X, Y)]
+    expected = [
+        [naive_oligo_matrix([x], [y], k, 1.7, False, alphabet=alphabet, starts=(starts[x], starts[y]))[0, 0] for y in Y]
+        for x in X
+    ]
+    assert kernel(*given) == pytest.approx(np.array(expected), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("k", [1, 3, 6])
+@pytest.mark.parametrize("sigma", [1e-20, 2.0, 300.0, 1e20])
+def test_long_sequences(k: int, sigma: float) -> None:
+    """10,000 letters: pairs of places are counted by their distance, oligomer by oligomer."""
+    texts = random_texts(2, "ACGT", 10_000, 10_000, seed=k)
+    found = Oligo(k, sigma, normalize=False, alphabet="ACGT")(texts)
+    codes = [np.zeros(10_000 - k + 1, dtype=int) for _ in texts]
+    for own, text in zip(codes, texts, strict=True):
+        letters = np.array(["ACGT".index(one) for one in text])
+        for j in range(k):
+            own += letters[j : j + len(own)] * 4**j
+    lags = np.arange(-min(9_999, 60 * max(1, int(min(sigma, 1e4)))), min(9_999, 60 * max(1, int(min(sigma, 1e4)))) + 1)
+    if len(lags) > 5_000:
+        total = sum(np.sum(codes[0] == c) * np.sum(codes[1] == c) for c in range(4**k))
+        assert found[0, 1] <= total * (1 + 1e-12)
+        if sigma == 1e20:
+            assert found[0, 1] == pytest.approx(total, rel=1e-12)
+        return
+    expected = 0.0
+    for lag in lags:
+        a, b = (codes[0][lag:], codes[1]) if lag >= 0 else (codes[0], codes[1][-lag:])
+        n = min(len(a), len(b))
+        expected += np.sum(a[:n] == b[:n]) * np.exp(-min((lag / (2 * sigma)) ** 2, 1e4))
+    assert found[0, 1] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_any_number_of_threads_gives_the_same_bits(k: int) -> None:
+    X, Y = Sequences(random_texts(150, "ACGT", 20, 60)), Sequences(random_texts(90, "ACGT", 20, 60, seed=1))
+    weights = np.random.default_rng(0).uniform(0.1, 2.0, 4**k)
+    for right in (X, Y):
+        sums = OligoSums(X, right, Reading("ACGT", k), 1.3, weights)
+        W = np.random.default_rng(1).normal(size=(len(X), len(right)))
+        K, pulled = sums.values(n_threads=1), sums.pull_back(W, n_threads=1)
+        for n_threads in (2, 5):
+            again = sums.pull_back(W, n_threads=n_threads)
+            assert np.array_equal(sums.values(n_threads=n_threads), K)
+            assert again.by_sigma == pulled.by_sigma
+            assert np.array_equal(again.by_code, pulled.by_code)
+    inside = sums.pull_back_diagonal(W[:, 0].copy(), X, n_threads=3)
+    assert np.array_equal(inside.by_code, sums.pull_back_diagonal(W[:, 0].copy(), X).by_code)
+
+
+@pytest.mark.parametrize("kernel", [Oligo(3, 1.2), Oligo(6, 1.2, normalize=False), CombinedOligo(), TripletOligo(2.0)])
+def test_rows_are_the_values(kernel: Oligo) -> None:
+    X = random_texts(70, "ACGT", 20, 60)
+    fitted = kernel.fitted(X)
+    K, rows = fitted(X), row_source(X, kernel=FixedKernel(fitted))
+    assert rows.diagonal() == pytest.approx(np.diagonal(K), rel=1e-13)
+    assert rows.fits_float32
+    ids = np.arange(len(X), dtype=np.int32)
+    for n_threads in (1, 3):
+        assert np.asarray(_core.kernel_among(rows, ids, n_threads)) == pytest.approx(K, rel=2e-6, abs=1e-12)
+    y = np.arange(len(X)) % 2
+    one, three = (SVC(kernel=fitted, C=10.0, n_jobs=n).fit(X, y) for n in (1, 3))
+    assert np.array_equal(one.dual_coef_, three.dual_coef_)
+    precomputed = SVC(kernel="precomputed", C=10.0).fit(K, y)
+    assert one.decision_function(X) == pytest.approx(precomputed.decision_function(K), abs=1e-2)
+
+
+def test_the_alphabet_may_be_permuted() -> None:
+    X = random_texts(9, "ACGT", 10, 30)
+    swapped = [text.translate(str.maketrans("ACGT", "GTCA")) for text in X]
+    for k in (1, 3, 5):
+        kernel = Oligo(k, 1.2, alphabet="ACGT")
+        assert kernel(swapped) == pytest.approx(kernel(X), rel=1e-13)
+        assert Oligo(k, 1.2, alphabet="TGCA")(X) == pytest.approx(kernel(X), rel=1e-13)
+
+
+def test_what_does_not_fit_together_is_refused() -> None:
+    codes, begins, origins = np.zeros(3, dtype=np.int32), np.array([0, 2, 3]), np.zeros(2, dtype=np.int64)
+    with pytest.raises(ValueError, match="the arrays of the sequences do not fit together"):
+        _core.Oligomers(codes, begins, np.zeros(3, dtype=np.int64), 1)
+    with pytest.raises(ValueError, match="code of an oligomer is too large"):
+        _core.Oligomers(codes + 1, begins, origins, 1)
+    with pytest.raises(ValueError, match="beyond what 32 bits hold"):
+        _core.Oligomers(codes, begins, origins + 2**40, 1)
+    one = _core.Oligomers(codes, begins, origins, 1)
+    with pytest.raises(ValueError, match="a number for every distance"):
+        _core.oligo_sums_within(one, np.ones(1), None, 1)
+    with pytest.raises(ValueError, match="number of a sequence is out of range"):
+        _core.oligo_pull_back_within(np.ones(1), one, np.array([2], dtype=np.int32), np.ones(3), np.ones(3), None, 1)

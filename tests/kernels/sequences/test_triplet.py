@@ -1,0 +1,92 @@
+"""Weights of oligomers: only their ratios matter, and they are found at geometric mean 1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from tests.oracles.sequences import naive_oligo_matrix, random_texts, two_kinds
+
+from widemargin import SVC, ModelSearch
+from widemargin.kernels import Oligo, TripletOligo
+from widemargin.kernels.sequences.alphabet import complement
+from widemargin.testing import kernel_object_contract
+
+TEXTS, OTHERS = random_texts(7, "ACGT", 7, 25), random_texts(5, "ACGTN", 12, 30, seed=1)
+
+
+def weight_of(oligomer: str) -> float:
+    return 1.0 + len(set(oligomer)) + oligomer.count("G")
+
+
+def test_values_are_those_of_the_formula() -> None:
+    names = list(TripletOligo().fitted(TEXTS).weights)
+    kernel = TripletOligo(1.5, {name: weight_of(name) for name in names}).fitted(TEXTS)
+    expected = naive_oligo_matrix(TEXTS, OTHERS, 3, 1.5, weights=weight_of)
+    assert kernel(TEXTS, OTHERS) == pytest.approx(expected, rel=1e-12)
+
+
+def test_without_weights_it_is_the_oligo_kernel() -> None:
+    assert TripletOligo(1.2, alphabet="ACGT")(TEXTS) == pytest.approx(Oligo(3, 1.2, alphabet="ACGT")(TEXTS), rel=1e-13)
+
+
+def test_only_ratios_matter() -> None:
+    kernel = TripletOligo(1.2, {"ATG": 3.0, "GGA": 0.5}).fitted(TEXTS)
+    theta = kernel.theta
+    theta[1:] += 3.0
+    shifted = kernel.clone_with_theta(theta)
+    assert shifted(TEXTS) == pytest.approx(kernel(TEXTS), rel=1e-12)
+    assert shifted.fitted(TEXTS).weights == pytest.approx(kernel.weights)
+    assert np.log(list(kernel.weights.values())).mean() == pytest.approx(0.0, abs=1e-14)
+    assert kernel.fitted(TEXTS) == kernel
+    W = np.random.default_rng(0).normal(size=(len(TEXTS), len(TEXTS)))
+    X = kernel.samples(TEXTS)
+    assert kernel.pull_back(W, X, X, kernel(X))[1:].sum() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_weight_of_0_leaves_its_oligomer_out() -> None:
+    kernel = TripletOligo(1.2, {"ATG": 0.0}).fitted(TEXTS)
+    assert kernel.weights["ATG"] == 0.0
+    assert kernel.n_dims == 64
+    assert kernel.clone_with_theta(kernel.theta + 1.0).weights["ATG"] == 0.0
+    with pytest.raises(ValueError, match=r"sequence 1 of X, 'ATG', has k\(x, x\) = 0"):
+        kernel(["ACGT", "ATG"])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        TripletOligo(1.2, {"ATG": 4.0}, alphabet="ACGT"),
+        TripletOligo(1.2, {"AT": 4.0, "CC": 0.0}, k=2, reverse_complement=True),
+        TripletOligo(1.2, k=1, sigma_bounds="fixed"),
+        TripletOligo(0.8, k=2, weights_bounds="fixed"),
+    ],
+)
+def test_contract(kernel: TripletOligo) -> None:
+    kernel_object_contract(kernel)
+
+
+def test_complements_share_a_weight() -> None:
+    kernel = TripletOligo(1.2, {"ATG": 4.0}, reverse_complement=True).fitted(TEXTS)
+    assert len(kernel.weights) == 32
+
+    def same(oligomer: str) -> str:
+        return min(oligomer, complement(oligomer, "ACGT"))
+
+    expected = naive_oligo_matrix(
+        TEXTS, OTHERS, 3, 1.2, same=same, weights=lambda oligomer: 4.0 if oligomer == "ATG" else 1.0
+    )
+    assert kernel(TEXTS, OTHERS) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_search_names_its_weights() -> None:
+    X, y = two_kinds(30)
+    search = ModelSearch(
+        SVC(kernel=TripletOligo(k=1, sigma=1.2)), objective="likelihood", max_evaluations=8, random_state=0
+    )
+    search.fit(X, y)
+    weights = search.best_estimator_.kernel_.weights
+    assert list(weights) == list("ACGT")
+    assert np.prod(list(weights.values())) == pytest.approx(1.0)
+    assert len(set(weights.values())) > 1
+    assert clone(search.best_estimator_.kernel_) == search.best_estimator_.kernel_
