@@ -24,10 +24,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import mannwhitneyu
 
-from benchmarks.peers.problems import FloatMatrix, Labels
+from benchmarks.peers.problems import Labels
 from benchmarks.peers.table import render
 from widemargin import SVC, ModelSearch
-from widemargin.kernels import DiagonalGaussian, Gaussian, Kernel
+from widemargin.kernels import Kernel
 from widemargin.objectives import CrossValidation, Likelihood, Objective, Posterior, SpanBound, TargetAlignment
 from widemargin.study import Journal
 
@@ -46,13 +46,17 @@ class Printed(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Training and test part of a trial."""
+    """Training and test part of a trial; and what belongs together among the training samples, if anything does."""
 
-    X: FloatMatrix
+    X: Any
     y: Labels
-    X_test: FloatMatrix
+    X_test: Any
     y_test: Labels
+    groups: Any = None
 
+
+#: What is kept of a trial, as JSON values by name: the share of errors, "error", and what an experiment adds.
+Record = dict[str, Any]
 
 METHODS: dict[str, tuple[Objective, str]] = {
     "5-fold-CV": (CrossValidation(5), "cma-es"),
@@ -65,34 +69,47 @@ METHODS: dict[str, tuple[Objective, str]] = {
 
 @dataclass(frozen=True)
 class Experiment(ABC):
-    """A problem, its kernel, and the thesis's errors by method."""
+    """A problem, the kernel that is searched, where the search begins, and the thesis's errors by method."""
 
     name: str
-    diagonal: bool
+    kernel: Kernel
     printed: Mapping[str, Printed]
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel that is searched."""
-        return DiagonalGaussian() if self.diagonal else Gaussian()
 
     @abstractmethod
     def draw(self, trial: int, folder: Path | None) -> Sample:
         """Draw the samples of a trial."""
 
+    def findings(self, search: ModelSearch, sample: Sample) -> Record:
+        """Say what to keep of a trial, beside the share of errors; as JSON values."""
+        return {}
 
-def test_error(experiment: Experiment, method: str, trial: int, folder: Path | None, evaluations: int | None) -> float:
-    """Return the share of errors of the model that a method chooses."""
-    sample = experiment.draw(trial, folder)
-    objective, strategy = METHODS[method]
-    machine = SVC(kernel=experiment.kernel, C=START_C)
+
+class Row(NamedTuple):
+    """An experiment with a method, and how often the objective may be evaluated; None is as often as in the thesis."""
+
+    experiment: Experiment
+    method: str
+    evaluations: int | None
+
+
+def run_trial(row: Row, trial: int, folder: Path | None) -> Record:
+    """Let a method choose a model, and return what is kept of it."""
+    sample = row.experiment.draw(trial, folder)
+    objective, strategy = METHODS[row.method]
     search = ModelSearch(
-        machine, objective=objective, strategy=strategy, random_state=trial, max_evaluations=evaluations
+        SVC(kernel=row.experiment.kernel, C=START_C),
+        objective=objective,
+        strategy=strategy,
+        random_state=trial,
+        max_evaluations=row.evaluations,
     )
+    # Single samples are left out there, whatever belongs together.
+    groups = sample.groups if objective.holds_groups_out or not objective.chooses_c else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        search.fit(sample.X, sample.y)
-        return float(1.0 - search.score(sample.X_test, sample.y_test))
+        search.fit(sample.X, sample.y, groups=groups)
+        error = float(1.0 - search.score(sample.X_test, sample.y_test))
+        return {"error": error} | row.experiment.findings(search, sample)
 
 
 def add_arguments(parser: argparse.ArgumentParser, names: Iterable[str], *, with_data: bool) -> None:
@@ -117,28 +134,59 @@ def chosen(given: str | None, known: Iterable[str], what: str) -> list[str]:
     return names
 
 
+def run_trials(
+    rows: Sequence[Row],
+    n_trials: int,
+    folder: Path | None,
+    *,
+    n_jobs: int,
+    journal: Path | None,
+    identity: Mapping[str, Any],
+) -> dict[tuple[str, str], list[Record]]:
+    """Run the trials that the journal does not hold, in the order of the rows; return all, by problem and method.
+
+    Each trial is a line of the journal, which is written when the trial has ended.
+    """
+    known: dict[tuple[str, str, int], Record] = {}
+    keep = None if journal is None else Journal(journal, identity)
+    try:
+        for one in [] if keep is None else keep.records:
+            known[one["problem"], one["method"], one["trial"]] = one
+        wanted = [(row, trial) for row in rows for trial in range(n_trials)]
+        jobs = (
+            delayed(_named)(row, trial, folder)
+            for row, trial in wanted
+            if (row.experiment.name, row.method, trial) not in known
+        )
+        found: Any = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")(jobs)
+        for one in found:
+            known[one["problem"], one["method"], one["trial"]] = one
+            if keep is not None:
+                keep.append(one)
+    finally:
+        if keep is not None:
+            keep.close()
+    names = [(row.experiment.name, row.method) for row in rows]
+    return {name: [known[*name, trial] for trial in range(n_trials)] for name in names}
+
+
+def _named(row: Row, trial: int, folder: Path | None) -> Record:
+    return {"problem": row.experiment.name, "method": row.method, "trial": trial} | run_trial(row, trial, folder)
+
+
 def errors_of(
     experiments: Sequence[Experiment], methods: Sequence[str], given: argparse.Namespace
 ) -> dict[tuple[str, str], list[float]]:
-    """Run all trials, those that the journal does not hold; return test errors by problem and method."""
-    trials = given.trials or (QUICK_TRIALS if given.quick else TRIALS)
-    folder = getattr(given, "data", None)
-    identity = {"chapter": 12, "start": START_C, "evaluations": given.evaluations}
-    journal = None if given.journal is None else Journal(given.journal, identity)
-    known: dict[tuple[str, str, int], float] = {}
-    if journal is not None:
-        known = {(one["problem"], one["method"], one["trial"]): one["error"] for one in journal.records}
-    wanted = [(e, m, t) for e in experiments for m in methods for t in range(trials)]
-    missing = [(e, m, t) for e, m, t in wanted if (e.name, m, t) not in known]
-    jobs = (delayed(test_error)(e, m, t, folder, given.evaluations) for e, m, t in missing)
-    results: Any = Parallel(n_jobs=given.n_jobs, return_as="generator", pre_dispatch="2*n_jobs")(jobs)
-    for (e, m, t), error in zip(missing, results, strict=True):
-        known[e.name, m, t] = error
-        if journal is not None:
-            journal.append({"problem": e.name, "method": m, "trial": t, "error": error})
-    if journal is not None:
-        journal.close()
-    return {(e.name, m): [known[e.name, m, t] for t in range(trials)] for e in experiments for m in methods}
+    """Run the trials of chapter 12 that are asked for; return test errors by problem and method."""
+    found = run_trials(
+        [Row(experiment, method, given.evaluations) for experiment in experiments for method in methods],
+        given.trials or (QUICK_TRIALS if given.quick else TRIALS),
+        getattr(given, "data", None),
+        n_jobs=given.n_jobs,
+        journal=given.journal,
+        identity={"chapter": 12, "start": START_C, "evaluations": given.evaluations},
+    )
+    return {name: [float(one["error"]) for one in own] for name, own in found.items()}
 
 
 def symbol(mine: Sequence[float], other: Sequence[float]) -> str:
@@ -159,23 +207,23 @@ def margin(printed: Printed, errors: Sequence[float]) -> float:
     return 2.0 * float(np.sqrt(printed.deviation**2 / TRIALS + own))
 
 
-def table(experiment: Experiment, methods: Sequence[str], errors: Mapping[tuple[str, str], Sequence[float]]) -> str:
+def table(
+    experiment: Experiment,
+    methods: Sequence[str],
+    errors: Mapping[tuple[str, str], Sequence[float]],
+    *,
+    judged: bool = True,
+) -> str:
     """Return the table of a problem: errors beside the thesis's, and how methods compare."""
     rows = []
     for number, method in enumerate(methods, start=1):
         own, printed = errors[experiment.name, method], experiment.printed[method]
-        agrees = "pass" if np.mean(own) <= printed.mean + margin(printed, own) else "FAIL"
+        agrees = ["pass" if np.mean(own) <= printed.mean + margin(printed, own) else "FAIL"] if judged else []
         comparison = ["" if other == method else symbol(own, errors[experiment.name, other]) for other in methods]
-        rows.append(
-            [
-                f"{method} ({number})",
-                f"{np.mean(own):.3f} +- {np.std(own):.4f}",
-                f"{printed.mean:.3f} +- {printed.deviation:.4f}",
-                agrees,
-                *comparison,
-            ]
-        )
-    header = ["method", "error", "thesis", "", *(f"({number})" for number in range(1, len(methods) + 1))]
+        thesis = f"{printed.mean:.3f} +- {printed.deviation:.4f}"
+        rows.append([f"{method} ({number})", f"{np.mean(own):.3f} +- {np.std(own):.4f}", thesis, *agrees, *comparison])
+    marks = [f"({number})" for number in range(1, len(methods) + 1)]
+    header = ["method", "error", "thesis", *([""] if judged else []), *marks]
     return f"{experiment.name}\n{render(header, rows)}"
 
 

@@ -22,6 +22,7 @@ from benchmarks.papers.chapter_12 import (
 )
 from benchmarks.papers.chapter_12 import add_arguments as add_shared_arguments
 from widemargin.datasets import chess_board, noisy_chess_board, sparse_coordinates
+from widemargin.kernels import DiagonalGaussian, Gaussian
 
 SUMMARY = "Table 12.1: cross-validation, alignment, span bound, likelihood and posterior on known distributions"
 TEST_ROWS = 100_000
@@ -50,22 +51,22 @@ EXPERIMENTS = {
     for one in (
         Distribution(
             "sparse-3",
-            True,
+            DiagonalGaussian(),
             printed((0.159, 0.0143), (0.149, 0.0056), (0.157, 0.0603), (0.143, 0.0046), (0.141, 0.0017)),
         ),
         Distribution(
             "sparse-5",
-            True,
+            DiagonalGaussian(),
             printed((0.281, 0.0215), (0.264, 0.0364), (0.275, 0.0608), (0.272, 0.0513), (0.246, 0.0170)),
         ),
         Distribution(
             "chess",
-            False,
+            Gaussian(),
             printed((0.107, 0.0212), (0.125, 0.0158), (0.374, 0.0823), (0.099, 0.0174), (0.111, 0.0707)),
         ),
         Distribution(
             "noisy-chess",
-            False,
+            Gaussian(),
             printed((0.240, 0.0419), (0.249, 0.0238), (0.430, 0.0369), (0.230, 0.0217), (0.290, 0.1093)),
         ),
     )

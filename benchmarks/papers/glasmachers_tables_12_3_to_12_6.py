@@ -23,6 +23,7 @@ from benchmarks.papers.chapter_12 import (
 )
 from benchmarks.papers.chapter_12 import add_arguments as add_shared_arguments
 from benchmarks.peers.problems import stored
+from widemargin.kernels import DiagonalGaussian, Gaussian
 
 SUMMARY = "Tables 12.3 to 12.6: the same five methods on ten sets of data, with two kinds of Gaussian kernels"
 
@@ -73,7 +74,7 @@ def _experiments(kernel: str, numbers: dict[str, tuple[tuple[float, float], ...]
     return [
         Rows(
             f"{name}, {kernel}",
-            kernel == "diagonal",
+            DiagonalGaussian() if kernel == "diagonal" else Gaussian(),
             {method: Printed(*pair) for method, pair in zip(METHODS, pairs, strict=True)},
         )
         for name, pairs in numbers.items()
