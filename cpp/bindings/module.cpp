@@ -17,6 +17,7 @@
 
 #include "bindings/chains.hpp"
 #include "bindings/feature_distances.hpp"
+#include "bindings/online.hpp"
 #include "bindings/problems.hpp"
 #include "bindings/quantization.hpp"
 #include "bindings/row_problems.hpp"
@@ -560,6 +561,7 @@ NB_MODULE(_core, m) {
     release_memory();
   });
   define_trace(m);
+  define_online(m);
   m.def("refuse_memory", [](std::int64_t after) { pieces_until_refusal = after; }, "after"_a);
   m.def("take_blas", &take_blas, "blas"_a, "lapack"_a);
   m.def("simd_name", [] { return simd::ops_name(); });

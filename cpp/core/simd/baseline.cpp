@@ -142,19 +142,32 @@ MaximalViolatingPair move(Slope<T>* G, const T* Ki, const T* Kj, double mu, cons
   return maximal_violating_pair(G, rises, falls, n);
 }
 
+// Both orientations of a Newton step; `sign` is +1 where i ascends and -1 where it descends.
 template <class T>
-Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, std::size_t n,
-                            Pivot i) {
+Partner best_newton(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* may, std::size_t n, Pivot i,
+                    double sign) {
   Partner best{-1, -1};
   for (std::size_t c = 0; c < n; ++c) {
-    const double slope = i.gradient - G[c];
-    if (!(falls[c] != 0 && slope > 0)) continue;
+    const double slope = sign * (i.gradient - G[c]);
+    if (!(may[c] != 0 && slope > 0)) continue;
     const double curvature = std::max<double>(i.diagonal + diagonal[c] - 2.0 * static_cast<double>(Ki[c]),
                                               least_curvature<Real<T>>(i.diagonal));
     const double gain = slope * slope / curvature;
     if (gain > best.gain) best = {gain, static_cast<std::int64_t>(c)};
   }
   return best;
+}
+
+template <class T>
+Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, std::size_t n,
+                            Pivot i) {
+  return best_newton(G, Ki, diagonal, falls, n, i, 1.0);
+}
+
+template <class T>
+Partner best_newton_riser(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* rises, std::size_t n,
+                          Pivot i) {
+  return best_newton(G, Ki, diagonal, rises, n, i, -1.0);
 }
 
 // g_B of [Glasmachers2008, section 4.3.5]: the gain of the step truncated at the box.
@@ -217,6 +230,13 @@ double add_and_dot(const T* row, const double* x, double weight, double* sums, s
   return dot;
 }
 
+template <class T>
+double dot(const T* row, const double* x, std::size_t n) {
+  double sum = 0;
+  for (std::size_t c = 0; c < n; ++c) sum += x[c] * static_cast<double>(row[c]);
+  return sum;
+}
+
 bool from_floats(const float* values, Fraction* out, std::size_t n) {
   bool inside = true;
   for (std::size_t c = 0; c < n; ++c) {
@@ -261,10 +281,12 @@ const Ops<T>& table() {
                               .maximal_violating_pair = maximal_violating_pair<double>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
+                              .best_newton_riser = best_newton_riser<T>,
                               .best_ascending_partner = best_ascending_partner<T>,
                               .best_descending_partner = best_descending_partner<T>,
                               .subtract_rows = subtract_rows<T>,
-                              .add_and_dot = add_and_dot<T>};
+                              .add_and_dot = add_and_dot<T>,
+                              .dot = dot<T>};
   return ops;
 }
 template <>

@@ -88,8 +88,11 @@ struct Ops {
   // eq. 4.6, 4.7]
   Partner (*best_newton_partner)(const double* G, const T* Ki, const T* diagonal, const Flag* falls, std::size_t n,
                                  Pivot i);
-  // the same with the gain of the truncated step, over all j that form a violating pair with i as the ascending
-  // variable
+  // the same with i as the descending variable, over j in I_up with G_j > G_i
+  Partner (*best_newton_riser)(const double* G, const T* Ki, const T* diagonal, const Flag* rises, std::size_t n,
+                               Pivot i);
+  // best_newton_partner with the gain of the truncated step, over all j that form a violating pair with i as the
+  // ascending variable
   Partner (*best_ascending_partner)(const double* G, const T* Ki, const T* diagonal, const double* room_down,
                                     std::size_t n, Pivot i);
   // ... and with i as the descending variable
@@ -100,6 +103,8 @@ struct Ops {
                         std::size_t first, std::size_t last);
   // sums += weight * row, and the dot product of row and x, both accumulated in double
   double (*add_and_dot)(const T* row, const double* x, double weight, double* sums, std::size_t n);
+  // the dot product of row and x, accumulated in double
+  double (*dot)(const T* row, const double* x, std::size_t n);
 };
 
 // The loops of an SMO step over fractions, with gradients in float.

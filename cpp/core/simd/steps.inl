@@ -162,9 +162,10 @@ inline Reals<T> curvatures(const T* Ki, const Real<T>* diagonal, double Kii) {
                 splat<V>(least_curvature<Real<T>>(Kii)));
 }
 
+// Both orientations of a Newton step; `sign` is +1 where i ascends and -1 where it descends.
 template <class T>
-Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, size_t n,
-                            Pivot i) {
+inline Partner best_newton(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* may, size_t n, Pivot i,
+                           Slope<T> sign) {
   using R = Real<T>;
   using N = Slope<T>;
   using V = Reals<T>;
@@ -172,14 +173,26 @@ Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diago
   return largest_gain<T>(
       n,
       [&](size_t c) {
-        const R s = static_cast<R>(Gi - G[c]);
-        return falls[c] != 0 && s > 0 ? s * s / scalar_curvature(Ki, diagonal, c, i.diagonal) : R(0);
+        const R s = static_cast<R>(sign * (Gi - G[c]));
+        return may[c] != 0 && s > 0 ? s * s / scalar_curvature(Ki, diagonal, c, i.diagonal) : R(0);
       },
       [&](size_t c) {
-        const Numbers<N> slope = max_where(falls + c, Gi - load<Numbers<N>>(G + c), Numbers<N>{});
+        const Numbers<N> slope = max_where(may + c, sign * (Gi - load<Numbers<N>>(G + c)), Numbers<N>{});
         const V s = __builtin_convertvector(slope, V);
         return s * s / curvatures(Ki + c, diagonal + c, i.diagonal);
       });
+}
+
+template <class T>
+Partner best_newton_partner(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* falls, size_t n,
+                            Pivot i) {
+  return best_newton(G, Ki, diagonal, falls, n, i, Slope<T>(1));
+}
+
+template <class T>
+Partner best_newton_riser(const Slope<T>* G, const T* Ki, const Real<T>* diagonal, const Flag* rises, size_t n,
+                          Pivot i) {
+  return best_newton(G, Ki, diagonal, rises, n, i, Slope<T>(-1));
 }
 
 // How far a step may go: the smaller one of two rooms.
@@ -275,6 +288,21 @@ double add_and_dot(const T* row, const double* x, double weight, double* sums, s
     const double value = static_cast<double>(row[c]);
     sums[c] += weight * value, total += x[c] * value;
   }
+  return total;
+}
+
+template <class T>
+double dot(const T* row, const double* x, size_t n) {
+  Doubles some = splat<Doubles>(0.0), others = some;
+  size_t c = 0;
+  for (; c + 2 * wide <= n; c += 2 * wide) {
+    some += load<Doubles>(x + c) * load_as_double(row + c);
+    others += load<Doubles>(x + c + wide) * load_as_double(row + c + wide);
+  }
+  some += others;
+  double total = 0;
+  for (size_t l = 0; l < wide; ++l) total += some[l];
+  for (; c < n; ++c) total += x[c] * static_cast<double>(row[c]);
   return total;
 }
 

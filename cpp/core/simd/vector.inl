@@ -32,10 +32,12 @@ const Ops<T>& table() {
                               .maximal_violating_pair = maximal_violating_pair<double>,
                               .move = move<T>,
                               .best_newton_partner = best_newton_partner<T>,
+                              .best_newton_riser = best_newton_riser<T>,
                               .best_ascending_partner = best_ascending_partner<T>,
                               .best_descending_partner = best_descending_partner<T>,
                               .subtract_rows = subtract_rows<T>,
-                              .add_and_dot = add_and_dot<T>};
+                              .add_and_dot = add_and_dot<T>,
+                              .dot = dot<T>};
   return ops;
 }
 template <>
