@@ -30,8 +30,8 @@ inline constexpr std::size_t candidates_to_leave = 16;
 // Of all that have not left; a class of which only one sample is kept keeps it, so that at least two of some class have
 // to be there.
 template <class T>
-Inheritance smallest_change(std::span<const Decision> decisions, KeptRows<T>& rows,
-                            std::span<const std::int32_t> label, std::span<const std::uint8_t> left) {
+Inheritance smallest_change(std::span<const Decision> decisions, KeptRows<T>& rows, std::span<const std::int32_t> label,
+                            std::span<const std::uint8_t> left) {
   const std::size_t n = rows.size();
   std::vector<std::size_t> of_class;
   for (std::size_t p = 0; p < n; ++p) {
@@ -44,9 +44,7 @@ Inheritance smallest_change(std::span<const Decision> decisions, KeptRows<T>& ro
     double alone;  // the change without an heir
     std::size_t p;
     double size;  // |a_p|^2
-    bool operator<(const Candidate& other) const {
-      return alone != other.alone ? alone < other.alone : p < other.p;
-    }
+    bool operator<(const Candidate& other) const { return alone != other.alone ? alone < other.alone : p < other.p; }
   };
   std::vector<Candidate> candidates;
   for (std::size_t p = 0; p < n; ++p) {
