@@ -18,7 +18,7 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     from widemargin.compression import compress
-    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, VectorQuantizer
+    from widemargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, OnlineSVC, VectorQuantizer
     from widemargin.model_selection import (
         CompactSVC,
         GridSearchCV,
@@ -46,6 +46,7 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "OnlineSVC",
     "PlainSearchWarning",
     "RejectionScore",
     "UnfinishedSearchWarning",
@@ -61,7 +62,7 @@ __all__ = [
 #: Where names come from when they are first asked for: importing all of them takes a third of a second.
 _HOMES = {
     "compression": ("compress",),
-    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "VectorQuantizer"),
+    "estimators": ("SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "OnlineSVC", "VectorQuantizer"),
     "model_selection": (
         "CompactSVC",
         "GridSearchCV",

@@ -6,9 +6,10 @@ model files or the command line.
 
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.online import OnlineSVC
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.vector_quantizer import VectorQuantizer
 
-__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVDD", "SVR", "VectorQuantizer"]
+__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "OnlineSVC", "SVC", "SVDD", "SVR", "VectorQuantizer"]

@@ -1,0 +1,508 @@
+"""Support vector classification online."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.multi_class import in_scikit_learns_sign
+from widemargin.estimators.prediction import as_dense
+from widemargin.estimators.svc import SVC
+from widemargin.estimators.validation import (
+    Accepts,
+    check_weights,
+    fits_float32,
+    is_numeric,
+    priced,
+    require_choice,
+    require_flag,
+    require_magnitude,
+    require_moderate_diagonal,
+    require_number,
+    warn_if_gamma_is_unused,
+)
+from widemargin.kernels.rows import count
+from widemargin.machines.classifier import PairSolution
+from widemargin.machines.dual import Vector
+from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
+
+#: Parameters that say what the kernel is; it stays what it was at the first batch.
+KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
+
+
+def _require_no_gram(name: str, value: Any) -> None:
+    if isinstance(value, str) and value == "precomputed":
+        raise ValueError(
+            "kernel='precomputed' has no values for samples that are yet to come; pass the name of another kernel, a "
+            "kernel object or a callable."
+        )
+    KernelClassifier._accepts[name](name, value)
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class OnlineSVC(KernelClassifier):
+    r"""C-support vector classification that learns from one sample after the other (LASVM).
+
+    The model is that of :class:`~widemargin.SVC` with the hinge loss, over the samples that are *kept*: maximise
+    :math:`y'a - a'Ka/2` over :math:`\sum a = 0`, :math:`0 \le y_n a_n \le C_n`, with :math:`a_n = 0` for all others
+    [Glasmachers2008, chapter 8]. For every sample that arrives there are two steps of two variables each. PROCESS takes
+    the sample and the kept one that raises the objective most with it; the sample is kept if its coefficient moves.
+    REPROCESS takes the best pair of kept samples; afterwards samples whose coefficient is 0, and which raise the
+    objective with no partner, leave. :meth:`finish` solves the problem on the kept set to `tol`. In the limit of many
+    passes the model is that of :class:`~widemargin.SVC`; after one it is near it, with about as many support vectors.
+
+    More than two classes have a decision function each, against all others; all of them share the kept samples and
+    their kernel values. While only one class has been seen, the first 16 samples are kept until another one comes.
+
+    A sample costs n_kept d operations for its kernel values and a few times n_kept for the steps of each decision
+    function. Kernel values among kept samples stay in memory, n_kept^2 numbers at most, as far as `cache_size` allows;
+    others are computed anew when they are needed. Beside these, memory grows with the kept samples only.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Regularisation parameter: the price of a margin error. It may change between calls: the next one cuts
+        coefficients to their new bounds, moves what is missing to the samples whose gradients say that it costs least,
+        and goes on from there.
+    kernel : {"linear", "poly", "rbf", "sigmoid"}, kernel object or callable, default="rbf"
+        As for :class:`~widemargin.SVC`; "precomputed" is refused. The kernel stays what it was at the first batch.
+    degree, coef0
+        As for :class:`~widemargin.SVC`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        As for :class:`~widemargin.SVC`. "scale" is taken from the first batch, and kept for all that follow; so are
+        parameters that a kernel object takes from data.
+    selection : {"second-order", "maximal-violating-pair"}, default="second-order"
+        How PROCESS and REPROCESS choose partners: by the gain of the unconstrained step, or by the steepest slope
+        [Glasmachers2008, section 8.2].
+    window : int or None, default=None
+        Only the last `window` samples may stay kept: for streams that drift. A sample that falls out of the window
+        leaves; its coefficient goes to the samples whose gradients say that it costs least, as far as their boxes
+        allow, and one REPROCESS step more follows. A sample of a fixed set that comes by again counts from then on.
+    epochs : int, default=1
+        Passes of :meth:`fit` over the samples, each in an order of its own.
+    finishing : bool, default=True
+        Whether :meth:`fit` ends with :meth:`finish`.
+    shrinking, max_iter, solver
+        Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions after :meth:`finish`; steps are taken along pairs that violate by
+        more.
+    cache_size : "auto" or float, default="auto"
+        Megabytes for kernel values among kept samples; "auto" is a quarter of the free memory.
+    class_weight : dict or "balanced", default=None
+        Multiplies `C` for the samples of a class that arrive; "balanced" is for :meth:`fit` only.
+    verbose : bool, default=False
+        Print the fit report.
+    decision_function_shape : {"ovr"}, default="ovr"
+        There are no pairs of classes.
+    break_ties : bool, default=True
+        There are no votes, and no ties between them.
+    random_state : int, RandomState instance or None, default=None
+        Orders of the passes of :meth:`fit`. :meth:`partial_fit` takes samples as they come.
+    n_jobs : int, default=None
+        Threads; the result does not depend on it. -1 uses all cores.
+    max_time : float, default=None
+        Seconds for a call, after which it returns what it has learnt so far; ``n_seen_`` tells from how many samples.
+    warm_start : bool, default=False
+        Whether :meth:`fit` goes on from the samples kept so far; the classes must be the same.
+
+    Attributes
+    ----------
+    kept_ids_ : ndarray of shape (n_kept,)
+        Ids of the kept samples, in the order in which they came: as given to :meth:`partial_fit`, else their running
+        numbers; after :meth:`fit`, their rows.
+    n_seen_ : int
+        Samples learnt from, counted again in each pass; those of weight 0 do not count.
+    gap_ : float
+        Duality gap on the kept set now, summed over the decision functions: by how much their objectives can still
+        rise, at most. From certified numbers after :meth:`finish`; else from the gradients that the steps maintain.
+    support_ : ndarray of shape (n_SV,)
+        Running numbers of the support vectors, sorted by class: rows of the training data after :meth:`fit`.
+    classes_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, kernel_, class_weight_
+        See :class:`~widemargin.SVC` with ``multi_class="ovr"``.
+    fit_report_ : FitReport
+        For each decision function: violation, duality gap and objective on the kept set, steps, kernel evaluations.
+        After :meth:`finish` the violation is recomputed in float64. Before, the numbers come from the gradients that
+        the steps maintain, and the reason is "iteration budget" unless the tolerance happens to be met.
+    fit_status_ : int
+        0 if every problem is solved to `tol` on the kept set, 1 otherwise.
+    n_iter_ : ndarray
+        Steps of each decision function.
+    shape_fit_, n_features_in_, feature_names_in_
+        See :class:`~widemargin.SVC`; the first one counts all samples seen.
+
+    References
+    ----------
+    [Bordes2005]_, [Glasmachers2008]_ chapter 8; keys are those of ``references.bib``.
+
+    Examples
+    --------
+    >>> from widemargin import OnlineSVC
+    >>> from widemargin.datasets import chess_board
+    >>> X, y = chess_board(2000, random_state=0)
+    >>> model = OnlineSVC(C=1000, gamma=2)
+    >>> for begin in range(0, 2000, 100):
+    ...     batch = slice(begin, begin + 100)
+    ...     model = model.partial_fit(X[batch], y[batch], classes=[-1, 1])
+    >>> model.score(X, y) > 0.95, model.gap_ > 0
+    (True, True)
+    >>> model.finish().fit_report_.converged
+    True
+    >>> OnlineSVC(C=1000, gamma=2, epochs=3, random_state=0).fit(X, y).score(X, y) > 0.97
+    True
+    """
+
+    C: float = 1.0
+    selection: str = "second-order"
+    window: int | None = None
+    epochs: int = 1
+    finishing: bool = True
+
+    _stream: Stream = field(init=False)
+    _given_kernel: tuple[Any, ...] = field(init=False)
+
+    #: Each class is told apart from all others.
+    multi_class = "ovr"
+
+    _accepts: ClassVar[Mapping[str, Accepts]] = {
+        **KernelClassifier._accepts,
+        "kernel": _require_no_gram,
+        "C": partial(require_number, above=0),
+        "selection": partial(require_choice, choices=ONLINE_SELECTIONS),
+        "window": partial(require_number, at_least=1, integer=True, others=(None,)),
+        "epochs": partial(require_number, at_least=1, integer=True),
+        "finishing": require_flag,
+        "decision_function_shape": partial(require_choice, choices=("ovr",)),
+        "break_ties": partial(require_choice, choices=(True,)),
+    }
+
+    @classmethod
+    def from_model(cls, model: SVC, **parameters: Any) -> Self:
+        """Start from a fitted :class:`~widemargin.SVC`: its support vectors are kept, with their coefficients.
+
+        Parameters
+        ----------
+        model : SVC
+            With the hinge loss, an intercept, and two classes or ``multi_class="ovr"``.
+        **parameters
+            Of the new estimator. Where they are not given, `C`, the kernel and its numbers, class weights and the
+            tolerance are those of the model.
+
+        Returns
+        -------
+        OnlineSVC
+            The weights of the samples are not known any more: bounds are `C` times class weight, or the coefficient
+            where that is larger. Ids are rows of the model's training data.
+
+        Examples
+        --------
+        >>> from widemargin import SVC, OnlineSVC
+        >>> from widemargin.datasets import chess_board
+        >>> X, y = chess_board(1000, random_state=0)
+        >>> batch = SVC(C=100, gamma=2).fit(X[:500], y[:500])
+        >>> online = OnlineSVC.from_model(batch)
+        >>> bool((online.predict(X) == batch.predict(X)).all())
+        True
+        >>> online.partial_fit(X[500:], y[500:]).n_seen_ > 500
+        True
+        """
+        _require_same_problem(model)
+        kernel = model._kernel_parameters
+        given = kernel.source if kernel.source is not None else kernel.kernel
+        numbers = {"gamma": kernel.gamma, "coef0": kernel.coef0, "degree": kernel.degree} if given in _NAMED else {}
+        known = {"C": model.C, "tol": model.tol, "class_weight": model.class_weight, "kernel": given, **numbers}
+        new = cls(**{**known, **parameters})
+        new._check_parameters()
+        for name in ("classes_", "class_weight_", "_takes_objects", "n_features_in_", "feature_names_in_"):
+            if name in vars(model):
+                setattr(new, name, getattr(model, name))
+        n_classes = len(model.classes_)
+        coefficients = in_scikit_learns_sign(as_dense(model.dual_coef_), n_classes)
+        values = model._functions().values(model.support_vectors_) - model.intercept_
+        labels = np.repeat(np.arange(n_classes, dtype=np.int32), model.n_support_)
+        weights = np.maximum(model.class_weight_[labels], np.abs(coefficients).max(axis=0, initial=0.0) / new.C)
+        new._begin(model.support_vectors_, kernel)
+        numbers_of = model.support_.astype(np.int64)
+        batch = Batch(model.support_vectors_, labels, weights, numbers_of, numbers_of)
+        new._stream.adopt(batch, coefficients, in_scikit_learns_sign(values, n_classes).T, float(new.C))
+        new._n_given = int(model.shape_fit_[0])
+        new._keep(time_is_up=False)
+        return new
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the samples in `epochs` passes, then :meth:`finish` unless `finishing` is off.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight 0 is the same as leaving the sample out.
+
+        Returns
+        -------
+        OnlineSVC
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        warn_if_gamma_is_unused(self.kernel, self.gamma)
+        known = self.classes_.tolist() if self.warm_start and "_stream" in vars(self) else None
+        X, labels, weights = self._check_training_data(X, y, sample_weight)
+        if known is None:
+            self.__dict__.pop("_stream", None)
+            self._begin(X, self._checked_kernel(X, weights))
+        elif known != self.classes_.tolist():
+            found, self.classes_ = self.classes_.tolist(), np.asarray(known)
+            raise ValueError(f"warm_start=True goes on with the classes {known}; y holds {found}.")
+        else:
+            self._require_same_kernel()
+        self.class_weight_ = self._class_factors(labels, weights)
+        weights = weights * self.class_weight_[labels]
+        priced(weights, self.C)
+        rules, used = self._rules(began, count(X)), np.flatnonzero(weights > 0).astype(np.int32)
+        random = check_random_state(self.random_state)
+        orders = [random.permutation(used) for _ in range(self.epochs)]
+        rows = np.arange(count(X), dtype=np.int64)
+        done = self._learn(Batch(X, labels.astype(np.int32), weights, rows, rows), orders, rules)
+        in_time = done == sum(map(len, orders))
+        if self.finishing and in_time:
+            self._finish(rules)
+        self._keep(time_is_up=not in_time)
+        if self.verbose:
+            print(self.fit_report_)
+        if self.fit_status_ and (self.finishing or not in_time):
+            self._tell_of_end()
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
+        """Learn from a batch of samples, one after the other, as they come.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like, optional
+            All classes that may ever occur; required at the first call, and not needed after that.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight 0 is the same as leaving the sample out.
+        ids : array-like of shape (n_samples,), optional
+            What the samples are called, see ``kept_ids_``; else they are numbered.
+
+        Returns
+        -------
+        OnlineSVC
+            The estimator itself.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' is not supported for partial_fit, which does not know how many samples of each "
+                "class are yet to come; pass a dict of weights."
+            )
+        first = "_stream" not in vars(self)
+        if first:
+            X, y = self._check_samples(X, y)
+        else:
+            self._require_same_kernel()
+            X = self._check_new_data(X)
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+        labels = self._class_numbers(y, classes)
+        weights = self._weights_of(sample_weight, len(labels))
+        names = self._ids(ids, len(labels))
+        self.class_weight_ = self._class_factors(labels, weights)
+        weights = weights * self.class_weight_[labels]
+        if first:
+            used = weights if weights.any() else np.ones(len(weights))
+            self._begin(X, self._checked_kernel(X, used))
+        used = np.flatnonzero(weights > 0).astype(np.int32)
+        if len(used):
+            priced(weights, self.C)
+        numbers = self._n_given + np.arange(len(labels), dtype=np.int64)
+        batch = Batch(X, labels, weights, numbers if names is None else names, numbers)
+        done = self._learn(batch, [used], self._rules(began, len(labels)))
+        self._keep(time_is_up=done < len(used))
+        if self.verbose:
+            print(self.fit_report_)
+        return self
+
+    def finish(self) -> Self:
+        """Solve the problems on the kept set to `tol`; samples whose coefficients are 0 may leave. A second call, too.
+
+        Returns
+        -------
+        OnlineSVC
+            The estimator itself. Where nothing has changed since it was last finished, nothing happens.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        self._require_started("finish")
+        self._require_same_kernel()
+        try:
+            self._finish(self._rules(began, self._stream.size))
+        finally:
+            self._keep(time_is_up=False)
+        self._tell()
+        return self
+
+    @property
+    def gap_(self) -> float:
+        """Duality gap on the kept set now, summed over the decision functions."""
+        self._require_started("gap_", AttributeError)
+        return self._stream.gap
+
+    @property
+    def kept_ids_(self) -> NDArray[Any]:
+        """Ids of the kept samples, in the order in which they came."""
+        self._require_started("kept_ids_", AttributeError)
+        return np.asarray(self._stream.ids[self._stream.kept])
+
+    @property
+    def n_seen_(self) -> int:
+        """Samples learnt from."""
+        self._require_started("n_seen_", AttributeError)
+        return int(self._stream.core.seen)
+
+    def _require_started(self, what: str, error: type[Exception] = ValueError) -> None:
+        if "_stream" not in vars(self):
+            raise error(
+                f"{type(self).__name__} has no {what} before it has learnt from a batch; call fit or partial_fit."
+            )
+
+    def _rule(self) -> str:
+        return "argmax"
+
+    def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
+        return priced(weights, self.C)
+
+    def _warn_of_missing_margins(self, solutions: Sequence[PairSolution]) -> None:
+        """Say nothing: C is finite."""
+
+    def _tell_of_end(self) -> None:
+        # One call more, so that the warning points at who called fit.
+        verbose, self.verbose = self.verbose, False
+        try:
+            self._tell()
+        finally:
+            self.verbose = verbose
+
+    def _begin(self, X: Any, kernel: Any) -> None:
+        """Start a stream whose first samples are these."""
+        rows = kernel.rows_of(X)
+        require_moderate_diagonal(rows, kernel)
+        self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
+        self._given_kernel = self._kernel_asked_for()
+        self._n_given = 0
+
+    def _kernel_asked_for(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in KERNEL_PARAMETERS)
+
+    def _require_same_kernel(self) -> None:
+        for name, before, now in zip(KERNEL_PARAMETERS, self._given_kernel, self._kernel_asked_for(), strict=True):
+            if before is not now and before != now:
+                raise ValueError(
+                    f"{name} was {before!r} when the model began to learn, and is {now!r} now; set it back, or call fit "
+                    "to begin anew."
+                )
+
+    def _rules(self, began: float, n: int) -> OnlineRules:
+        return OnlineRules(
+            self.selection, self.window or 0, self._stop_rule(n, began), self._solver_options(max(n, self._stream.size))
+        )
+
+    def _learn(self, batch: Batch, orders: Sequence[NDArray[np.int32]], rules: OnlineRules) -> int:
+        """Learn from checked samples; whatever ends it, the model is what has been learnt."""
+        stream = self._stream
+        if stream.kernel.of_samples and is_numeric(batch.samples):
+            require_magnitude(batch.samples)
+        require_moderate_diagonal(stream.kernel.rows_of(batch.samples), stream.kernel)
+        self._n_given += len(batch.labels)
+        finished = False
+        try:
+            done = stream.learn(batch, orders, float(self.C), rules)
+            finished = True
+        finally:
+            if not finished:
+                self._keep(time_is_up=True)
+        return done
+
+    def _finish(self, rules: OnlineRules) -> None:
+        self._stream.finish(float(self.C), rules)
+
+    def _keep(self, *, time_is_up: bool) -> None:
+        """Set the fitted attributes from the stream."""
+        stream = self._stream
+        solutions = stream.solutions(float(self.tol), "time budget" if time_is_up else "iteration budget")
+        labels, alive = stream.labels.astype(np.intp), (stream.core.left() == 0).astype(np.float64)
+        scheme = self._scheme()
+        self._keep_solutions(stream.samples, labels, alive, stream.kernel, scheme, solutions)
+        self.support_ = stream.numbers[self.support_].astype(np.int32)
+        self.shape_fit_ = (self._n_given, *self.shape_fit_[1:])
+
+    def _class_numbers(self, y: Any, classes: Any) -> NDArray[np.int32]:
+        """Number the labels of a batch; refuse those that are not among the classes."""
+        if "classes_" not in vars(self) or "_stream" not in vars(self):
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            check_classification_targets(y)
+            self.classes_ = np.unique(column_or_1d(np.asarray(classes)))
+            if len(self.classes_) < 2:
+                raise ValueError(f"classes must hold at least two classes; got {self.classes_.tolist()!r}.")
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+        unseen = np.setdiff1d(y, self.classes_)
+        if len(unseen):
+            raise ValueError(
+                f"The target label(s) {unseen} in y do not exist in the initial classes {self.classes_}; classes must "
+                "hold all that may ever occur."
+            )
+        return np.searchsorted(self.classes_, y).astype(np.int32)
+
+    @staticmethod
+    def _weights_of(sample_weight: Any, n: int) -> Vector:
+        """Read sample weights, all of which may be 0 here."""
+        if sample_weight is not None and np.ndim(sample_weight) == 1 and len(sample_weight) == n:
+            given = np.asarray(sample_weight)
+            if given.dtype.kind in "biuf" and not given.any():
+                return np.zeros(n)
+        return check_weights(sample_weight, n)
+
+    @staticmethod
+    def _ids(ids: Any, n: int) -> NDArray[Any] | None:
+        if ids is None:
+            return None
+        names = np.asarray(ids)
+        if names.shape != (n,):
+            raise ValueError(f"ids has the shape {names.shape}, expected {(n,)}: one id for every row of X.")
+        return names
+
+
+#: Kernels by name that have numbers as parameters of the estimator.
+_NAMED = ("linear", "poly", "rbf", "sigmoid")
+
+
+def _require_same_problem(model: SVC) -> None:
+    """Refuse a model whose problem is another one."""
+    if not isinstance(model, SVC) or "_kernel_parameters" not in vars(model):
+        raise ValueError(f"from_model takes a fitted SVC; got {model!r}.")
+    if len(model.classes_) > 2 and model.multi_class != "ovr":
+        raise ValueError("from_model takes models of each class against all others; fit SVC with multi_class='ovr'.")
+    if model.loss != "hinge" or not model.fit_intercept or not np.isfinite(model.C):
+        raise ValueError("from_model takes models with loss='hinge', fit_intercept=True and a finite C.")
+    if model.kernel == "precomputed":
+        _require_no_gram("kernel", "precomputed")

@@ -1,0 +1,310 @@
+"""LASVM: classifiers that learn from one sample after the other [Bordes2005; Glasmachers2008, chapter 8].
+
+The problem of a decision function is eq. 4.1 over the samples that are kept: maximise y'a - a'Ka/2 subject to sum(a) = 0
+and L <= a <= U, with a_n = 0 for all others. Two classes make one decision function, with label +1 for the first class;
+more make one for each class against all others, over the same kept samples.
+
+The core (``cpp/core/online``) holds coefficients, gradients and kernel values, by position; a :class:`Stream` holds the
+samples themselves, and what is known of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin import _core
+from widemargin.kernels.rows import KernelParameters, RowSource, canonical, count, take
+from widemargin.machines.classifier import OTHERS, PairSolution, box, share_class_rows
+from widemargin.machines.dual import Outcome, Solution, SolverOptions, StopRule, Vector, solve
+from widemargin.runtime import single_threaded_blas
+
+#: Working-set selections of PROCESS and REPROCESS.
+ONLINE_SELECTIONS = ("second-order", "maximal-violating-pair")
+
+
+def joined(samples: Any, others: Any) -> Any:
+    """Put two blocks of samples one after the other, in the container of the first.
+
+    Examples
+    --------
+    >>> joined(np.array([[1.0]]), sp.csr_array([[2.0]])).tolist(), joined(["ab"], np.array(["c"])), joined(None, ["d"])
+    ([[1.0], [2.0]], ['ab', 'c'], ['d'])
+    """
+    if samples is None:
+        return others
+    if sp.issparse(samples):
+        return canonical(sp.vstack([samples, sp.csr_array(others)], format="csr"))
+    if isinstance(samples, np.ndarray):
+        return np.concatenate([samples, others.toarray() if sp.issparse(others) else np.asarray(others)])
+    if hasattr(samples, "iloc"):
+        import pandas as pd
+
+        return pd.concat([samples, pd.DataFrame(others)], ignore_index=True)
+    return [*samples, *others]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Samples that arrive: their class numbers, their weights (which C is multiplied by), ids and running numbers."""
+
+    samples: Any
+    labels: NDArray[np.int32]
+    weights: Vector
+    ids: NDArray[Any]
+    numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class OnlineRules:
+    """How a machine learns: selection, tolerance, samples that may stay kept (0: all), cache, threads, and how long."""
+
+    selection: str = "second-order"
+    window: int = 0
+    stop: StopRule = field(default_factory=StopRule)
+    options: SolverOptions = field(default_factory=SolverOptions)
+
+    def of_core(self) -> _core.OnlineRules:
+        """Say it in the words of the core."""
+        room = self.options.cache_bytes
+        return _core.OnlineRules(
+            self.selection,
+            self.stop.tolerance,
+            self.window,
+            2**62 if room is None else room,
+            self.options.n_threads,
+            **self.stop.limits(),
+        )
+
+
+class Stream:
+    """The samples that an online machine keeps, and the machine.
+
+    All arrays are by position: the order in which samples came. Those that have left may still hold a position, with
+    coefficient 0 and no box, until the machine closes up; :attr:`kept` tells.
+
+    Parameters
+    ----------
+    n_classes : int
+    kernel : KernelParameters
+    double_precision : bool
+        Whether kernel values are kept in float64.
+    C : float
+        Bounds are C times weight.
+    """
+
+    def __init__(self, n_classes: int, kernel: KernelParameters, double_precision: bool, C: float) -> None:
+        self.n_classes, self.kernel, self.C = n_classes, kernel, C
+        self.core = _core.OnlineMachine(n_classes, double_precision)
+        self.samples: Any = None
+        self.weights: Vector = np.empty(0)
+        self.ids: NDArray[Any] = np.empty(0, dtype=np.int64)
+        self.numbers: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
+        self.finished_at = np.inf  # the tolerance that holds
+
+    def __getstate__(self) -> dict[str, Any]:
+        core = self.core
+        return {**vars(self), "core": (core.double_precision, core.state())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        double_precision, arrays = state["core"]
+        self.core = _core.OnlineMachine(self.n_classes, double_precision)
+        self.core.restore(*arrays)
+
+    @property
+    def size(self) -> int:
+        """Positions, those of samples that have left among them."""
+        return self.core.size
+
+    @property
+    def kept(self) -> NDArray[np.intp]:
+        """Positions of the samples that are kept."""
+        return np.flatnonzero(self.core.left() == 0)
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Class numbers."""
+        return self.core.labels()
+
+    @property
+    def alpha(self) -> NDArray[np.float64]:
+        """Signed coefficients, a row for each decision function."""
+        return self.core.alpha()
+
+    @property
+    def names(self) -> list[tuple[int, int]]:
+        """The two classes, or each class and all others."""
+        return [(0, 1)] if self.n_classes == 2 else [(c, OTHERS) for c in range(self.n_classes)]
+
+    @property
+    def gap(self) -> float:
+        """Duality gap on the kept set now, over all decision functions: how far their objectives are from the optimum.
+
+        After :meth:`finish` the certified one, else by the gradients that the steps maintain, which sum up kernel
+        values of the machine's precision in float64.
+        """
+        if self.ends is not None:
+            return float(sum(end.duality_gap for end in self.ends))
+        return float(self.core.certificates()[:, 1].sum())
+
+    def learn(self, batch: Batch, orders: Sequence[NDArray[np.int32]], C: float, rules: OnlineRules) -> int:
+        """PROCESS and REPROCESS for the samples of a batch, in each of these orders; return how many time sufficed for.
+
+        Whatever ends it, the machine is as far as it came.
+        """
+        before = self.size
+        samples, ids, numbers, weights = (
+            joined(self.samples, batch.samples),
+            np.concatenate([self.ids, batch.ids]) if before else batch.ids,
+            np.concatenate([self.numbers, batch.numbers]),
+            np.concatenate([self.weights, batch.weights]),
+        )
+        rows, done = self.kernel.rows_of(samples), 0
+        place = np.arange(before, dtype=np.int32)
+        core, bounds = rules.of_core(), C * batch.weights
+        self._changed()
+        try:
+            with single_threaded_blas():
+                if C != self.C:
+                    place = self._price(rows, place, weights, C, core)
+                for order in orders:
+                    own = order + np.int32(before)
+                    seen = self.core.seen
+                    self.core.learn(rows, place, own, batch.labels[order], bounds[order], core)
+                    done, place = done + self.core.seen - seen, self.core.samples()
+                    if self.core.seen - seen < len(order):
+                        break
+        finally:
+            self._settle(samples, ids, numbers, weights)
+        return done
+
+    def adopt(self, batch: Batch, alpha: NDArray[np.float64], values: NDArray[np.float64], C: float) -> None:
+        """Start from the coefficients of a model: all samples are kept; `values` are its decision values less b."""
+        signs = self._signs(batch.labels)
+        rows, core = self.kernel.rows_of(batch.samples), OnlineRules().of_core()
+        with single_threaded_blas():
+            everyone = np.arange(len(batch.labels), dtype=np.int32)
+            bounds = C * batch.weights
+            self.core.keep(rows, everyone[:0], everyone, batch.labels, bounds, core)
+        for number, y in enumerate(signs):
+            self.core.put(number, np.ascontiguousarray(alpha[number]), np.ascontiguousarray(y - values[number]))
+        self._settle(batch.samples, batch.ids, batch.numbers, batch.weights)
+
+    def forget(self, positions: NDArray[np.int32], rules: OnlineRules, repair: int) -> None:
+        """Let samples go, whatever their coefficients are, and repair the rest by so many REPROCESS steps at most."""
+        rows, core = self.kernel.rows_of(self.samples), rules.of_core()
+        place = np.arange(self.size, dtype=np.int32)
+        self._changed()
+        try:
+            with single_threaded_blas():
+                self.core.forget(rows, place, positions.astype(np.int32), core)
+                self.core.reprocess(rows, self.core.samples(), repair, core)
+        finally:
+            self._settle(self.samples, self.ids, self.numbers, self.weights)
+
+    def finish(self, C: float, rules: OnlineRules) -> None:
+        """FINISH: solve the problems on the kept set to the tolerance, from where they are; then those at 0 may leave.
+
+        Nothing happens where that has been done, to this tolerance or a smaller one.
+        """
+        if C == self.C and self.finished_at <= rules.stop.tolerance:
+            return
+        self._changed()
+        if self.size == 0:
+            return
+        self._tidy(C, rules)
+        rows = self.kernel.rows_of(self.samples)
+        options, shared = rules.options, rows
+        if self.n_classes > 2:
+            shared, options = share_class_rows(rows, np.zeros(self.size, dtype=np.intp), options)
+        alpha, gradient, bounds = self.alpha, self.core.gradient(), C * self.weights
+        ends = []
+        for number, signs in enumerate(self._signs(self.labels)):
+            found = solve(
+                box(signs, bounds),
+                shared,
+                stop=rules.stop,
+                options=options,
+                start=alpha[number],
+                start_gradient=gradient[number],
+            )
+            self.core.put(number, found.alpha, found.gradient)
+            ends.append(replace(found.outcome))
+        self._tidy(C, rules)
+        self.ends = ends
+        if all(end.reason == "converged" for end in ends):
+            self.finished_at = rules.stop.tolerance
+
+    def solutions(self, tolerance: float, reason: str = "iteration budget") -> list[PairSolution]:
+        """Return the decision functions over all positions, with how they ended.
+
+        Without FINISH that is "converged" where no pair violates by more than the tolerance, and else this `reason`.
+        """
+        ids = np.arange(self.size, dtype=np.int32)
+        alpha, gradient, steps = self.alpha, self.core.gradient(), self.core.steps()
+        found = []
+        for number, (violation, gap, objective, intercept) in enumerate(self.core.certificates().tolist()):
+            end = Outcome(
+                reason="converged" if violation <= tolerance else reason,
+                kkt_violation=violation,
+                duality_gap=gap,
+                objective=objective,
+                precision="float64" if self.core.double_precision else "float32",
+                iterations=int(steps[number]),
+                kernel_evaluations=self.core.evaluations if number == 0 else 0,
+            )
+            if self.ends is not None:
+                took = self.ends[number]
+                end = replace(
+                    took,
+                    iterations=end.iterations + took.iterations,
+                    kernel_evaluations=end.kernel_evaluations + took.kernel_evaluations,
+                )
+            found.append(
+                PairSolution(self.names[number], ids, Solution(alpha[number], gradient[number], intercept, end))
+            )
+        return found
+
+    def _signs(self, labels: NDArray[np.int32]) -> list[Vector]:
+        return [np.where(labels == first, 1.0, -1.0) for first, _ in self.names]
+
+    def _changed(self) -> None:
+        self.ends, self.finished_at = None, np.inf
+
+    def _price(
+        self, rows: RowSource, place: NDArray[np.int32], weights: Vector, C: float, core: _core.OnlineRules
+    ) -> NDArray[np.int32]:
+        """Give the kept samples other bounds; return their places in the source."""
+        self.core.tidy(rows, place, core)
+        place = self.core.samples()
+        self.core.set_bounds(rows, place, C * weights[place], core)
+        self.C = C
+        return place
+
+    def _tidy(self, C: float, rules: OnlineRules) -> None:
+        """Let those at 0 leave that improve with no partner, close up, and take over C."""
+        rows, core = self.kernel.rows_of(self.samples), rules.of_core()
+        place = np.arange(self.size, dtype=np.int32)
+        try:
+            with single_threaded_blas():
+                if C != self.C:
+                    place = self._price(rows, place, self.weights, C, core)
+                self.core.tidy(rows, place, core)
+        finally:
+            self._settle(self.samples, self.ids, self.numbers, self.weights)
+
+    def _settle(self, samples: Any, ids: NDArray[Any], numbers: NDArray[np.int64], weights: Vector) -> None:
+        """Keep of the source's samples those that hold a position."""
+        place = self.core.samples()
+        if len(place) == count(samples) and (place == np.arange(len(place))).all():
+            self.samples = samples
+        else:
+            self.samples = take(samples, place)
+        self.ids, self.numbers, self.weights = ids[place], numbers[place], weights[place]
