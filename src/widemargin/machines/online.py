@@ -62,10 +62,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class OnlineRules:
-    """How a machine learns: selection, tolerance, samples that may stay kept (0: all), cache, threads, and how long."""
+    """How a machine learns: selection, tolerance, cache, threads, and how long.
+
+    `window`: which of the last samples may stay kept; `budget`: how many may; 0: all.
+    """
 
     selection: str = "second-order"
     window: int = 0
+    budget: int = 0
     stop: StopRule = field(default_factory=StopRule)
     options: SolverOptions = field(default_factory=SolverOptions)
 
@@ -79,6 +83,7 @@ class OnlineRules:
             2**62 if room is None else room,
             self.options.n_threads,
             **self.stop.limits(),
+            budget=self.budget,
         )
 
 
@@ -107,6 +112,7 @@ class Stream:
         self.numbers: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
+        self.inherits = False  # whether samples stand for others that had to leave
 
     def __getstate__(self) -> dict[str, Any]:
         core = self.core
@@ -170,6 +176,7 @@ class Stream:
         place = np.arange(before, dtype=np.int32)
         core, bounds = rules.of_core(), C * batch.weights
         self._changed()
+        self.inherits = self.inherits or rules.budget > 0
         try:
             with single_threaded_blas():
                 if C != self.C:
@@ -284,9 +291,13 @@ class Stream:
         """Give the kept samples other bounds; return their places in the source."""
         self.core.tidy(rows, place, core)
         place = self.core.samples()
-        self.core.set_bounds(rows, place, C * weights[place], core)
+        self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core)
         self.C = C
         return place
+
+    def _weights_at(self, place: NDArray[np.int32], weights: Vector) -> Vector:
+        """Return the weights of the positions, from those of the source's samples, or with what they inherited."""
+        return self.core.bounds() / self.C if self.inherits else weights[place]
 
     def _tidy(self, C: float, rules: OnlineRules) -> None:
         """Let those at 0 leave that improve with no partner, close up, and take over C."""
@@ -307,4 +318,4 @@ class Stream:
             self.samples = samples
         else:
             self.samples = take(samples, place)
-        self.ids, self.numbers, self.weights = ids[place], numbers[place], weights[place]
+        self.ids, self.numbers, self.weights = ids[place], numbers[place], self._weights_at(place, weights)
