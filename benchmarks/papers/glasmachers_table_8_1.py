@@ -107,7 +107,9 @@ def verdicts(found: Found) -> tuple[list[str], bool]:
         ):
             held = held and holds
             before, after = numbers
-            lines.append(f"{'pass' if holds else 'FAIL'}: {name}: second order has {what}: {before:,.0f} to {after:,.0f}")
+            lines.append(
+                f"{'pass' if holds else 'FAIL'}: {name}: second order has {what}: {before:,.0f} to {after:,.0f}"
+            )
     if not found:
         lines.append("FAIL: no data set was there to judge")
     return lines, held

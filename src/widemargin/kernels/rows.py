@@ -326,9 +326,7 @@ def row_source(
     return _core.kernel_source(core_samples(X), kernel, float(gamma), float(coef0), int(degree))
 
 
-def kernel_block(
-    kernel: KernelParameters, vectors: Any, samples: Any, n_threads: int
-) -> NDArray[np.float64]:
+def kernel_block(kernel: KernelParameters, vectors: Any, samples: Any, n_threads: int) -> NDArray[np.float64]:
     """Kernel values between mapped vectors and mapped samples, in float64, a row for each vector.
 
     Examples

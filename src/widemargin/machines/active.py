@@ -48,26 +48,33 @@ class ActivePass:
     random : numpy.random.RandomState
     stop : Stop
         Looked at before each turn.
+    taken : list of int
+        Where the samples go that were learnt from, in order; an empty list.
     """
 
     def __init__(
-        self, order: NDArray[np.int32], turns: int, random: np.random.RandomState, stop: Stop
+        self, order: NDArray[np.int32], turns: int, random: np.random.RandomState, stop: Stop, taken: list[int]
     ) -> None:
-        self.order, self.turns, self.random, self.stop = order, turns, random, stop
-        self.taken: list[int] = []
+        self.order, self.turns, self.random, self.stop, self.taken = order, turns, random, stop, taken
 
     def __len__(self) -> int:
         return self.turns
 
     def run(
-        self, core: _core.OnlineMachine, rows: RowSource, place: NDArray[np.int32], begin: int,
-        labels: NDArray[np.int32], bounds: Vector, rules: _core.OnlineRules,
+        self,
+        core: _core.OnlineMachine,
+        rows: RowSource,
+        place: NDArray[np.int32],
+        begin: int,
+        labels: NDArray[np.int32],
+        bounds: Vector,
+        rules: _core.OnlineRules,
     ) -> None:
         """Learn from samples of the source that begin at this number."""
         first = first_of_each(self.order, labels)[: self.turns]
         seen = core.seen
         core.learn(rows, place, first + np.int32(begin), labels[first], bounds[first], rules)
-        self.taken = first[: core.seen - seen].tolist()
+        self.taken.extend(first[: core.seen - seen].tolist())
         left = np.setdiff1d(self.order, first, assume_unique=True)
         n = len(left)
         if len(self.taken) < len(first):
@@ -75,9 +82,7 @@ class ActivePass:
         while len(self.taken) < self.turns and self.stop.reason is None:
             drawn = np.unique(self.random.randint(n, size=min(DRAWN, n)))
             some = left[drawn]
-            which = core.learn_nearest(
-                rows, core.samples(), some + np.int32(begin), labels[some], bounds[some], rules
-            )
+            which = core.learn_nearest(rows, core.samples(), some + np.int32(begin), labels[some], bounds[some], rules)
             self.taken.append(int(some[which]))
             n -= 1
             left[drawn[which]] = left[n]

@@ -10,7 +10,7 @@ samples themselves, and what is known of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, canonical, count, take
+from widemargin.machines.active import ActivePass
 from widemargin.machines.classifier import OTHERS, PairSolution, box, share_class_rows
 from widemargin.machines.dual import Outcome, Solution, SolverOptions, StopRule, Vector, solve
 from widemargin.runtime import single_threaded_blas
@@ -47,6 +48,18 @@ def joined(samples: Any, others: Any) -> Any:
 
         return pd.concat([samples, pd.DataFrame(others)], ignore_index=True)
     return [*samples, *others]
+
+
+def joined_ids(ids: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """Put ids one after the other; numbers and strings stay what they are.
+
+    Examples
+    --------
+    >>> joined_ids(np.array([1, 2]), np.array(["a"])).tolist()
+    [1, 2, 'a']
+    """
+    alike = ids.dtype.kind == others.dtype.kind
+    return np.concatenate([ids, others] if alike else [ids.astype(object), others.astype(object)])
 
 
 @dataclass(frozen=True)
@@ -160,7 +173,9 @@ class Stream:
             return float(sum(end.duality_gap for end in self.ends))
         return float(self.core.certificates()[:, 1].sum())
 
-    def learn(self, batch: Batch, orders: Sequence[NDArray[np.int32]], C: float, rules: OnlineRules) -> int:
+    def learn(
+        self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], C: float, rules: OnlineRules
+    ) -> int:
         """PROCESS and REPROCESS for the samples of a batch, in each of these orders; return how many time sufficed for.
 
         Whatever ends it, the machine is as far as it came.
@@ -168,7 +183,7 @@ class Stream:
         before = self.size
         samples, ids, numbers, weights = (
             joined(self.samples, batch.samples),
-            np.concatenate([self.ids, batch.ids]) if before else batch.ids,
+            joined_ids(self.ids, batch.ids) if before else batch.ids,
             np.concatenate([self.numbers, batch.numbers]),
             np.concatenate([self.weights, batch.weights]),
         )
@@ -182,9 +197,12 @@ class Stream:
                 if C != self.C:
                     place = self._price(rows, place, weights, C, core)
                 for order in orders:
-                    own = order + np.int32(before)
                     seen = self.core.seen
-                    self.core.learn(rows, place, own, batch.labels[order], bounds[order], core)
+                    if isinstance(order, ActivePass):
+                        order.run(self.core, rows, place, before, batch.labels, bounds, core)
+                    else:
+                        own = order + np.int32(before)
+                        self.core.learn(rows, place, own, batch.labels[order], bounds[order], core)
                     done, place = done + self.core.seen - seen, self.core.samples()
                     if self.core.seen - seen < len(order):
                         break
@@ -192,10 +210,15 @@ class Stream:
             self._settle(samples, ids, numbers, weights)
         return done
 
-    def adopt(self, batch: Batch, alpha: NDArray[np.float64], values: NDArray[np.float64], C: float) -> None:
-        """Start from the coefficients of a model: all samples are kept; `values` are its decision values less b."""
+    def adopt(
+        self, batch: Batch, alpha: NDArray[np.float64], values: NDArray[np.float64], C: float, rules: OnlineRules
+    ) -> None:
+        """Start from the coefficients of a model: all samples are kept that the budget has room for.
+
+        `values` are the model's decision values less b.
+        """
         signs = self._signs(batch.labels)
-        rows, core = self.kernel.rows_of(batch.samples), OnlineRules().of_core()
+        rows, core = self.kernel.rows_of(batch.samples), rules.of_core()
         with single_threaded_blas():
             everyone = np.arange(len(batch.labels), dtype=np.int32)
             bounds = C * batch.weights
@@ -203,6 +226,9 @@ class Stream:
         for number, y in enumerate(signs):
             self.core.put(number, np.ascontiguousarray(alpha[number]), np.ascontiguousarray(y - values[number]))
         self._settle(batch.samples, batch.ids, batch.numbers, batch.weights)
+        if rules.budget > 0:
+            self.inherits = True
+            self._tidy(C, rules)
 
     def forget(self, positions: NDArray[np.int32], rules: OnlineRules, repair: int) -> None:
         """Let samples go, whatever their coefficients are, and repair the rest by so many REPROCESS steps at most."""
