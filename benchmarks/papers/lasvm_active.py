@@ -61,9 +61,9 @@ def measure(folder: Path | None, seeds: int) -> dict[tuple[str, int], list[Error
     for seed in range(seeds):
         part = EXPERIMENTS["banana"].build(folder, seed)
         for (way, n), own in found.items():
-            model = OnlineSVC(C=C, gamma=GAMMA, active=way == "near", max_labels=n if way == "near" else None)
+            model = OnlineSVC(C=C, gamma=GAMMA)
             if way == "near":
-                model.set_params(random_state=seed).fit(part.X, part.y)
+                model.set_params(active=True, max_labels=n, finishing=False, random_state=seed).fit(part.X, part.y)
             else:
                 model.partial_fit(part.X[:n], part.y[:n], classes=[-1, 1])
             passed = 1.0 - model.score(part.X_test, part.y_test)
