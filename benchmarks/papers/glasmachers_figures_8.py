@@ -64,7 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=MEGABYTES,
         help="megabytes, comma-separated (1, 4, 16, 64, 256)",
     )
-    parser.add_argument("--repeats", type=int, default=1, help="of each time, of which the median is taken (%(default)s)")
+    parser.add_argument(
+        "--repeats", type=int, default=1, help="of each time, of which the median is taken (%(default)s)"
+    )
     parser.add_argument("--epochs-picture", type=Path, metavar="FILE", help="draw Figure 8.1 into this file")
     parser.add_argument("--cache-picture", type=Path, metavar="FILE", help="draw Figure 8.2 into this file")
 
@@ -131,9 +133,7 @@ def measure(machine: _core.OnlineMachine, experiment: Experiment, part: Partitio
     return Epoch(len(used), float(np.abs(a).sum()) - dual + experiment.C * slack, dual)
 
 
-def by_cache(
-    experiment: Experiment, part: Partition, caches: Sequence[float], repeats: int
-) -> dict[str, list[float]]:
+def by_cache(experiment: Experiment, part: Partition, caches: Sequence[float], repeats: int) -> dict[str, list[float]]:
     """Time one epoch with each selection, and the batch model, one after the other for each cache."""
     found: dict[str, list[float]] = {name: [] for name in (*SELECTIONS, BATCH)}
     for megabytes in caches:
@@ -156,7 +156,15 @@ def table_of_epochs(courses: Courses, optima: Mapping[str, float]) -> str:
     """Render the first epoch and the last of each course."""
     header = ["data set", "selection", "epoch", "SVs", "primal", "dual", "optimum"]
     rows = [
-        [name, TITLES[which], str(number), f"{at.support:,}", f"{at.primal:,.0f}", f"{at.dual:,.0f}", f"{optima[name]:,.0f}"]
+        [
+            name,
+            TITLES[which],
+            str(number),
+            f"{at.support:,}",
+            f"{at.primal:,.0f}",
+            f"{at.dual:,.0f}",
+            f"{optima[name]:,.0f}",
+        ]
         for name, own in courses.items()
         for which, course in own.items()
         for number, at in ((1, course[0]), (len(course), course[-1]))

@@ -12,8 +12,12 @@ namespace widemargin::online {
 template <class T>
 class Arrivals {
  public:
-  // Samples that arrive together at most: their rows are computed as one block, and stay in cache until they are used.
-  static constexpr std::size_t at_most = 128;
+  // So many samples are taken together at most: preparing those that are kept pays for itself, and nobody waits long.
+  static std::size_t at_most(const RowSource& source, std::size_t kept) {
+    constexpr std::size_t some = 64, many = 512;
+    const std::size_t quickly = source.rows_between_polls(kept + some);
+    return quickly < some ? quickly : many;
+  }
 
   // `ids` are samples of the source that are not kept.
   void compute(const RowSource& source, KeptRows<T>& kept, std::span<const Id> ids, ThreadTeam& team) {

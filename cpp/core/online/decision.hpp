@@ -96,20 +96,15 @@ class Decision {
   // least, each as far as its box allows.
   template <class T>
   void let_go(std::size_t p, KeptRows<T>& rows) {
-    state_.lower[p] = std::min(0.0, state_.alpha[p]), state_.upper[p] = std::max(0.0, state_.alpha[p]);
-    state_.set_room(p);
     while (state_.alpha[p] != 0) {
       const double before = state_.alpha[p];
-      const std::size_t room = before > 0 ? 1 : 0;
+      state_.lower[p] = std::min(0.0, before), state_.upper[p] = std::max(0.0, before);  // no way back
+      state_.set_room(p);
       pair_ = state_.maximal_violating_pair();
+      const std::int64_t other = before > 0 ? pair_.i : pair_.j;
+      if (other < 0) break;
       smo::WorkingSet B{p, p, 1.0};
-      if (room == 1 && pair_.i >= 0)
-        B.i = static_cast<std::size_t>(pair_.i);
-      else if (room == 0 && pair_.j >= 0)
-        B.j = static_cast<std::size_t>(pair_.j);
-      else
-        break;
-      if (B.i == B.j) break;
+      (before > 0 ? B.i : B.j) = static_cast<std::size_t>(other);
       take(B, smo::longest_step(state_, B), rows);
       if (state_.alpha[p] == before) break;
     }

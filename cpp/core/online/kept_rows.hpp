@@ -1,20 +1,25 @@
 // Kernel rows among the samples that an online machine keeps: they grow as samples come and shrink as these leave.
 //
 // A sample that comes brings its values with all that were kept before. Those with samples that come later stand in
-// their rows, from which a row is completed when it is asked for: every value is computed once while memory allows. The
-// rows that were not used for longest are given up where it does not, and computed anew when they are needed.
+// their rows, from which a row is completed when it is asked for: every value is computed once, while memory allows and
+// unless computing it takes no longer than fetching it. The rows that were not used for longest are given up where
+// memory does not suffice, and computed anew when they are needed.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/rows/row_source.hpp"
+#include "core/simd/ops.hpp"
 
 namespace widemargin::online {
 
@@ -92,18 +97,15 @@ class KeptRows {
 
   // Only the samples at these positions stay, in this order, which is that of their positions.
   void keep(std::span<const Id> staying) {
-    std::size_t first = 0;
-    while (first < staying.size() && static_cast<std::size_t>(staying[first]) == first) ++first;
+    std::vector<std::uint16_t> masks((size() + 15) / 16, 0);
+    for (const Id p : staying) masks[static_cast<std::size_t>(p) / 16] |= static_cast<std::uint16_t>(1 << (p % 16));
     for (std::size_t to = 0; to < staying.size(); ++to) {
-      Row& from = rows_[static_cast<std::size_t>(staying[to])];
-      std::size_t known = std::min(first, from.known);
-      for (std::size_t s = first; s < staying.size() && static_cast<std::size_t>(staying[s]) < from.known; ++s)
-        from.values[known++] = from.values[static_cast<std::size_t>(staying[s])];
-      from.known = known;
-      if (to == static_cast<std::size_t>(staying[to])) continue;
-      rows_[to] = std::move(from);
-      samples_[to] = samples_[static_cast<std::size_t>(staying[to])];
-      diagonal_[to] = diagonal_[static_cast<std::size_t>(staying[to])];
+      const std::size_t from = static_cast<std::size_t>(staying[to]);
+      Row& own = rows_[from];
+      const auto last = std::lower_bound(staying.begin(), staying.end(), static_cast<Id>(own.known));
+      close_up(own, masks, staying.first(static_cast<std::size_t>(last - staying.begin())));
+      if (to == from) continue;
+      rows_[to] = std::move(own), samples_[to] = samples_[from], diagonal_[to] = diagonal_[from];
     }
     rows_.resize(staying.size()), samples_.resize(staying.size()), diagonal_.resize(staying.size());
     held_ = 0;
@@ -125,9 +127,25 @@ class KeptRows {
  private:
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
+  // Rooms come in few sizes, four to each power of 2, so that what one row gives back another one takes.
   static std::unique_ptr<T[]> room_for(std::size_t count, std::size_t& room) {
-    room = count + count / 4 + 16;
+    const std::size_t step = std::max<std::size_t>(std::bit_ceil(count) / 8, 16);
+    room = (count + step - 1) / step * step;
     return std::make_unique_for_overwrite<T[]>(room);
+  }
+
+  // Of the values that a row holds, those of samples that stay move together.
+  static void close_up(Row& row, const std::vector<std::uint16_t>& masks, std::span<const Id> staying) {
+    T* const values = row.values.get();
+    std::size_t kept = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      const std::size_t whole = row.known / 16;
+      kept = static_cast<std::size_t>(std::lower_bound(staying.begin(), staying.end(), static_cast<Id>(16 * whole)) -
+                                      staying.begin());
+      simd::ops<float>().pick(values, masks.data(), whole, values, kept);
+    }
+    for (; kept < staying.size(); ++kept) values[kept] = values[static_cast<std::size_t>(staying[kept])];
+    row.known = staying.size();
   }
 
   void remember(std::size_t p) {

@@ -77,7 +77,7 @@ class Machine {
     while (done < samples.size() && !stopped) {
       close_up();
       const std::span<const Arrival> some =
-          samples.subspan(done, std::min(Arrivals<T>::at_most, samples.size() - done));
+          samples.subspan(done, std::min(Arrivals<T>::at_most(*source_, size()), samples.size() - done));
       std::vector<Id> fresh;
       for (const Arrival& one : some)
         if (place_[static_cast<std::size_t>(one.sample)] < 0) fresh.push_back(one.sample);
@@ -192,7 +192,7 @@ class Machine {
   }
 
   // Those that left give up their places, if they are more than a share of all.
-  void close_up() { close_up(std::max<std::size_t>(32, size() / 8)); }
+  void close_up() { close_up(std::max<std::size_t>(32, size() / 6)); }
   void close_up(std::size_t at_most) {
     if (n_left_ <= at_most) return;
     std::vector<Id> staying;
@@ -284,7 +284,8 @@ class Machine {
 
   // A sample that is kept, or left a moment ago, comes by again.
   void process_kept(std::size_t p, const Arrival& one, const Rules& rules) {
-    if (left_[p] != 0) {
+    const bool came_back = left_[p] != 0;
+    if (came_back) {
       left_[p] = 0, --n_left_;
       for (std::size_t q = 0; q < decisions_.size(); ++q) decisions_[q].take_back(p, y_of(one.label, q), one.bound);
       note(p);
@@ -292,6 +293,7 @@ class Machine {
     arrival_[p] = seen_;
     for (Decision& decision : decisions_) decision.process(p, rows_, rules.selection, rules.tolerance);
     note_zeros();
+    if (came_back && all_zero(p)) let_go(p);
   }
 
   // The gradients G = y - Ka of a sample that arrives, or has a position already.

@@ -1,8 +1,8 @@
 """LASVM: classifiers that learn from one sample after the other [Bordes2005; Glasmachers2008, chapter 8].
 
-The problem of a decision function is eq. 4.1 over the samples that are kept: maximise y'a - a'Ka/2 subject to sum(a) = 0
-and L <= a <= U, with a_n = 0 for all others. Two classes make one decision function, with label +1 for the first class;
-more make one for each class against all others, over the same kept samples.
+The problem of a decision function is eq. 4.1 over the samples that are kept: maximise y'a - a'Ka/2 subject to
+sum(a) = 0 and L <= a <= U, with a_n = 0 for all others. Two classes make one decision function, with label +1 for the
+first class; more make one for each class against all others, over the same kept samples.
 
 The core (``cpp/core/online``) holds coefficients, gradients and kernel values, by position; a :class:`Stream` holds the
 samples themselves, and what is known of each.

@@ -345,8 +345,8 @@ class OnlineSVC(KernelClassifier):
         self._check_parameters()
         if self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' is not supported for partial_fit, which does not know how many samples of each "
-                "class are yet to come; pass a dict of weights."
+                "class_weight='balanced' is not supported for partial_fit, which does not know how many samples of "
+                "each class are yet to come; pass a dict of weights."
             )
         first = "_stream" not in vars(self)
         if first:
@@ -362,15 +362,14 @@ class OnlineSVC(KernelClassifier):
         self.class_weight_ = self._class_factors(labels, weights)
         weights = weights * self.class_weight_[labels]
         if first:
-            used = weights if weights.any() else np.ones(len(weights))
-            self._begin(X, self._checked_kernel(X, used))
+            self._begin(X, self._checked_kernel(X, weights if weights.any() else np.ones(len(weights))))
         used = np.flatnonzero(weights > 0).astype(np.int32)
         if len(used):
             priced(weights, self.C)
         numbers = self._n_given + np.arange(len(labels), dtype=np.int64)
         self._names_seen.update(() if names is None else names.tolist())
         self._numbers_are_ids = self._numbers_are_ids or names is None
-        batch = Batch(X, labels, weights, numbers if names is None else names, numbers)
+        batch = Batch(X, labels.astype(np.int32), weights, numbers if names is None else names, numbers)
         done = self._learn(batch, [used], self._rules(began, len(labels)))
         self._keep(time_is_up=done < len(used))
         if self.verbose:
@@ -585,8 +584,8 @@ class OnlineSVC(KernelClassifier):
         for name, before, now in zip(KERNEL_PARAMETERS, self._given_kernel, self._kernel_asked_for(), strict=True):
             if before is not now and before != now:
                 raise ValueError(
-                    f"{name} was {before!r} when the model began to learn, and is {now!r} now; set it back, or call fit "
-                    "to begin anew."
+                    f"{name} was {before!r} when the model began to learn, and is {now!r} now; set it back, or call "
+                    "fit to begin anew."
                 )
 
     def _rules(self, began: float, n: int) -> OnlineRules:
@@ -645,8 +644,8 @@ class OnlineSVC(KernelClassifier):
         self.support_ = stream.numbers[self.support_].astype(np.int32)
         self.shape_fit_ = (self._n_given, *self.shape_fit_[1:])
 
-    def _class_numbers(self, y: Any, classes: Any) -> NDArray[np.int32]:
-        """Number the labels of a batch; refuse those that are not among the classes."""
+    def _class_numbers(self, y: Any, classes: Any) -> NDArray[np.intp]:
+        """Return the class numbers of a batch; refuse labels that are not among the classes."""
         if "classes_" not in vars(self) or "_stream" not in vars(self):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -664,7 +663,7 @@ class OnlineSVC(KernelClassifier):
                 f"The target label(s) {unseen} in y do not exist in the initial classes {self.classes_}; classes must "
                 "hold all that may ever occur."
             )
-        return np.searchsorted(self.classes_, y).astype(np.int32)
+        return np.asarray(np.searchsorted(self.classes_, y), dtype=np.intp)
 
     @staticmethod
     def _weights_of(sample_weight: Any, n: int) -> Vector:

@@ -1,0 +1,317 @@
+"""OnlineSVC: what a stream of samples promises its user."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+from widemargin import SVC, OnlineSVC
+from widemargin.datasets import chess_board
+from widemargin.kernels import Gaussian
+
+
+def two_classes(n: int = 400, seed: int = 0) -> tuple[Any, Any]:
+    random = np.random.default_rng(seed)
+    y = np.where(random.random(n) < 0.5, "no", "yes")
+    return random.normal(size=(n, 4)) + (y == "yes")[:, np.newaxis], y
+
+
+def learnt(X: Any, y: Any, size: int = 50, **parameters: Any) -> OnlineSVC:
+    model = OnlineSVC(**{"C": 2.0, "gamma": 0.3, **parameters})
+    for begin in range(0, len(y), size):
+        model.partial_fit(X[begin : begin + size], y[begin : begin + size], classes=np.unique(y))
+    return model
+
+
+@pytest.mark.parametrize("selection", ["second-order", "maximal-violating-pair"])
+def test_many_epochs_reach_the_model_of_all_samples(selection: str) -> None:
+    X, y = two_classes()
+    batch = SVC(C=2.0, gamma=0.3).fit(X, y)
+    online = OnlineSVC(C=2.0, gamma=0.3, selection=selection, epochs=40, random_state=0).fit(X, y)
+    assert online.fit_report_.converged
+    assert online.fit_report_[0].kkt_violation <= 1e-3
+    assert online.fit_report_[0].objective == pytest.approx(batch.fit_report_[0].objective, rel=1e-3)
+    np.testing.assert_allclose(online.decision_function(X), batch.decision_function(X), atol=0.03)
+    np.testing.assert_array_equal(X[online.support_], online.support_vectors_)
+    assert set(online.support_) <= set(online.kept_ids_.tolist())
+
+
+def test_finish_certifies_the_kept_samples_and_a_second_one_changes_nothing() -> None:
+    X, y = two_classes()
+    model = learnt(X, y)
+    assert model.gap_ > 0
+    assert not model.fit_report_.converged
+    model.finish()
+    assert model.fit_report_.converged
+    kept = model.kept_ids_
+    batch = SVC(C=2.0, gamma=0.3).fit(X[kept], y[kept])
+    assert model.fit_report_[0].objective == pytest.approx(batch.fit_report_[0].objective, rel=1e-5)
+    assert model.gap_ == model.fit_report_[0].duality_gap <= 1e-3 * model.fit_report_[0].objective
+    before = pickle.dumps(model)
+    assert pickle.dumps(model.finish()) == before
+
+
+def test_classes_against_all_others_share_the_kept_samples() -> None:
+    X, y = load_iris(return_X_y=True)
+    batch = SVC(C=10, gamma=0.1, multi_class="ovr").fit(X, y)
+    online = OnlineSVC(C=10, gamma=0.1, epochs=20, random_state=0).fit(X, y)
+    assert online.dual_coef_.shape[0] == 3
+    np.testing.assert_allclose(online.decision_function(X), batch.decision_function(X), atol=0.05)
+    assert online.score(X, y) >= batch.score(X, y) - 0.01
+    assert [one.classes for one in online.fit_report_] == [(0, None), (1, None), (2, None)]
+
+
+def test_weight_0_is_a_sample_left_out() -> None:
+    X, y = two_classes(200)
+    weights = np.tile([1.0, 0.0], 100)
+    weighted, left_out = OnlineSVC(gamma=0.3), OnlineSVC(gamma=0.3)
+    for begin in range(0, 200, 50):
+        own = slice(begin, begin + 50)
+        some = slice(begin, begin + 50, 2)
+        weighted.partial_fit(X[own], y[own], classes=["no", "yes"], sample_weight=weights[own])
+        left_out.partial_fit(X[some], y[some], classes=["no", "yes"])
+    np.testing.assert_allclose(weighted.decision_function(X), left_out.decision_function(X), rtol=1e-6, atol=1e-8)
+    assert weighted.n_seen_ == left_out.n_seen_ == 100
+    before = weighted.decision_function(X)
+    weighted.partial_fit(X[:10], y[:10], sample_weight=np.zeros(10))
+    assert (weighted.decision_function(X) == before).all()
+    first = OnlineSVC(gamma=0.3).partial_fit(X[:10], y[:10], classes=["no", "yes"], sample_weight=np.zeros(10))
+    assert first.n_seen_ == 0
+    assert len(first.predict(X)) == 200
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], ["maybe", "no", "yes"]])
+def test_a_first_batch_of_one_class_waits_for_the_others(classes: list[str]) -> None:
+    X, y = two_classes()
+    order = np.argsort(y, kind="stable")
+    model = OnlineSVC(C=2.0, gamma=0.3).partial_fit(X[order[:100]], y[order[:100]], classes=classes)
+    assert (model.predict(X) == "no").all()
+    assert len(model.kept_ids_) == 16
+    rest = np.random.default_rng(0).permutation(order[100:])
+    model.partial_fit(X[rest], y[rest]).finish()
+    assert model.score(X, y) > 0.8
+
+
+def test_classes_follow_scikit_learn() -> None:
+    X, y = two_classes(100)
+    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
+        OnlineSVC().partial_fit(X, y)
+    model = OnlineSVC().partial_fit(X, y, classes=["no", "yes"])
+    with pytest.raises(ValueError, match=r"The target label\(s\) \['perhaps'\] in y do not exist"):
+        model.partial_fit(X[:1], ["perhaps"])
+    with pytest.raises(ValueError, match="is not the same as on last call to partial_fit"):
+        model.partial_fit(X, y, classes=["no", "perhaps", "yes"])
+    with pytest.raises(ValueError, match="at least two classes"):
+        OnlineSVC().partial_fit(X[:1], ["no"], classes=["no"])
+    with pytest.raises(ValueError, match="class_weight='balanced' is not supported for partial_fit"):
+        OnlineSVC(class_weight="balanced").partial_fit(X, y, classes=["no", "yes"])
+    assert OnlineSVC(class_weight="balanced").fit(X, y).class_weight_.tolist() != [1.0, 1.0]
+
+
+def test_contradicting_duplicates_end() -> None:
+    X, y = np.repeat([[0.0], [1.0]], 100, axis=0), np.tile([0, 1], 100)
+    model = OnlineSVC(C=5.0, gamma=1.0, random_state=0).fit(X, y)
+    assert model.fit_report_.converged
+    assert np.isfinite(model.decision_function(X)).all()
+    assert model.gap_ <= 1e-3
+
+
+def test_three_samples() -> None:
+    X, y = np.array([[0.0], [1.0], [3.0]]), [0, 1, 1]
+    model = OnlineSVC(C=10.0, gamma=1.0, random_state=0, epochs=5).fit(X, y)
+    batch = SVC(C=10.0, gamma=1.0).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), batch.decision_function(X), atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale"), [("rbf", 1e-20), ("rbf", 1e20), ("linear", 1e-20), ("linear", 1e-10), ("linear", 1e10)]
+)
+def test_scales(scale: float, kernel: str) -> None:
+    X, y = two_classes(200)
+    C = 1.0 if kernel == "rbf" else scale**-2
+    numbers = {"gamma": 0.3 / scale**2} if kernel == "rbf" else {}
+    model = OnlineSVC(C=C, kernel=kernel, random_state=0, epochs=3, **numbers).fit(scale * X, y)
+    same = OnlineSVC(kernel=kernel, random_state=0, epochs=3, **({"gamma": 0.3} if numbers else {})).fit(X, y)
+    assert model.fit_report_.converged
+    np.testing.assert_allclose(model.decision_function(scale * X), same.decision_function(X), atol=0.1)
+
+
+def test_sparse_and_float32_samples_and_threads_give_the_same_model() -> None:
+    X, y = two_classes(300)
+    X = np.where(np.abs(X) > 1, np.round(X, 1), 0.0).astype(np.float32)
+    dense = learnt(X.astype(np.float64), y).finish()
+    assert dense.score(X, y) > 0.8
+    for other in (learnt(sp.csr_matrix(X), y), learnt(X, y), learnt(X.astype(np.float64), y, n_jobs=2)):
+        other.finish()
+        np.testing.assert_allclose(other.decision_function(X), dense.decision_function(X), atol=0.1)
+    assert sp.issparse(learnt(sp.csr_matrix(X), y).support_vectors_)
+    one, two = learnt(X, y, n_jobs=1), learnt(X, y, n_jobs=2)
+    assert (one.dual_coef_ == two.dual_coef_).all()
+
+
+def test_c_may_change_between_calls() -> None:
+    X, y = two_classes()
+    model = learnt(X, y, C=10.0).finish()
+    for C in (0.5, 20.0):
+        model.set_params(C=C).finish()
+        kept = model.kept_ids_
+        assert np.abs(model.dual_coef_).max() <= C * (1 + 1e-12)
+        assert abs(model.dual_coef_.sum()) < 1e-9
+        batch = SVC(C=C, gamma=0.3).fit(X[kept], y[kept])
+        assert model.fit_report_[0].objective == pytest.approx(batch.fit_report_[0].objective, rel=1e-3)
+    model.set_params(C=1.0).partial_fit(X[:20], y[:20])
+    assert np.abs(model.dual_coef_).max() <= 1.0 + 1e-12
+
+
+def test_a_window_forgets_what_is_long_past() -> None:
+    X, y = two_classes(600)
+    y[300:] = np.where(y[300:] == "no", "yes", "no")  # the world turns round
+    model, endless = learnt(X, y, window=150, C=1.0), learnt(X, y, C=1.0)
+    assert model.kept_ids_.min() >= 450
+    assert abs(model.dual_coef_.sum()) < 1e-9
+    assert endless.kept_ids_.min() < 300
+    assert model.score(X[300:], y[300:]) > 0.8
+
+
+def test_it_starts_from_a_fitted_model() -> None:
+    X, y = load_iris(return_X_y=True)
+    for batch in (
+        SVC(C=3.0, multi_class="ovr").fit(X, y),
+        SVC(C=3.0, class_weight={1: 2.0}).fit(X[:100], y[:100]),
+        SVC(kernel=Gaussian(gamma=0.4)).fit(sp.csr_matrix(X[50:]), y[50:]),
+    ):
+        online = OnlineSVC.from_model(batch)
+        np.testing.assert_allclose(online.decision_function(X), batch.decision_function(X), atol=2e-3)
+        assert sorted(online.kept_ids_) == sorted(batch.support_)
+        assert online.fit_report_[0].kkt_violation <= 2e-3
+        own = np.isin(y, batch.classes_)
+        online.partial_fit(X[own], y[own]).finish()
+        assert online.score(X[own], y[own]) >= 0.85
+    with pytest.raises(ValueError, match="multi_class='ovr'"):
+        OnlineSVC.from_model(SVC().fit(X, y))
+    with pytest.raises(ValueError, match="a fitted SVC"):
+        OnlineSVC.from_model(SVC())
+
+
+@pytest.mark.parametrize("kernel", ["rbf", Gaussian(gamma=0.3), lambda A, B: np.exp(A @ B.T / 10)])
+def test_a_model_saved_mid_stream_goes_on_as_if_it_had_not_been(kernel: Any) -> None:
+    X, y = two_classes(300)
+    numbers = {} if not isinstance(kernel, str) else {"gamma": 0.3}
+    straight, saved = OnlineSVC(kernel=kernel, **numbers), OnlineSVC(kernel=kernel, **numbers)
+    for begin in range(0, 300, 30):
+        own = slice(begin, begin + 30)
+        for model in (straight, saved):
+            model.partial_fit(X[own], y[own], classes=["no", "yes"])
+        if isinstance(kernel, str | Gaussian):
+            saved = pickle.loads(pickle.dumps(saved))
+    assert (straight.dual_coef_ == saved.dual_coef_).all()
+    assert (straight.finish().decision_function(X) == saved.finish().decision_function(X)).all()
+
+
+def test_the_scale_of_the_first_batch_is_kept() -> None:
+    X, y = two_classes(100)
+    model = OnlineSVC().partial_fit(X[:50], y[:50], classes=["no", "yes"])
+    assert model.kernel_.gamma == pytest.approx(1 / (4 * X[:50].var()))
+    gamma = model.kernel_.gamma
+    assert model.partial_fit(100 * X[50:], y[50:]).kernel_.gamma == gamma
+    with pytest.raises(ValueError, match=r"gamma was 'scale' when the model began to learn, and is 2\.0 now"):
+        model.set_params(gamma=2.0).partial_fit(X, y)
+    assert clone(model).fit(X, y).kernel_.gamma == 2.0
+
+
+def test_samples_may_be_strings() -> None:
+    def kernel(A: Any, B: Any) -> Any:
+        return np.array([[len(set(a) & set(b)) for b in B] for a in A], dtype=float)
+
+    words, y = ["abc", "abd", "xyz", "xyw", "bcd", "yzw"] * 5, [0, 0, 1, 1, 0, 1] * 5
+    model = OnlineSVC(kernel=kernel)
+    for begin in range(0, 30, 10):
+        model.partial_fit(words[begin : begin + 10], y[begin : begin + 10], classes=[0, 1])
+    assert model.finish().predict(["abcd", "wxyz"]).tolist() == [0, 1]
+    assert set(model.support_vectors_) <= set(words)
+
+
+def test_ids_are_those_that_were_given() -> None:
+    X, y = two_classes(60)
+    model = OnlineSVC(gamma=0.3)
+    for begin in range(0, 60, 20):
+        own = slice(begin, begin + 20)
+        model.partial_fit(X[own], y[own], classes=["no", "yes"], ids=[f"row {n}" for n in range(begin, begin + 20)])
+    assert set(model.kept_ids_) <= {f"row {n}" for n in range(60)}
+    rows = [int(name.split()[1]) for name in model.kept_ids_]
+    assert rows == sorted(rows)
+    assert set(model.support_) <= set(rows)
+    with pytest.raises(ValueError, match="ids has the shape"):
+        model.partial_fit(X, y, ids=[1, 2])
+
+
+def test_bad_input_is_refused() -> None:
+    X, y = two_classes(50)
+    model = OnlineSVC().partial_fit(X, y, classes=["no", "yes"])
+    before = model.decision_function(X)
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad, y)
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :2], y)
+    assert (model.decision_function(X) == before).all()
+    for parameters, message in (
+        ({"kernel": "precomputed"}, "no values for samples that are yet to come"),
+        ({"C": np.inf}, "C"),
+        ({"window": 0}, "window"),
+        ({"epochs": 0}, "epochs"),
+        ({"selection": "maximum-gain"}, "selection"),
+        ({"decision_function_shape": "ovo"}, "decision_function_shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            OnlineSVC(**parameters).fit(X, y)
+    with pytest.raises(ValueError, match="has no finish before it has learnt"):
+        OnlineSVC().finish()
+
+
+def test_max_time_ends_a_call_with_what_was_learnt() -> None:
+    def slow(A: Any, B: Any) -> Any:
+        time.sleep(0.002)
+        return np.exp(-0.5 * ((np.asarray(A)[:, np.newaxis] - np.asarray(B)) ** 2).sum(axis=2))
+
+    X, y = two_classes(20_000)
+    model = OnlineSVC(kernel=slow, max_time=1.0)
+    began = time.perf_counter()
+    model.partial_fit(X, y, classes=["no", "yes"])
+    assert time.perf_counter() - began < 20.0
+    assert 0 < model.n_seen_ < 20_000
+    assert model.fit_report_[0].reason == "time budget"
+    assert model.score(X[:500], y[:500]) > 0.5
+
+
+def test_an_interruption_leaves_what_was_learnt() -> None:
+    X, y = chess_board(200_000, random_state=0)
+    model = OnlineSVC(C=1000, gamma=2).partial_fit(X[:100], y[:100], classes=[-1, 1])
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, y)
+    timer.join()
+    assert 100 < model.n_seen_ < 200_000
+    np.testing.assert_allclose(abs(model.dual_coef_.sum()), 0, atol=1e-6)
+    assert model.finish().score(X[:1000], y[:1000]) > 0.9
+
+
+def test_fit_begins_anew_unless_it_starts_warm() -> None:
+    X, y = two_classes(200)
+    model = OnlineSVC(gamma=0.3, random_state=0).fit(X, y)
+    again = model.fit(X, y)
+    assert again.n_seen_ == 200
+    assert again.set_params(warm_start=True).fit(X, y).n_seen_ == 400
+    with pytest.raises(ValueError, match="warm_start=True goes on with the classes"):
+        model.fit(X, np.where(y == "no", 0, 1))

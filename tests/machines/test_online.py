@@ -1,0 +1,230 @@
+"""LASVM: the core against its naive twin, and what a stream of samples promises."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oracles.lasvm import Lasvm, outcomes
+from widemargin import _core
+from widemargin.kernels.rows import KernelParameters, RowSource, kernel_matrix, row_source
+from widemargin.machines.dual import StopRule
+from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, joined
+
+RBF = KernelParameters("rbf", 0.5)
+
+
+def problem(n: int = 120, seed: int = 0, classes: int = 2) -> tuple[Any, Any, Any]:
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3))
+    labels = random.integers(0, classes, n).astype(np.int32)
+    X[np.arange(n), labels % 3] += 1.0
+    return X, labels, random.uniform(0.5, 2.0, n)
+
+
+def batch_of(X: Any, labels: Any, weights: Any, first: int = 0) -> Batch:
+    numbers = first + np.arange(len(labels), dtype=np.int64)
+    return Batch(X, labels, weights, numbers, numbers)
+
+
+def stream_of(classes: int = 2, C: float = 5.0, double: bool = True, kernel: KernelParameters = RBF) -> Stream:
+    return Stream(classes, kernel, double, C)
+
+
+def in_order(n: int) -> list[Any]:
+    return [np.arange(n, dtype=np.int32)]
+
+
+def follow(twin: Lasvm, stream: Stream, n: int) -> Lasvm:
+    """Return the way from `twin` on which sample n leads to where the stream is now."""
+    kept, alpha, gradient = stream.ids[stream.kept].tolist(), np.zeros(len(twin.y)), stream.core.gradient()[0]
+    alpha[kept] = stream.alpha[0][stream.kept]
+    for one in outcomes(twin, lambda copy: copy.present(n)):
+        # One that left a moment ago, and comes again, has its old place.
+        if sorted(one.kept) == sorted(kept) and np.allclose(one.alpha, alpha, rtol=1e-8, atol=1e-10):
+            np.testing.assert_allclose(gradient[stream.kept], one.gradient[kept], rtol=1e-7, atol=1e-8)
+            one.alpha, one.kept = alpha, kept  # so that rounding does not add up
+            return one
+    raise AssertionError(f"sample {n} leads nowhere near {kept} with {alpha[kept]}")
+
+
+@pytest.mark.parametrize("selection", ONLINE_SELECTIONS)
+@pytest.mark.parametrize("window", [0, 25])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_core_takes_the_steps_of_its_naive_twin(selection: str, window: int, seed: int) -> None:
+    X, labels, weights = problem(seed=seed)
+    K = kernel_matrix(X, gamma=0.5, dtype="float64")
+    twin = Lasvm(K, np.where(labels == 0, 1.0, -1.0), 5.0 * weights, selection, window=window)
+    stream = stream_of()
+    for n in range(120):
+        own = slice(n, n + 1)
+        stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(1), 5.0, OnlineRules(selection, window))
+        twin = follow(twin, stream, n)
+    assert len(twin.kept) > 10
+
+
+@pytest.mark.parametrize("selection", ONLINE_SELECTIONS)
+def test_samples_that_come_by_again_take_the_steps_of_the_naive_twin(selection: str) -> None:
+    X, labels, weights = problem(60, seed=4)
+    K = kernel_matrix(X, gamma=0.5, dtype="float64")
+    twin = Lasvm(K, np.where(labels == 0, 1.0, -1.0), 5.0 * weights, selection)
+    core, rules, rows = _core.OnlineMachine(2, True), OnlineRules(selection).of_core(), row_source(X, gamma=0.5)
+    stream = stream_of()
+    stream.core, stream.ids = core, np.arange(60)
+    random = np.random.default_rng(1)
+    for n in np.concatenate([random.permutation(60) for _ in range(3)]).astype(np.int32):
+        core.learn(rows, core.samples(), np.array([n]), labels[[n]], 5.0 * weights[[n]], rules)
+        stream.ids = core.samples()
+        twin = follow(twin, stream, int(n))
+
+
+@pytest.mark.parametrize("selection", ONLINE_SELECTIONS)
+def test_samples_together_teach_as_much_as_samples_alone(selection: str) -> None:
+    # Ties are broken by rounding, so that the steps are not the same.
+    X, labels, weights = problem(700, seed=6, classes=3)
+    together, alone = stream_of(3), stream_of(3)
+    rules = OnlineRules(selection)
+    together.learn(batch_of(X, labels, weights), in_order(700), 5.0, rules)
+    for n in range(700):
+        own = slice(n, n + 1)
+        alone.learn(batch_of(X[own], labels[own], weights[own], n), in_order(1), 5.0, rules)
+    for stream in (together, alone):
+        stream.finish(5.0, rules)
+    for one, other in zip(together.solutions(1e-3), alone.solutions(1e-3), strict=True):
+        assert one.outcome.objective == pytest.approx(other.outcome.objective, rel=0.01)
+
+
+@pytest.mark.parametrize("selection", ONLINE_SELECTIONS)
+def test_finish_reaches_the_optimum_of_the_kept_samples(selection: str) -> None:
+    X, labels, weights = problem(200, seed=4)
+    stream = stream_of()
+    stream.learn(batch_of(X, labels, weights), in_order(200) * 2, 5.0, OnlineRules(selection))
+    kept = stream.ids[stream.kept]
+    K = kernel_matrix(X[kept], gamma=0.5, dtype="float64")
+    twin = Lasvm(K, np.where(labels[kept] == 0, 1.0, -1.0), 5.0 * weights[kept], selection, kept=list(range(len(kept))))
+    twin.alpha[:] = stream.alpha[0][stream.kept]
+    twin.finish()
+    stream.finish(5.0, OnlineRules(selection))
+    end = stream.solutions(1e-3)[0].outcome
+    assert end.reason == "converged"
+    assert end.kkt_violation <= 1e-3
+    assert end.objective == pytest.approx(twin.objective, rel=1e-5)
+    before = pickle.dumps(stream)
+    stream.finish(5.0, OnlineRules(selection))
+    assert pickle.dumps(stream) == before
+
+
+@pytest.mark.parametrize("double", [True, False])
+def test_gradients_are_those_of_the_coefficients(double: bool) -> None:
+    X, labels, weights = problem(400, classes=3)
+    stream = stream_of(3, double=double)
+    for begin in range(0, 400, 50):
+        own = slice(begin, begin + 50)
+        stream.learn(batch_of(X[own], labels[own], weights[own], begin), in_order(50), 5.0, OnlineRules())
+    K = kernel_matrix(stream.samples, gamma=0.5, dtype="float64")
+    for number, alpha in enumerate(stream.alpha):
+        y = np.where(stream.labels == number, 1.0, -1.0)
+        np.testing.assert_allclose(stream.core.gradient()[number], y - K @ alpha, atol=1e-10 if double else 1e-4)
+        assert abs(alpha.sum()) < 1e-10
+        bounds = 5.0 * stream.weights
+        assert (alpha >= np.minimum(0, y * bounds)).all()
+        assert (alpha <= np.maximum(0, y * bounds)).all()
+
+
+def test_little_memory_changes_nothing_but_time() -> None:
+    X, labels, weights = problem(400, seed=2)
+    found = []
+    for room in (None, 2000):
+        stream = stream_of()
+        rules = OnlineRules()
+        rules = OnlineRules(options=type(rules.options)(cache_bytes=room))
+        stream.learn(batch_of(X, labels, weights), [*in_order(400), *in_order(400)], 5.0, rules)
+        found.append(stream)
+    much, little = found
+    assert little.core.evaluations > much.core.evaluations
+    assert little.ids.tolist() == much.ids.tolist()
+    np.testing.assert_allclose(little.alpha, much.alpha, rtol=1e-9, atol=1e-10)
+
+
+def test_a_saved_stream_goes_on_as_if_it_had_not_been_saved() -> None:
+    X, labels, weights = problem(400, seed=3, classes=3)
+    straight, saved = stream_of(3, double=False), stream_of(3, double=False)
+    for begin in range(0, 400, 40):
+        own = slice(begin, begin + 40)
+        for stream in (straight, saved):
+            stream.learn(batch_of(X[own], labels[own], weights[own], begin), in_order(40), 5.0, OnlineRules(window=150))
+        saved = pickle.loads(pickle.dumps(saved))
+    assert (straight.alpha == saved.alpha).all()
+    assert (straight.core.gradient() == saved.core.gradient()).all()
+    assert straight.ids.tolist() == saved.ids.tolist()
+    for one, other in zip(straight.core.state(), saved.core.state(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_forgetting_leaves_a_feasible_point_without_the_sample() -> None:
+    X, labels, weights = problem(200, seed=5)
+    stream = stream_of()
+    stream.learn(batch_of(X, labels, weights), in_order(200), 5.0, OnlineRules())
+    gone = stream.kept[::2].astype(np.int32)
+    ids = stream.ids[gone]
+    stream.forget(gone, OnlineRules(), 1000)
+    assert not np.isin(ids, stream.ids[stream.kept]).any()
+    assert abs(stream.alpha.sum()) < 1e-10
+    assert stream.solutions(1e-3)[0].outcome.kkt_violation <= 1e-3
+    K = kernel_matrix(stream.samples, gamma=0.5, dtype="float64")
+    y = np.where(stream.labels == 0, 1.0, -1.0)
+    np.testing.assert_allclose(stream.core.gradient()[0], y - K @ stream.alpha[0], atol=1e-9)
+
+
+def test_a_stream_stops_between_samples_when_time_is_up() -> None:
+    X, labels, weights = problem(200)
+    stream = stream_of()
+    late = OnlineRules(stop=StopRule(deadline=0.0))
+    assert stream.learn(batch_of(X, labels, weights), in_order(200), 5.0, late) == 0
+    assert stream.size == 0
+
+
+def test_a_kernel_that_fails_leaves_what_was_learnt() -> None:
+    calls = []
+
+    def kernel(A: Any, B: Any) -> Any:
+        calls.append(len(A))
+        if len(calls) > 8:
+            raise RuntimeError("no more")
+        return np.asarray(A) @ np.asarray(B).T
+
+    X, labels, weights = problem(300)
+    stream = stream_of(kernel=KernelParameters(kernel))
+    with pytest.raises(RuntimeError, match="no more"):
+        stream.learn(batch_of(X, labels, weights), in_order(300), 5.0, OnlineRules())
+    assert 0 < stream.size == len(stream.ids) == len(stream.weights)
+    assert (X[stream.ids] == stream.samples).all()
+    assert abs(stream.alpha.sum()) < 1e-10
+
+
+def test_blocks_of_samples_are_joined_in_the_container_of_the_first() -> None:
+    dense, sparse = np.eye(2), sp.csr_matrix(np.eye(2))
+    assert sp.issparse(joined(sparse, dense))
+    np.testing.assert_array_equal(joined(dense, sparse), np.vstack([dense, dense]))
+    assert joined(["a"], ["b", "c"]) == ["a", "b", "c"]
+    assert joined(np.array(["a"]), np.array(["bcd"])).tolist() == ["a", "bcd"]
+
+
+def test_the_core_refuses_what_does_not_fit() -> None:
+    X, labels, weights = problem(10)
+    stream, rows = stream_of(), row_source(X)
+    core = OnlineRules().of_core()
+    nobody, everybody = np.empty(0, np.int32), np.arange(10, dtype=np.int32)
+    assert isinstance(rows, RowSource)
+    with pytest.raises(ValueError, match="outside the row source"):
+        stream.core.learn(rows, nobody, everybody + 5, labels, weights, core)
+    with pytest.raises(ValueError, match="differ in length"):
+        stream.core.learn(rows, nobody, everybody, labels[:5], weights, core)
+    with pytest.raises(ValueError, match="each position"):
+        stream.core.learn(rows, everybody, everybody, labels, weights, core)
+    with pytest.raises(ValueError, match="selection"):
+        OnlineRules("best").of_core()

@@ -1,0 +1,184 @@
+"""LASVM for one decision function, as plainly as it can be written [Bordes2005; Glasmachers2008, chapter 8].
+
+Samples have signed coefficients: maximise y'a - a'Ka/2 subject to sum(a) = 0 and L <= a <= U, where the box of class +1
+is [0, C] and that of class -1 is [-C, 0]. All kernel values are given; gradients are computed anew at every step.
+
+After a step that the box does not cut off, both of its gradients are equal: which of them is the largest is up to
+rounding. :func:`outcomes` follows every way that ties may be broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: While there are no pairs, so many samples wait for one.
+WAITING = 16
+
+
+@dataclass
+class Lasvm:
+    """The kept samples, in the order in which they came, and the coefficients of all."""
+
+    K: NDArray[np.float64]
+    y: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    selection: str = "second-order"
+    tolerance: float = 1e-3
+    window: int = 0
+    kept: list[int] = field(default_factory=list)
+    seen: dict[int, int] = field(default_factory=dict)
+    time: int = 0
+    script: list[int] = field(default_factory=list)  # how ties are broken, one after the other; the first one wins else
+    ties: list[int] = field(default_factory=list)  # how many there were to choose from, each time
+
+    def __post_init__(self) -> None:
+        self.alpha = np.zeros(len(self.y))
+        self.lower, self.upper = np.minimum(0, self.y * self.bounds), np.maximum(0, self.y * self.bounds)
+
+    @property
+    def gradient(self) -> NDArray[np.float64]:
+        return self.y - self.K @ self.alpha
+
+    def risers(self) -> list[int]:
+        return [n for n in self.kept if self.alpha[n] < self.upper[n]]
+
+    def fallers(self) -> list[int]:
+        return [n for n in self.kept if self.alpha[n] > self.lower[n]]
+
+    def best(self, candidates: list[Any], rank: Callable[[Any], float]) -> Any:
+        """Choose the candidate that ranks first; among equals, what the script says."""
+        ranks = np.array([rank(one) for one in candidates])
+        first = np.flatnonzero(ranks >= ranks.max() - 1e-9 * (1 + abs(ranks.max())))
+        turn = len(self.ties)
+        self.ties.append(len(first))
+        return candidates[first[self.script[turn] if turn < len(self.script) else 0]]
+
+    def gain(self, i: int, j: int) -> float:
+        """Rank the pair: its slope, or the gain of the unconstrained step."""
+        slope = self.gradient[i] - self.gradient[j]
+        if self.selection == "maximal-violating-pair":
+            return float(slope)
+        return float(slope**2 / self.curvature(i, j)) if slope > 0 else -1.0
+
+    def curvature(self, i: int, j: int) -> float:
+        curvature = self.K[i, i] + self.K[j, j] - 2 * self.K[i, j]
+        return float(max(curvature, 1e-12 * abs(self.K[i, i]), np.finfo(float).tiny))
+
+    def step(self, i: int, j: int, most: float = np.inf) -> None:
+        room = min(self.upper[i] - self.alpha[i], self.alpha[j] - self.lower[j])
+        size = min((self.gradient[i] - self.gradient[j]) / self.curvature(i, j), room, most)
+        self.move(i, j, size)
+
+    def move(self, i: int, j: int, size: float) -> None:
+        for n, by in ((i, size), (j, -size)):
+            self.alpha[n] += by
+            rounding = 8 * np.finfo(float).eps * (abs(self.alpha[n]) + abs(by))
+            for end in (self.lower[n], self.upper[n]):
+                if abs(self.alpha[n] - end) <= rounding:
+                    self.alpha[n] = end
+
+    def process(self, n: int) -> None:
+        """PROCESS: at its lower bound n is first of the pair, at its upper one second; a free variable tries both."""
+        G, candidates = self.gradient, []
+        others = [m for m in self.kept if m != n]
+        below = [m for m in others if self.alpha[m] > self.lower[m]]
+        above = [m for m in others if self.alpha[m] < self.upper[m]]
+        if self.alpha[n] < self.upper[n] and below and G[n] > min(G[m] for m in below) + self.tolerance:
+            candidates += [(n, m) for m in below]
+        if self.alpha[n] > self.lower[n] and above and G[n] < max(G[m] for m in above) - self.tolerance:
+            candidates += [(m, n) for m in above]
+        waits = (not self.risers() or not self.fallers()) and len(self.kept) < WAITING
+        if candidates:
+            self.step(*self.best(candidates, lambda pair: self.gain(*pair)))
+        if n not in self.kept and (self.alpha[n] != 0 or waits):
+            self.kept.append(n)
+        self.seen[n] = self.time
+
+    def reprocess(self) -> None:
+        """REPROCESS: a step among the kept."""
+        up, down, G = self.risers(), self.fallers(), self.gradient
+        if not up or not down:
+            return
+        if self.violation <= self.tolerance:
+            return
+        i = self.best(up, lambda n: G[n])
+        others = [n for n in down if n != i]
+        j = self.best(others, (lambda n: self.gain(i, n)) if self.selection == "second-order" else lambda n: -G[n])
+        self.step(i, j)
+
+    def leave(self) -> None:
+        """Those at 0 that improve with no partner leave."""
+        up, down, G = self.risers(), self.fallers(), self.gradient
+        if not up or not down:
+            if len(self.kept) > WAITING:
+                self.kept = [n for n in self.kept if self.alpha[n] != 0]
+            return
+        most, least = max(G[n] for n in up), min(G[n] for n in down)
+        self.kept = [
+            n
+            for n in self.kept
+            if self.alpha[n] != 0
+            or (self.alpha[n] < self.upper[n] and G[n] > least)
+            or (self.alpha[n] > self.lower[n] and G[n] < most)
+        ]
+
+    def forget(self, n: int) -> None:
+        """The coefficient of n goes to 0: others take it up, those first whose gradients say that it costs least."""
+        while self.alpha[n] != 0:
+            G, size = self.gradient, abs(self.alpha[n])
+            if self.alpha[n] > 0:
+                i = self.best([m for m in self.risers() if m != n], lambda m, G=G: G[m])
+                self.move(i, n, min(size, self.upper[i] - self.alpha[i]))
+            else:
+                j = self.best([m for m in self.fallers() if m != n], lambda m, G=G: -G[m])
+                self.move(n, j, min(size, self.alpha[j] - self.lower[j]))
+        self.kept.remove(n)
+
+    def present(self, n: int) -> None:
+        """One sample of the stream."""
+        for m in [m for m in self.kept if self.window and self.seen[m] <= self.time - self.window]:
+            moved = self.alpha[m] != 0
+            self.forget(m)
+            if moved:
+                self.reprocess()
+        self.process(n)
+        self.time += 1
+        self.reprocess()
+        self.leave()
+
+    def finish(self) -> None:
+        """FINISH: REPROCESS until no pair among the kept violates by more than the tolerance."""
+        while True:
+            before = self.alpha.copy()
+            self.reprocess()
+            if (before == self.alpha).all():
+                break
+        self.leave()
+
+    @property
+    def violation(self) -> float:
+        up, down, G = self.risers(), self.fallers(), self.gradient
+        return max(0.0, max(G[n] for n in up) - min(G[n] for n in down)) if up and down else 0.0
+
+    @property
+    def objective(self) -> float:
+        return float(self.y @ self.alpha - 0.5 * self.alpha @ self.K @ self.alpha)
+
+
+def outcomes(start: Lasvm, act: Callable[[Lasvm], None]) -> Iterator[Lasvm]:
+    """Act on copies, once for each way to break ties."""
+    scripts: list[list[int]] = [[]]
+    while scripts:
+        script = scripts.pop()
+        twin = deepcopy(start)
+        twin.script, twin.ties = script, []
+        act(twin)
+        yield twin
+        for turn in range(len(script), len(twin.ties)):
+            scripts += [[*script, *[0] * (turn - len(script)), other] for other in range(1, twin.ties[turn])]
