@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/certificate.hpp"
 #include "core/dual_state.hpp"
 #include "core/online/kept_rows.hpp"
 #include "core/smo/scans.hpp"
@@ -30,8 +31,10 @@ class Decision {
   double violation() const { return violation_of(pair_); }
   // Both sides hold a variable that may move: else no pair can be formed.
   bool has_pairs() const { return pair_.i >= 0 && pair_.j >= 0; }
-  // The middle of the most violating pair.
-  double intercept() const { return has_pairs() ? 0.5 * (pair_.up + pair_.down) : 0.0; }
+  // That of the decision function, as it is handed out.
+  double intercept() const {
+    return certify(state_, [](std::size_t) { return 0.0; }).intercept[0];
+  }
 
   // A sample of class y = +1 or -1 and bound C comes, with coefficient 0: at its lower bound, or at its upper one.
   void append(double y, double bound, double gradient) {

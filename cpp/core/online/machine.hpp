@@ -107,6 +107,8 @@ class Machine {
       if (arrives) fresh.push_back(one.sample);
     }
     block_.compute(*source_, rows_, fresh, *team_);
+    intercept_.clear();
+    for (const Decision& one : decisions_) intercept_.push_back(one.intercept());
     std::size_t nearest = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t r = 0; r < candidates.size(); ++r) {
@@ -313,7 +315,7 @@ class Machine {
   double ambiguity(const Arrival& one) const {
     double first = -std::numeric_limits<double>::infinity(), second = first;
     for (std::size_t q = 0; q < decisions_.size(); ++q) {
-      const double value = y_of(one.label, q) - gradient_[q] + decisions_[q].intercept();
+      const double value = y_of(one.label, q) - gradient_[q] + intercept_[q];
       if (decisions_.size() == 1) return std::fabs(value);
       second = std::max(second, std::min(first, value));
       first = std::max(first, value);
@@ -398,9 +400,10 @@ class Machine {
   std::vector<std::int64_t> arrival_;  // when each was last seen, in samples
   std::vector<std::uint8_t> left_, is_idle_;
   std::vector<std::size_t> idle_;
-  std::vector<Id> place_;         // of each sample of the source, -1 if it is not here
-  std::vector<double> gradient_;  // of the sample that arrives, one for each decision function
-  const T* values_ = nullptr;     // its kernel values with those that are kept
+  std::vector<Id> place_;          // of each sample of the source, -1 if it is not here
+  std::vector<double> gradient_;   // of the sample that arrives, one for each decision function
+  std::vector<double> intercept_;  // of the decision functions, while candidates are compared
+  const T* values_ = nullptr;      // its kernel values with those that are kept
   std::size_t n_left_ = 0;
   std::int64_t seen_ = 0;
   const RowSource* source_ = nullptr;

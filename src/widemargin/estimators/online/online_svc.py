@@ -448,8 +448,8 @@ class OnlineSVC(KernelClassifier):
         """Remove samples: what is left is the model of the other kept samples, as if these had never come.
 
         Their coefficients go to the samples whose gradients say that it costs least, and as many REPROCESS steps
-        follow; a model that was finished is finished again. Otherwise call :meth:`finish`, which leads to the optimum on
-        the kept samples without these. What left earlier, since it was no support vector then, does not come back.
+        follow; a model that was finished is finished again. Otherwise call :meth:`finish`, which leads to the optimum
+        on the kept samples without these. What left earlier, since it was no support vector then, does not come back.
 
         Parameters
         ----------
@@ -490,6 +490,13 @@ class OnlineSVC(KernelClassifier):
             finally:
                 self._keep(time_is_up=False)
         return self
+
+    def _append_features(self, more: int) -> None:
+        """Give all samples so far further features that are 0, which changes no values of the kernels by name."""
+        stream = self._stream
+        stream.samples = np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1)
+        self.n_features_in_ += more
+        self._keep(time_is_up=False)
 
     def _positions_of(self, ids: Any) -> NDArray[np.int32]:
         """Return the positions of the kept samples with these ids; refuse ids that no sample has had."""
