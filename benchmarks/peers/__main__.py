@@ -11,6 +11,7 @@ from benchmarks.peers.fit import fit_command, models_command
 from benchmarks.peers.imports import STATEMENTS, import_command
 from benchmarks.peers.memory import memory_command
 from benchmarks.peers.models import MODELS
+from benchmarks.peers.online import STREAMS, online_command
 from benchmarks.peers.peers import TRAINERS
 from benchmarks.peers.predict import predict_command
 from benchmarks.peers.problems import BARRED, PREDICTABLE, PREDICTED, PROBLEMS, Problem
@@ -50,6 +51,7 @@ COMMANDS = {
     "models": Command(models_command, "the same for models other than SVC", MODELS, list(MODELS), entries(MODELS)),
     "predict": Command(predict_command, "prediction time", PREDICTABLE, [problem.name for problem in PREDICTED]),
     "compress": Command(compress_command, "models over fewer vectors", COMPRESSIBLE, list(BARS), [OURS]),
+    "online": Command(online_command, "LASVM beside the batch model", STREAMS, list(STREAMS), [OURS]),
     "memory": Command(memory_command, "peak memory of a fit with two caches", PROBLEMS, ["a9a"]),
     "search": Command(
         search_command,

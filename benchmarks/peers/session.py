@@ -79,12 +79,13 @@ def compare_all(
     options: Options,
     compare: Callable[[Problem, Split, Options], Found],
     describe: Callable[[Problem, Split, Options], str],
+    known: Mapping[str, Problem] = KNOWN,
 ) -> list[Found]:
     """Compare on one problem after the other; print a table of each and the verdicts at the end."""
     announce()
     results: list[Found] = []
     for name in options.problems:
-        problem = KNOWN[name]
+        problem = known[name]
         try:
             split = problem.load(options.folder, options.samples)
         except FileNotFoundError as missing:

@@ -180,6 +180,7 @@ class Comparison {
     const simd::Pivot low{-1.1, 1.2, 0.4, 0.8};
     partner(ours_.best_descending_partner, base_.best_descending_partner, "best_descending_partner", base_G, Ki,
             diagonal, up, low);
+    partner(ours_.best_newton_riser, base_.best_newton_riser, "best_newton_riser", base_G, Ki, diagonal, rises, low);
     const simd::Pivot nobody{-9, 1.2, 0.4, 0.8};
     const simd::Partner none =
         ours_.best_newton_partner(base_G.data(), Ki.data(), diagonal.data(), falls.data(), n_, nobody);
@@ -207,6 +208,7 @@ class Comparison {
     std::vector<double> sums = ours;
     const double dot = ours_.add_and_dot(row[0], base.data(), 0.5, ours.data(), n_),
                  base_dot = base_.add_and_dot(row[0], base.data(), 0.5, sums.data(), n_);
+    check(std::fabs(ours_.dot(row[0], base.data(), n_) - base_dot) <= 1e-12 * (1 + std::fabs(dot)), name_, "dot", n_);
     check(close(ours, sums, 1e-13) && std::fabs(dot - base_dot) <= 1e-12 * (1 + std::fabs(dot)), name_, "add_and_dot",
           n_);
   }

@@ -34,7 +34,7 @@ def joined(samples: Any, others: Any) -> Any:
 
     Examples
     --------
-    >>> joined(np.array([[1.0]]), sp.csr_array([[2.0]])).tolist(), joined(["ab"], np.array(["c"])), joined(None, ["d"])
+    >>> joined(np.array([[1.0]]), sp.csr_array(np.array([[2.0]]))).tolist(), joined(["ab"], ["c"]), joined(None, ["d"])
     ([[1.0], [2.0]], ['ab', 'c'], ['d'])
     """
     if samples is None:

@@ -284,12 +284,12 @@ def test_max_time_ends_a_call_with_what_was_learnt() -> None:
         time.sleep(0.002)
         return np.exp(-0.5 * ((np.asarray(A)[:, np.newaxis] - np.asarray(B)) ** 2).sum(axis=2))
 
-    X, y = two_classes(20_000)
-    model = OnlineSVC(kernel=slow, max_time=1.0)
+    X, y = two_classes(60_000)
+    model = OnlineSVC(kernel=slow, max_time=4.0)
     began = time.perf_counter()
     model.partial_fit(X, y, classes=["no", "yes"])
-    assert time.perf_counter() - began < 20.0
-    assert 0 < model.n_seen_ < 20_000
+    assert time.perf_counter() - began < 30.0
+    assert 0 < model.n_seen_ < 60_000
     assert model.fit_report_[0].reason == "time budget"
     assert model.score(X[:500], y[:500]) > 0.5
 
@@ -310,8 +310,11 @@ def test_an_interruption_leaves_what_was_learnt() -> None:
 def test_fit_begins_anew_unless_it_starts_warm() -> None:
     X, y = two_classes(200)
     model = OnlineSVC(gamma=0.3, random_state=0).fit(X, y)
-    again = model.fit(X, y)
-    assert again.n_seen_ == 200
-    assert again.set_params(warm_start=True).fit(X, y).n_seen_ == 400
+    seen = model.n_seen_
+    assert 200 <= seen <= 400  # those that are not kept come by twice
+    assert model.fit(X, y).n_seen_ == seen
+    assert model.shape_fit_ == (200, 4)
+    assert model.set_params(warm_start=True).fit(X, y).n_seen_ >= seen + 200
+    assert OnlineSVC(gamma=0.3, finishing=False).fit(X, y).n_seen_ == 200
     with pytest.raises(ValueError, match="warm_start=True goes on with the classes"):
         model.fit(X, np.where(y == "no", 0, 1))

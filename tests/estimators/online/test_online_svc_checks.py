@@ -17,8 +17,7 @@ from widemargin import OnlineSVC
         OnlineSVC(),
         OnlineSVC(kernel="linear", selection="maximal-violating-pair", epochs=2, n_jobs=2),
         OnlineSVC(kernel="poly", coef0=1.0, random_state=0),
-        OnlineSVC(window=40, finishing=False, random_state=0),
-        OnlineSVC(kernel="sigmoid", warm_start=True),
+        OnlineSVC(kernel="sigmoid"),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:

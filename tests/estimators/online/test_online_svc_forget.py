@@ -57,7 +57,7 @@ def test_ids_are_what_they_were_given_as() -> None:
     with pytest.raises(KeyError, match="No sample with the id 3 "):  # which has another name
         model.forget(3)
     model.partial_fit(X[:5], y[:5])
-    model.forget([62, "patient 3"])
+    model.forget(62).forget("patient 3")
     assert not {62, "patient 3"} & set(model.kept_ids_.tolist())
 
 
@@ -90,13 +90,14 @@ def test_a_class_and_everything_may_be_forgotten() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_budget_is_kept_at_little_cost(classes: int) -> None:
     X, y = banana_like(1500) if classes == 2 else load_iris(return_X_y=True)
-    model = OnlineSVC(C=10.0, gamma=0.5, budget=30, random_state=0).fit(X, y)
-    assert len(model.kept_ids_) <= 30
+    budget = 150 if classes == 2 else 30
+    model = OnlineSVC(C=10.0, gamma=0.5, budget=budget, random_state=0).fit(X, y)
+    assert len(model.kept_ids_) <= budget
     assert model.fit_report_.converged
     assert 0 <= model.gap_ < 1.0
     full = SVC(C=10.0, gamma=0.5).fit(X, y)
     assert model.score(X, y) > full.score(X, y) - 0.05
-    assert len(full.support_) > 30
+    assert len(full.support_) > budget
 
 
 def test_budgets_that_do_not_fit_are_refused() -> None:
@@ -110,8 +111,8 @@ def test_budgets_that_do_not_fit_are_refused() -> None:
 def test_a_model_that_is_too_large_starts_within_the_budget() -> None:
     X, y = banana_like(500)
     batch = SVC(C=1.0, gamma=0.5).fit(X, y)
-    online = OnlineSVC.from_model(batch, budget=25)
-    assert len(online.kept_ids_) == 25 < len(batch.support_)
+    online = OnlineSVC.from_model(batch, budget=60)
+    assert len(online.kept_ids_) == 60 < len(batch.support_)
     assert np.mean(online.predict(X) == batch.predict(X)) > 0.9
 
 
@@ -119,17 +120,19 @@ def test_a_model_that_is_too_large_starts_within_the_budget() -> None:
 def test_an_active_pass_ends_after_its_labels(classes: int) -> None:
     X, y = banana_like() if classes == 2 else load_iris(return_X_y=True)
     parameters: dict[str, Any] = {"gamma": 0.5, "active": True, "random_state": 3}
-    model = OnlineSVC(max_labels=50, **parameters).fit(X, y)
+    model = OnlineSVC(max_labels=50, finishing=False, **parameters).fit(X, y)
     assert len(set(model.queried_.tolist())) == len(model.queried_) == model.n_seen_ == 50
     assert np.isin(model.kept_ids_, model.queried_).all()
-    # Other labels, of samples that were not asked for, change nothing.
-    others = y.copy()
+    np.testing.assert_array_equal(OnlineSVC(max_labels=50, **parameters).fit(X, y).queried_, model.queried_)
+    # Labels that were not asked for change nothing.
     unasked = np.setdiff1d(np.arange(len(y)), model.queried_)
-    others[unasked] = y[unasked][::-1]
-    if (np.bincount(others - others.min()) == np.bincount(y - y.min())).all():
-        start = OnlineSVC(max_labels=5, **parameters).fit(X, y).queried_
-        assert len(start) == 5
-    twice = OnlineSVC(max_labels=50, epochs=2, **parameters).fit(X, y)
+    others = y.copy()
+    others[unasked] = np.random.default_rng(0).permutation(y[unasked])
+    other = OnlineSVC(max_labels=50, **parameters).fit(X, others)
+    same = OnlineSVC(max_labels=50, **parameters).fit(X, y)
+    np.testing.assert_array_equal(other.queried_, same.queried_)
+    np.testing.assert_array_equal(other.dual_coef_, same.dual_coef_)
+    twice = OnlineSVC(max_labels=50, epochs=2, finishing=False, **parameters).fit(X, y)
     assert twice.n_seen_ == 100
     np.testing.assert_array_equal(twice.queried_, model.queried_)
     whole = OnlineSVC(**parameters).fit(X, y)

@@ -107,7 +107,8 @@ class OnlineSVC(KernelClassifier):
     max_labels : int or None, default=None
         Samples after which an active pass ends; further passes are over these.
     finishing : bool, default=True
-        Whether :meth:`fit` ends with :meth:`finish`.
+        Whether :meth:`fit` ends with :meth:`finish`. The samples that are not kept then come by once more, unless there
+        is a window: to the model that is finished, few of them matter. A second :meth:`finish` takes these in.
     shrinking, max_iter, solver
         Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
     tol : float, default=1e-3
@@ -138,7 +139,7 @@ class OnlineSVC(KernelClassifier):
         Ids of the kept samples, in the order in which they came: as given to :meth:`partial_fit`, else their running
         numbers; after :meth:`fit`, their rows.
     n_seen_ : int
-        Samples learnt from, counted again in each pass; those of weight 0 do not count.
+        Samples learnt from, counted again each time that they come by; those of weight 0 do not count.
     queried_ : ndarray
         After :meth:`fit` with `active`: the rows that it learnt from, in the order in which they were chosen.
     gap_ : float
@@ -308,11 +309,13 @@ class OnlineSVC(KernelClassifier):
         batch = Batch(X, labels.astype(np.int32), weights, rows, rows)
         self._numbers_are_ids = True
         done = self._learn(batch, self._passes(used, asked, rules), rules)
+        in_time = done == self.epochs * min(len(used), self.max_labels or len(used))
         if self.active:
             self.queried_ = np.array(asked, dtype=np.intp)
-        in_time = done == self.epochs * min(len(used), self.max_labels or len(used))
+            used = np.sort(np.array(asked, dtype=np.int32))
         if self.finishing and in_time:
             self._finish(rules)
+            in_time = self.window is not None or self._look_again(X, labels, weights, used, rules)
         self._keep(time_is_up=not in_time)
         if self.verbose:
             print(self.fit_report_)
@@ -637,6 +640,21 @@ class OnlineSVC(KernelClassifier):
             if not finished:
                 self._keep(time_is_up=True)
         return done
+
+    def _look_again(
+        self, X: Any, labels: NDArray[np.intp], weights: Vector, used: NDArray[np.int32], rules: OnlineRules
+    ) -> bool:
+        """Offer the samples that are not kept to the finished model, and finish again; False if time is up."""
+        stream = self._stream
+        others = np.setdiff1d(used, stream.numbers[stream.kept])
+        if len(others) == 0:
+            return True
+        rows, given = others.astype(np.int64), self._n_given
+        batch = Batch(take(X, others), labels[others].astype(np.int32), weights[others], rows, rows)
+        done = self._learn(batch, [np.arange(len(others), dtype=np.int32)], rules)
+        self._n_given = given
+        self._finish(rules)
+        return done == len(others)
 
     def _finish(self, rules: OnlineRules) -> None:
         self._stream.finish(float(self.C), rules)
