@@ -227,7 +227,6 @@ class Stream:
             self.core.put(number, np.ascontiguousarray(alpha[number]), np.ascontiguousarray(y - values[number]))
         self._settle(batch.samples, batch.ids, batch.numbers, batch.weights)
         if rules.budget > 0:
-            self.inherits = True
             self._tidy(C, rules)
 
     def forget(self, positions: NDArray[np.int32], rules: OnlineRules, repair: int) -> None:
@@ -238,26 +237,29 @@ class Stream:
         try:
             with single_threaded_blas():
                 self.core.forget(rows, place, positions.astype(np.int32), core)
-                self.core.reprocess(rows, self.core.samples(), repair, core)
+                if repair > 0:
+                    self.core.reprocess(rows, self.core.samples(), repair, core)
         finally:
             self._settle(self.samples, self.ids, self.numbers, self.weights)
 
-    def finish(self, C: float, rules: OnlineRules) -> None:
+    def finish(self, C: float, rules: OnlineRules, *, everyone: bool = False) -> None:
         """FINISH: solve the problems on the kept set to the tolerance, from where they are; then those at 0 may leave.
 
-        Nothing happens where that has been done, to this tolerance or a smaller one.
+        Nothing happens where that has been done, to this tolerance or a smaller one. Those that are at 0 before, and
+        improve with no partner then, leave first, unless `everyone` is to stay for the solution, with the C that is.
         """
         if C == self.C and self.finished_at <= rules.stop.tolerance:
             return
         self._changed()
         if self.size == 0:
             return
-        self._tidy(C, rules)
+        if not everyone:
+            self._tidy(C, rules)
         rows = self.kernel.rows_of(self.samples)
         options, shared = rules.options, rows
         if self.n_classes > 2:
             shared, options = share_class_rows(rows, np.zeros(self.size, dtype=np.intp), options)
-        alpha, gradient, bounds = self.alpha, self.core.gradient(), C * self.weights
+        alpha, gradient, bounds = self.alpha, self.core.gradient(), C * self.weights * (self.core.left() == 0)
         ends = []
         for number, signs in enumerate(self._signs(self.labels)):
             found = solve(
@@ -329,6 +331,7 @@ class Stream:
         """Let those at 0 leave that improve with no partner, close up, and take over C."""
         rows, core = self.kernel.rows_of(self.samples), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
+        self.inherits = self.inherits or rules.budget > 0
         try:
             with single_threaded_blas():
                 if C != self.C:

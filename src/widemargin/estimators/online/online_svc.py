@@ -108,7 +108,7 @@ class OnlineSVC(KernelClassifier):
         Samples after which an active pass ends; further passes are over these.
     finishing : bool, default=True
         Whether :meth:`fit` ends with :meth:`finish`. The samples that are not kept then come by once more, unless there
-        is a window: to the model that is finished, few of them matter. A second :meth:`finish` takes these in.
+        is a window or a budget: to the model that is finished, few of them matter. A second :meth:`finish` takes these in.
     shrinking, max_iter, solver
         Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
     tol : float, default=1e-3
@@ -315,7 +315,8 @@ class OnlineSVC(KernelClassifier):
             used = np.sort(np.array(asked, dtype=np.int32))
         if self.finishing and in_time:
             self._finish(rules)
-            in_time = self.window is not None or self._look_again(X, labels, weights, used, rules)
+            alone = self.window is not None or self.budget is not None
+            in_time = alone or self._look_again(X, labels, weights, used, rules)
         self._keep(time_is_up=not in_time)
         if self.verbose:
             print(self.fit_report_)
@@ -450,9 +451,9 @@ class OnlineSVC(KernelClassifier):
     def forget(self, ids: Any) -> Self:
         """Remove samples: what is left is the model of the other kept samples, as if these had never come.
 
-        Their coefficients go to the samples whose gradients say that it costs least, and as many REPROCESS steps
-        follow; a model that was finished is finished again. Otherwise call :meth:`finish`, which leads to the optimum
-        on the kept samples without these. What left earlier, since it was no support vector then, does not come back.
+        Their coefficients go to the samples whose gradients say that it costs least; from there the problem on the
+        other kept samples is solved to `tol`, as :meth:`finish` does it. What left earlier, since it was no support
+        vector then, does not come back.
 
         Parameters
         ----------
@@ -474,7 +475,7 @@ class OnlineSVC(KernelClassifier):
         >>> X, y = chess_board(500, random_state=0)
         >>> model = OnlineSVC(C=100, gamma=2).partial_fit(X, y, classes=[-1, 1])
         >>> kept = model.kept_ids_
-        >>> bool(kept[0] in model.forget(kept[:3]).finish().kept_ids_)
+        >>> bool(kept[0] in model.forget(kept[:3]).kept_ids_)
         False
         """
         began = time.perf_counter()
@@ -485,13 +486,12 @@ class OnlineSVC(KernelClassifier):
         positions = self._positions_of(ids)
         if len(positions):
             rules = self._rules(began, stream.size)
-            again = stream.finished_at <= self.tol
             try:
-                stream.forget(positions, rules, len(positions))
-                if again:
-                    self._finish(rules)
+                stream.forget(positions, rules, 0)
+                stream.finish(stream.C, rules, everyone=True)
             finally:
                 self._keep(time_is_up=False)
+            self._tell()
         return self
 
     def _append_features(self, more: int) -> None:
