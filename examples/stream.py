@@ -1,10 +1,10 @@
 """A stream whose classes move: what a window of samples is worth, in one picture.
 
-Run it from anywhere: ``python examples/stream.py stream.png``.
+Run it from anywhere: ``python examples/stream.py --picture stream.png``.
 
-Two crescents turn around each other, once in 12,000 samples. Three models see every sample once, in batches of 50, and
+Two crescents turn around each other, once in 4,000 samples. Three models see every sample once, in batches of 50, and
 are tested on each batch before they learn from it. The first remembers everything that is still a support vector; the
-second forgets what came more than 1,000 samples ago; the third is allowed the same window, and 60 samples of it.
+second forgets what came more than 400 samples ago; the third is allowed the same window, and 40 samples of it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sklearn.datasets import make_moons
 
 from widemargin import OnlineSVC
 
-SAMPLES, BATCH, TURN = 12_000, 50, 12_000
-WINDOW, BUDGET = 1_000, 60
+SAMPLES, BATCH, TURN = 12_000, 50, 4_000
+WINDOW, BUDGET = 400, 40
 SMOOTHED = 10
 COLOURS = {"all samples": "#b9b8b2", "window": "#2a78d6", "window and budget": "#d97a1e"}
 
@@ -54,7 +54,7 @@ def follow(model: OnlineSVC, samples: int) -> tuple[Vector, npt.NDArray[np.intp]
         if number > 0:
             errors.append(1.0 - model.score(X, y))
         model.partial_fit(X, y, classes=[0, 1])
-        kept.append(model.n_kept_)
+        kept.append(len(model.kept_ids_))
     return np.array(errors), np.array(kept)
 
 
@@ -69,12 +69,13 @@ def draw(found: dict[str, tuple[Vector, npt.NDArray[np.intp]]], target: Path) ->
         at = BATCH * (np.arange(len(smooth)) + SMOOTHED)
         left.plot(at, smooth, color=COLOURS[name], linewidth=1.6, label=name)
         right.plot(BATCH * (1 + np.arange(len(kept))), kept, color=COLOURS[name], linewidth=1.6)
-    left.set_ylabel(f"error on the next {BATCH * SMOOTHED} samples")
+    left.set_ylabel(f"error on the last {BATCH * SMOOTHED} samples")
     right.set_ylabel("samples kept")
     for axes in (left, right):
         axes.set_xlabel("samples seen")
-        axes.set_ylim(bottom=0.0)
         axes.spines[["top", "right"]].set_visible(False)
+    left.set_ylim(bottom=0.0)
+    right.set_yscale("log")
     left.legend(frameon=False)
     figure.savefig(target, dpi=150)
 
@@ -82,7 +83,7 @@ def draw(found: dict[str, tuple[Vector, npt.NDArray[np.intp]]], target: Path) ->
 def main(arguments: list[str] | None = None) -> None:
     """Follow the stream with all models."""
     parser = argparse.ArgumentParser(description="a stream that drifts, with and without a window")
-    parser.add_argument("picture", type=Path, help="write the picture to this file")
+    parser.add_argument("--picture", type=Path, default=Path("stream.png"), help="(%(default)s)")
     parser.add_argument("--samples", type=int, default=SAMPLES, help="(%(default)s)")
     given = parser.parse_args(arguments)
     found = {name: follow(model, given.samples) for name, model in models().items()}

@@ -22,6 +22,7 @@ WITHOUT_TESTS = {
 OF_NO_MODULE = {
     "benchmarks": "the benchmarks, which are no part of the package",
     "core": "the C++ core, through its bindings",
+    "examples": "the examples, which are no part of the package",
     "oracles": "the naive twins beside them",
     "runtime/test_forks.py": "every module that holds a lock or threads when a process is copied",
     "model_selection/grid/test_records.py": "journals of grid searches, whose records are in study",

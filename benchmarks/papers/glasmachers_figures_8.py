@@ -186,7 +186,7 @@ def table_of_times(times: Times, caches: Sequence[float]) -> str:
 def draw_epochs(courses: Courses, optima: Mapping[str, float], target: Path) -> None:
     """Draw Figure 8.1: a panel for each data set, both objectives in units of the optimum."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     figure = Figure(figsize=(3.4 * len(courses) + 0.4, 3.6), layout="constrained")
     panels = figure.subplots(1, len(courses), squeeze=False)[0]
@@ -202,6 +202,11 @@ def draw_epochs(courses: Courses, optima: Mapping[str, float], target: Path) -> 
         panel.set_xlabel("epochs")
         panel.set_yscale("log")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        panel.yaxis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if max(panel.get_ylim()) > 2 else (1.0, 1.1, 1.2))
+        )
+        panel.yaxis.set_minor_locator(NullLocator())
+        panel.yaxis.set_major_formatter("{x:g}")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("objective / optimum")
     handles, labels = panels[0].get_legend_handles_labels()
@@ -223,7 +228,9 @@ def draw_times(times: Times, caches: Sequence[float], target: Path) -> None:
         panel.set_xscale("log")
         panel.set_xticks(caches, [f"{megabytes:g}" for megabytes in caches])
         panel.xaxis.set_minor_locator(NullLocator())
-        panel.set_ylim(bottom=0.0)
+        panel.set_yscale("log")
+        panel.yaxis.set_minor_locator(NullLocator())
+        panel.yaxis.set_major_formatter("{x:g}")
         panel.set_title(name)
         panel.set_xlabel("cache in megabytes")
         panel.spines[["top", "right"]].set_visible(False)

@@ -1,8 +1,8 @@
 """Active learning with LASVM [Bordes2005, section 4; Glasmachers2008, section 8.1]: which samples are worth a label.
 
 Banana, C = 10, gamma = 1: after five samples of each class, the model asks for one label at a time, of the sample
-nearest to its decision boundary among 50 that are drawn at random. The same pass over samples as they come is the
-comparison. Judged is the model as the pass leaves it, at 200 and 400 labels; beside it, the same model after `finish()`.
+nearest to its decision boundary among 50 that are drawn at random. A pass over samples as they come is the
+comparison. Judged is the model as the pass leaves it, at 200 and 400 labels; beside it, that after `finish()`.
 """
 
 import argparse

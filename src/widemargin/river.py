@@ -36,8 +36,8 @@ Row = NDArray[np.float64]
 class RiverSVC(Classifier):
     """C-support vector classification for river: :class:`~widemargin.OnlineSVC`, one dict of features at a time.
 
-    What is learnt, and what it costs, is said there [Bordes2005; Glasmachers2008, chapter 8]. Scale the features before,
-    for example with ``river.preprocessing.StandardScaler``.
+    What is learnt, and what it costs, is said there [Bordes2005; Glasmachers2008, chapter 8]. Scale the features
+    before, for example with ``river.preprocessing.StandardScaler``.
 
     Features become columns when they are first seen, sorted, so that their order in a dict does not matter. A feature
     that a dict lacks is 0, and one that comes up later was 0 for all samples before, which changes none of their kernel
@@ -166,13 +166,15 @@ class RiverSVC(Classifier):
         return row
 
     def _begin(self) -> OnlineSVC:
-        """Return a model that has learnt nothing yet."""
-        gamma: float = 1.0 / max(1, len(self._columns)) if isinstance(self.gamma, str) else float(self.gamma)
-        if self._model is not None:
-            gamma = self._model.gamma  # of the first sample's features
-        numbers = {} if self.kernel == "linear" else {"gamma": gamma}
-        names = ("C", "kernel", "degree", "coef0", "selection", "window", "budget", "tol")
-        return OnlineSVC(**{name: getattr(self, name) for name in names}, **numbers)
+        """Return a model that has learnt nothing yet; "auto" stays what it was for the first sample."""
+        numbers: dict[str, Any] = {name: getattr(self, name) for name in self._get_params()}
+        if self.kernel == "linear":
+            del numbers["gamma"]
+        elif self._model is not None:
+            numbers["gamma"] = self._model.gamma
+        elif self.gamma == "auto":
+            numbers["gamma"] = 1.0 / max(1, len(self._columns))
+        return OnlineSVC(**numbers)
 
     def _widen(self) -> None:
         """Make room for all features, and as many again, where there is none: columns of 0 for the samples so far."""
@@ -191,8 +193,9 @@ class RiverSVC(Classifier):
             return
         before, self._model = self._model, self._begin()
         if before is None:
-            rows, weights = [row for row, _ in self._waiting], [w for _, w in self._waiting]
-            X, labels, self._waiting = np.array(rows), np.zeros(len(rows), dtype=np.intp), []
+            X: Any = np.array([row for row, _ in self._waiting])
+            labels, weights = np.zeros(len(X), dtype=np.int32), np.array([w for _, w in self._waiting])
+            self._waiting = []
         else:
             stream = before._stream
             kept = stream.kept

@@ -1,7 +1,7 @@
-"""An active pass of LASVM over a fixed set: the machine chooses which sample it learns from next [Bordes2005, section 4].
+"""An active pass of LASVM over a fixed set: the machine chooses what it learns from next [Bordes2005, section 4].
 
-A few samples of each class come first. At every turn some of the others are drawn at random, and the machine learns from
-the one nearest to its decision boundary.
+A few samples of each class come first. At every turn some of the others are drawn at random, and the machine learns
+from the one nearest to its decision boundary.
 """
 
 from __future__ import annotations
