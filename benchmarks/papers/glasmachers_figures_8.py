@@ -217,7 +217,7 @@ def draw_epochs(courses: Courses, optima: Mapping[str, float], target: Path) -> 
 def draw_times(times: Times, caches: Sequence[float], target: Path) -> None:
     """Draw Figure 8.2: a panel for each data set."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
 
     figure = Figure(figsize=(3.4 * len(times) + 0.4, 3.4), layout="constrained")
     panels = figure.subplots(1, len(times), squeeze=False)[0]
@@ -229,6 +229,7 @@ def draw_times(times: Times, caches: Sequence[float], target: Path) -> None:
         panel.set_xticks(caches, [f"{megabytes:g}" for megabytes in caches])
         panel.xaxis.set_minor_locator(NullLocator())
         panel.set_yscale("log")
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.yaxis.set_minor_locator(NullLocator())
         panel.yaxis.set_major_formatter("{x:g}")
         panel.set_title(name)

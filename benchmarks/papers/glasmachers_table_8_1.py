@@ -1,9 +1,10 @@
 """[Glasmachers2008, Table 8.1]: LASVM after one epoch, with both selections, and the batch model beside.
 
 Judged: second order has fewer support vectors, and the larger dual objective, than the most violating pair, on each
-data set. Shown: the rate on the test samples and the primal objective. After one epoch no intercept is that of an optimum,
-and the primal objective of models with large C says little else. In print the numbers of support vectors of banana and
-the chess board are swapped: the dual objective is at most C times their number. They are put right here.
+data set. Shown: the rate on the test samples and the primal objective. After one epoch no intercept is that of an
+optimum, and the primal objective of models with large C says little else. In print the numbers of support
+vectors of banana and the chess board are swapped: the dual objective is at most C times their number. They are put
+right here.
 """
 
 import argparse

@@ -108,7 +108,8 @@ class OnlineSVC(KernelClassifier):
         Samples after which an active pass ends; further passes are over these.
     finishing : bool, default=True
         Whether :meth:`fit` ends with :meth:`finish`. The samples that are not kept then come by once more, unless there
-        is a window or a budget: to the model that is finished, few of them matter. A second :meth:`finish` takes these in.
+        is a window or a budget: to the model that is finished, few of them matter. A second :meth:`finish` takes these
+        in.
     shrinking, max_iter, solver
         Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
     tol : float, default=1e-3
