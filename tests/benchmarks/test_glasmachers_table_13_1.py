@@ -82,10 +82,10 @@ def test_parts_of_the_table(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     ]
     main([*arguments, "--kernels", "3-mer,3-spectrum", "--methods", "KTA"])
     printed = capsys.readouterr().out
-    assert "not judged: triplet within 4 with likelihood at most" in printed
+    assert "not judged: triplet with a prior at most" in printed
     assert "3-spectrum" not in printed
-    with pytest.raises(SystemExit, match="no method 'posterior'"):
-        main([*arguments, "--methods", "posterior"])
+    with pytest.raises(SystemExit, match="no method 'bootstrap'"):
+        main([*arguments, "--methods", "bootstrap"])
     with pytest.raises(SystemExit, match="at least 1"):
         main([*arguments, "--trials", "0"])
 
