@@ -169,7 +169,8 @@ class TripletOligo(OligoKernel):
             )
 
     def _require_known_oligomers(self) -> None:
-        unknown = [name for name in self.weights if name not in set(self._oligomers())]
+        known = set(self._oligomers())
+        unknown = [name for name in self.weights if name not in known]
         if unknown:
             raise ValueError(
                 f"weights of TripletOligo names {unknown[0]!r}, which is no oligomer of {self.k} letters of the "
