@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -32,12 +33,12 @@ struct OnlineRules {
 
 inline OnlineRules online_rules(const std::string& selection, double tolerance, std::int64_t window,
                                 std::size_t cache_bytes, std::size_t n_threads, double max_seconds,
-                                const StopSignal* signal) {
+                                const StopSignal* signal, std::size_t budget) {
   const auto choice = named<online::Selection>("selection", selection,
                                                {{"second-order", online::Selection::second_order},
                                                 {"maximal-violating-pair", online::Selection::maximal_violating_pair}});
   if (!(tolerance > 0)) throw std::invalid_argument("tolerance must be positive");
-  return {{choice, tolerance, window}, cache_bytes, require_threads(n_threads), max_seconds, signal};
+  return {{choice, tolerance, window, budget}, cache_bytes, require_threads(n_threads), max_seconds, signal};
 }
 
 // Every call names the source of kernel values, and which of its samples stands at each position: the machine itself
@@ -67,6 +68,16 @@ class HeldOnline {
     work(source, ids, how,
          [&](auto& machine, TimeBudget& budget) { done = machine.learn(arrivals, how.rules, budget); });
     return done;
+  }
+  std::size_t learn_nearest(const Source& source, Vector<Id> ids, Vector<Id> samples, Vector<std::int32_t> labels,
+                            Vector<double> bounds, const OnlineRules& how) {
+    const std::vector<online::Arrival> candidates = checked(source, samples, labels, bounds);
+    const std::set<Id> distinct(samples.data(), samples.data() + samples.shape(0));
+    if (candidates.empty() || distinct.size() != candidates.size())
+      throw std::invalid_argument("there must be candidates, each of them once");
+    std::size_t nearest = 0;
+    work(source, ids, how, [&](auto& machine, TimeBudget&) { nearest = machine.learn_nearest(candidates, how.rules); });
+    return nearest;
   }
   std::int64_t reprocess(const Source& source, Vector<Id> ids, std::int64_t most, const OnlineRules& how) {
     std::int64_t steps = 0;
@@ -104,7 +115,8 @@ class HeldOnline {
   }
   // Samples at 0 that improve with no partner leave, and all that left give up their places.
   void tidy(const Source& source, Vector<Id> ids, const OnlineRules& how) {
-    work(source, ids, how, [&](auto& machine, TimeBudget&) { machine.drop_idle(), machine.close_up(0); });
+    work(source, ids, how,
+         [&](auto& machine, TimeBudget&) { machine.drop_idle(), machine.stay_within(how.rules), machine.close_up(0); });
   }
 
   // The ordinary solver on a problem over the positions, sample p of the source at position p. Values that are stored
@@ -311,15 +323,18 @@ inline void define_online(nb::module_& m) {
       .def(
           "__init__",
           [](OnlineRules* self, const std::string& selection, double tolerance, std::int64_t window,
-             std::size_t cache_bytes, std::size_t n_threads, double max_seconds, const StopSignal* signal) {
-            new (self)
-                OnlineRules(online_rules(selection, tolerance, window, cache_bytes, n_threads, max_seconds, signal));
+             std::size_t cache_bytes, std::size_t n_threads, double max_seconds, const StopSignal* signal,
+             std::size_t budget) {
+            new (self) OnlineRules(
+                online_rules(selection, tolerance, window, cache_bytes, n_threads, max_seconds, signal, budget));
           },
           "selection"_a, "tolerance"_a, "window"_a, "cache_bytes"_a, "n_threads"_a, "max_seconds"_a = 1e10,
-          "signal"_a.none() = nb::none(), nb::keep_alive<1, 8>());
+          "signal"_a.none() = nb::none(), "budget"_a = 0, nb::keep_alive<1, 8>());
   nb::class_<HeldOnline>(m, "OnlineMachine")
       .def(nb::init<std::size_t, bool>(), "classes"_a, "double_precision"_a)
       .def("learn", &HeldOnline::learn, "source"_a, "ids"_a, "samples"_a, "labels"_a, "bounds"_a, "rules"_a)
+      .def("learn_nearest", &HeldOnline::learn_nearest, "source"_a, "ids"_a, "samples"_a, "labels"_a, "bounds"_a,
+           "rules"_a)
       .def("reprocess", &HeldOnline::reprocess, "source"_a, "ids"_a, "most"_a, "rules"_a)
       .def("forget", &HeldOnline::forget, "source"_a, "ids"_a, "positions"_a, "rules"_a)
       .def("keep", &HeldOnline::keep, "source"_a, "ids"_a, "samples"_a, "labels"_a, "bounds"_a, "rules"_a)

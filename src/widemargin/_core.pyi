@@ -469,6 +469,7 @@ class OnlineRules:
         n_threads: int,
         max_seconds: float = 1e10,
         signal: StopSignal | None = None,
+        budget: int = 0,
     ) -> None: ...
 
 class OnlineMachine:
@@ -484,6 +485,9 @@ class OnlineMachine:
     @property
     def double_precision(self) -> bool: ...
     def learn(
+        self, source: RowSource, ids: Int32, samples: Int32, labels: Int32, bounds: Double, rules: OnlineRules
+    ) -> int: ...
+    def learn_nearest(
         self, source: RowSource, ids: Int32, samples: Int32, labels: Int32, bounds: Double, rules: OnlineRules
     ) -> int: ...
     def reprocess(self, source: RowSource, ids: Int32, most: int, rules: OnlineRules) -> int: ...

@@ -21,10 +21,10 @@ from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel, sides
 from widemargin.estimators.one_class import OneClassSVM
-from widemargin.estimators.prediction import BLOCK_ENTRIES, Matrix, as_dense
+from widemargin.estimators.prediction import Matrix, as_dense
 from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.validation import require_flag, require_jobs, require_number
-from widemargin.kernels.rows import KernelParameters, call_kernel, count, kernel_matrix, take
+from widemargin.kernels.rows import count, kernel_block, take
 from widemargin.machines.reduced_set import EXHAUSTED, LIMIT, MET, LeastSquares, Matching, ReducedSet, moved, reductions
 from widemargin.runtime import Stop, single_threaded_blas, thread_count
 from widemargin.runtime.memory import told_if_memory_runs_out
@@ -196,17 +196,6 @@ def _last_step(model: Any) -> tuple[Any, KernelModel]:
         )
     check_is_fitted(model)
     return steps, model
-
-
-def kernel_block(kernel: KernelParameters, vectors: Any, samples: Any, n_threads: int) -> Matrix:
-    """Kernel values between mapped vectors and mapped samples, in float64, a row for each vector."""
-    if not callable(kernel.kernel):
-        numbers: dict[str, Any] = {"gamma": kernel.gamma, "coef0": kernel.coef0, "degree": kernel.degree}
-        return kernel_matrix(vectors, samples, kernel=kernel.kernel, dtype="float64", n_jobs=n_threads, **numbers)
-    rows = max(1, BLOCK_ENTRIES // max(1, count(vectors)))
-    parts = [np.arange(begin, min(begin + rows, count(samples))) for begin in range(0, count(samples), rows)]
-    found = [call_kernel(kernel.kernel, take(samples, part), vectors).T for part in parts]
-    return np.ascontiguousarray(np.concatenate(found, axis=1))
 
 
 def spread_rows(values: Matrix, n: int) -> Indices:

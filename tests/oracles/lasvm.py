@@ -31,6 +31,7 @@ class Lasvm:
     selection: str = "second-order"
     tolerance: float = 1e-3
     window: int = 0
+    budget: int = 0
     kept: list[int] = field(default_factory=list)
     seen: dict[int, int] = field(default_factory=dict)
     time: int = 0
@@ -151,6 +152,27 @@ class Lasvm:
         self.time += 1
         self.reprocess()
         self.leave()
+        while self.budget and len(self.kept) > self.budget:
+            self.give_way()
+
+    def give_way(self) -> None:
+        """One sample leaves; the nearest of its class takes over its coefficient and its box."""
+
+        def heirs(n: int) -> list[int]:
+            return [m for m in self.kept if m != n and self.y[m] == self.y[n]]
+
+        def distance(n: int, m: int) -> float:
+            return float(self.K[n, n] - 2 * self.K[n, m] + self.K[m, m])
+
+        few = sorted((n for n in self.kept if heirs(n)), key=lambda n: self.alpha[n] ** 2 * self.K[n, n])[:16]
+        pairs = [(n, min(heirs(n), key=lambda m, n=n: distance(n, m))) for n in few]
+        n, heir = self.best(pairs, lambda pair: -(self.alpha[pair[0]] ** 2) * distance(*pair))
+        if self.alpha[n] != 0:
+            self.alpha[heir] += self.alpha[n]
+            self.lower[heir] += self.lower[n]
+            self.upper[heir] += self.upper[n]
+        self.alpha[n] = 0.0
+        self.kept.remove(n)
 
     def finish(self) -> None:
         """FINISH: REPROCESS until no pair among the kept violates by more than the tolerance."""

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/certificate.hpp"
 #include "core/dual_state.hpp"
 #include "core/online/kept_rows.hpp"
 #include "core/smo/scans.hpp"
@@ -30,6 +31,10 @@ class Decision {
   double violation() const { return violation_of(pair_); }
   // Both sides hold a variable that may move: else no pair can be formed.
   bool has_pairs() const { return pair_.i >= 0 && pair_.j >= 0; }
+  // That of the decision function, as it is handed out.
+  double intercept() const {
+    return certify(state_, [](std::size_t) { return 0.0; }).intercept[0];
+  }
 
   // A sample of class y = +1 or -1 and bound C comes, with coefficient 0: at its lower bound, or at its upper one.
   void append(double y, double bound, double gradient) {
@@ -111,6 +116,18 @@ class Decision {
     state_.lower[p] = state_.upper[p] = 0.0;
     state_.set_room(p);
     look();
+  }
+
+  // Position `to` takes over the coefficient of p, and the box that it came from: there is room for it.
+  template <class T>
+  void hand_over(std::size_t p, std::size_t to, KeptRows<T>& rows) {
+    state_.lower[to] += state_.lower[p], state_.upper[to] += state_.upper[p];
+    state_.set_room(to);
+    const smo::WorkingSet B = state_.alpha[p] > 0 ? smo::WorkingSet{to, p, 1.0} : smo::WorkingSet{p, to, 1.0};
+    if (state_.alpha[p] != 0)
+      take(B, std::min(std::fabs(state_.alpha[p]), smo::longest_step(state_, B)), rows);
+    else
+      look();
   }
 
   // A sample that had been let go is as if it had just come.

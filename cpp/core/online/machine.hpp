@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "core/online/arrivals.hpp"
+#include "core/online/budget.hpp"
 #include "core/online/decision.hpp"
 #include "core/runtime/stopping.hpp"
 
@@ -26,6 +28,7 @@ struct Rules {
   Selection selection = Selection::second_order;
   double tolerance = 1e-3;
   std::int64_t window = 0;  // samples that may stay kept at most, counted from the last one; 0: all
+  std::size_t budget = 0;   // samples that may stay kept at most; 0: any number
 };
 
 // A sample that arrives: its number in the source, its class, and the largest size of its coefficients.
@@ -92,6 +95,31 @@ class Machine {
     return done;
   }
 
+  // Active learning [Bordes2005, section 4]: learns from the candidate that lies nearest to the decision boundary, or,
+  // of more than two classes, between its two best ones; returns its number. None may be there twice.
+  std::size_t learn_nearest(std::span<const Arrival> candidates, const Rules& rules) {
+    close_up();
+    std::vector<Id> fresh;
+    std::vector<std::size_t> row;
+    for (const Arrival& one : candidates) {
+      const bool arrives = place_[static_cast<std::size_t>(one.sample)] < 0;
+      row.push_back(arrives ? fresh.size() : no_row);
+      if (arrives) fresh.push_back(one.sample);
+    }
+    block_.compute(*source_, rows_, fresh, *team_);
+    intercept_.clear();
+    for (const Decision& one : decisions_) intercept_.push_back(one.intercept());
+    std::size_t nearest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t r = 0; r < candidates.size(); ++r) {
+      look_at(candidates[r], row[r]);
+      const double distance = ambiguity(candidates[r]);
+      if (distance < least) least = distance, nearest = r;
+    }
+    present(candidates[nearest], row[nearest], rules);
+    return nearest;
+  }
+
   // REPROCESS so many times, or until nothing violates; returns how many steps there were.
   std::int64_t reprocess(std::int64_t most, const Rules& rules, TimeBudget& budget) {
     std::int64_t steps = 0;
@@ -132,6 +160,19 @@ class Machine {
   void put(std::size_t decision, std::span<const double> alpha, std::span<const double> gradient) {
     decisions_[decision].put(alpha, gradient);
     note_all();
+  }
+
+  // As many samples leave as are too many; each hands what it stood for to an heir.
+  void stay_within(const Rules& rules) {
+    while (rules.budget > 0 && alive() > rules.budget) {
+      const Inheritance found = smallest_change<T>(decisions_, rows_, label_, left_);
+      if (!all_zero(found.leaving) && found.heir != found.leaving) {
+        bound_[found.heir] += bound_[found.leaving];
+        for (Decision& one : decisions_) one.hand_over(found.leaving, found.heir, rows_);
+      }
+      let_go(found.leaving);
+      note_zeros();
+    }
   }
 
   // Samples at 0 that improve with no partner leave.
@@ -224,6 +265,7 @@ class Machine {
     for (Decision& decision : decisions_) decision.reprocess(rows_, rules.selection, rules.tolerance);
     note_zeros();
     drop_idle();
+    stay_within(rules);
   }
 
   void process_new(const Arrival& one, std::size_t row, const Rules& rules) {
@@ -256,12 +298,29 @@ class Machine {
     if (came_back && all_zero(p)) let_go(p);
   }
 
-  // The gradients G = y - Ka of a sample that arrives.
+  // The gradients G = y - Ka of a sample that arrives, or has a position already.
   void look_at(const Arrival& one, std::size_t row) {
-    values_ = block_.of(row);
     gradient_.resize(decisions_.size());
+    if (row == no_row) {
+      const auto p = static_cast<std::size_t>(place_[static_cast<std::size_t>(one.sample)]);
+      for (std::size_t q = 0; q < decisions_.size(); ++q) gradient_[q] = decisions_[q].state().gradient[p];
+      return;
+    }
+    values_ = block_.of(row);
     for (std::size_t q = 0; q < decisions_.size(); ++q)
       gradient_[q] = y_of(one.label, q) - simd::ops<T>().dot(values_, decisions_[q].state().alpha.data(), size());
+  }
+
+  // The decision value of the sample that was looked at, or the difference of its two largest ones.
+  double ambiguity(const Arrival& one) const {
+    double first = -std::numeric_limits<double>::infinity(), second = first;
+    for (std::size_t q = 0; q < decisions_.size(); ++q) {
+      const double value = y_of(one.label, q) - gradient_[q] + intercept_[q];
+      if (decisions_.size() == 1) return std::fabs(value);
+      second = std::max(second, std::min(first, value));
+      first = std::max(first, value);
+    }
+    return first - second;
   }
 
   void append(const Arrival& one, std::size_t row) {
@@ -341,9 +400,10 @@ class Machine {
   std::vector<std::int64_t> arrival_;  // when each was last seen, in samples
   std::vector<std::uint8_t> left_, is_idle_;
   std::vector<std::size_t> idle_;
-  std::vector<Id> place_;         // of each sample of the source, -1 if it is not here
-  std::vector<double> gradient_;  // of the sample that arrives, one for each decision function
-  const T* values_ = nullptr;     // its kernel values with those that are kept
+  std::vector<Id> place_;          // of each sample of the source, -1 if it is not here
+  std::vector<double> gradient_;   // of the sample that arrives, one for each decision function
+  std::vector<double> intercept_;  // of the decision functions, while candidates are compared
+  const T* values_ = nullptr;      // its kernel values with those that are kept
   std::size_t n_left_ = 0;
   std::int64_t seen_ = 0;
   const RowSource* source_ = nullptr;

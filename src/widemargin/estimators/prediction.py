@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelParameters, call_kernel, core_samples, count, prepared, take
+from widemargin.kernels.rows import BLOCK_ENTRIES, KernelParameters, call_kernel, core_samples, count, prepared, take
 from widemargin.runtime import single_threaded_blas
 
 Matrix = NDArray[np.float64]
@@ -27,9 +27,6 @@ FLOAT32_MAGNITUDES = (1e-15, 1e15)
 
 #: Float32 kernel values err by about 1e-7; coefficients beyond this make decision values err visibly.
 LARGE_COEFFICIENT = 1e4
-
-#: Largest dense matrix that prediction makes at once: kernel values of a callable, weights of a linear model.
-BLOCK_ENTRIES = 2**24
 
 
 def as_dense(matrix: Any) -> Matrix:

@@ -21,6 +21,9 @@ RowSource = _core.RowSource
 #: Rows and columns of the tiles that whole matrices of somebody else's kernels are evaluated in.
 TILE = 1024
 
+#: Largest dense matrix made at once of the values of somebody else's kernel, or of weights of a linear model.
+BLOCK_ENTRIES = 2**24
+
 #: Exponents that the core can count to.
 LARGEST_DEGREE = 2**31 - 1
 
@@ -346,6 +349,23 @@ def row_source(
     if not 0 <= degree <= LARGEST_DEGREE:
         raise ValueError(f"degree must be a whole number from 0 to {LARGEST_DEGREE}; got {degree!r}.")
     return _core.kernel_source(core_samples(X), kernel, float(gamma), float(coef0), int(degree))
+
+
+def kernel_block(kernel: KernelParameters, vectors: Any, samples: Any, n_threads: int) -> NDArray[np.float64]:
+    """Kernel values between mapped vectors and mapped samples, in float64, a row for each vector.
+
+    Examples
+    --------
+    >>> kernel_block(KernelParameters("linear"), np.array([[1.0], [2.0]]), np.array([[3.0]]), 1).tolist()
+    [[3.0], [6.0]]
+    """
+    if not callable(kernel.kernel):
+        numbers: dict[str, Any] = {"gamma": kernel.gamma, "coef0": kernel.coef0, "degree": kernel.degree}
+        return kernel_matrix(vectors, samples, kernel=kernel.kernel, dtype="float64", n_jobs=n_threads, **numbers)
+    rows = max(1, BLOCK_ENTRIES // max(1, count(vectors)))
+    parts = [np.arange(begin, min(begin + rows, count(samples))) for begin in range(0, count(samples), rows)]
+    found = [call_kernel(kernel.kernel, take(samples, part), vectors).T for part in parts]
+    return np.ascontiguousarray(np.concatenate(found, axis=1))
 
 
 def derived_rows(rows: RowSource, *, base: Any = None, scale: Any = None, ridge: Any = None) -> RowSource:

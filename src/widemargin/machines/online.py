@@ -10,7 +10,7 @@ samples themselves, and what is known of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,8 +20,20 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, canonical, count, take
-from widemargin.machines.classifier import OTHERS, PairSolution, box, share_class_rows
-from widemargin.machines.dual import Outcome, Solution, SolverOptions, StopRule, Vector, solve
+from widemargin.machines.active import ActivePass
+from widemargin.machines.classifier import OTHERS, PairSolution, box
+from widemargin.machines.dual import (
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Vector,
+    as_solutions,
+    as_task,
+    finite,
+    limits_of,
+    settings_of,
+)
 from widemargin.runtime import single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
@@ -49,6 +61,18 @@ def joined(samples: Any, others: Any) -> Any:
     return [*samples, *others]
 
 
+def joined_ids(ids: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """Put ids one after the other; numbers and strings stay what they are.
+
+    Examples
+    --------
+    >>> joined_ids(np.array([1, 2]), np.array(["a"])).tolist()
+    [1, 2, 'a']
+    """
+    alike = ids.dtype.kind == others.dtype.kind
+    return np.concatenate([ids, others] if alike else [ids.astype(object), others.astype(object)])
+
+
 @dataclass(frozen=True)
 class Batch:
     """Samples that arrive: their class numbers, their weights (which C is multiplied by), ids and running numbers."""
@@ -62,10 +86,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class OnlineRules:
-    """How a machine learns: selection, tolerance, samples that may stay kept (0: all), cache, threads, and how long."""
+    """How a machine learns: selection, tolerance, cache, threads, and how long.
+
+    `window`: which of the last samples may stay kept; `budget`: how many may; 0: all.
+    """
 
     selection: str = "second-order"
     window: int = 0
+    budget: int = 0
     stop: StopRule = field(default_factory=StopRule)
     options: SolverOptions = field(default_factory=SolverOptions)
 
@@ -79,6 +107,7 @@ class OnlineRules:
             2**62 if room is None else room,
             self.options.n_threads,
             **self.stop.limits(),
+            budget=self.budget,
         )
 
 
@@ -107,6 +136,7 @@ class Stream:
         self.numbers: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
+        self.inherits = False  # whether samples stand for others that had to leave
 
     def __getstate__(self) -> dict[str, Any]:
         core = self.core
@@ -154,7 +184,9 @@ class Stream:
             return float(sum(end.duality_gap for end in self.ends))
         return float(self.core.certificates()[:, 1].sum())
 
-    def learn(self, batch: Batch, orders: Sequence[NDArray[np.int32]], C: float, rules: OnlineRules) -> int:
+    def learn(
+        self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], C: float, rules: OnlineRules
+    ) -> int:
         """PROCESS and REPROCESS for the samples of a batch, in each of these orders; return how many time sufficed for.
 
         Whatever ends it, the machine is as far as it came.
@@ -162,7 +194,7 @@ class Stream:
         before = self.size
         samples, ids, numbers, weights = (
             joined(self.samples, batch.samples),
-            np.concatenate([self.ids, batch.ids]) if before else batch.ids,
+            joined_ids(self.ids, batch.ids) if before else batch.ids,
             np.concatenate([self.numbers, batch.numbers]),
             np.concatenate([self.weights, batch.weights]),
         )
@@ -170,14 +202,18 @@ class Stream:
         place = np.arange(before, dtype=np.int32)
         core, bounds = rules.of_core(), C * batch.weights
         self._changed()
+        self.inherits = self.inherits or rules.budget > 0
         try:
             with single_threaded_blas():
                 if C != self.C:
                     place = self._price(rows, place, weights, C, core)
                 for order in orders:
-                    own = order + np.int32(before)
                     seen = self.core.seen
-                    self.core.learn(rows, place, own, batch.labels[order], bounds[order], core)
+                    if isinstance(order, ActivePass):
+                        order.run(self.core, rows, place, before, batch.labels, bounds, core)
+                    else:
+                        own = order + np.int32(before)
+                        self.core.learn(rows, place, own, batch.labels[order], bounds[order], core)
                     done, place = done + self.core.seen - seen, self.core.samples()
                     if self.core.seen - seen < len(order):
                         break
@@ -185,10 +221,15 @@ class Stream:
             self._settle(samples, ids, numbers, weights)
         return done
 
-    def adopt(self, batch: Batch, alpha: NDArray[np.float64], values: NDArray[np.float64], C: float) -> None:
-        """Start from the coefficients of a model: all samples are kept; `values` are its decision values less b."""
+    def adopt(
+        self, batch: Batch, alpha: NDArray[np.float64], values: NDArray[np.float64], C: float, rules: OnlineRules
+    ) -> None:
+        """Start from the coefficients of a model: all samples are kept that the budget has room for.
+
+        `values` are the model's decision values less b.
+        """
         signs = self._signs(batch.labels)
-        rows, core = self.kernel.rows_of(batch.samples), OnlineRules().of_core()
+        rows, core = self.kernel.rows_of(batch.samples), rules.of_core()
         with single_threaded_blas():
             everyone = np.arange(len(batch.labels), dtype=np.int32)
             bounds = C * batch.weights
@@ -196,6 +237,8 @@ class Stream:
         for number, y in enumerate(signs):
             self.core.put(number, np.ascontiguousarray(alpha[number]), np.ascontiguousarray(y - values[number]))
         self._settle(batch.samples, batch.ids, batch.numbers, batch.weights)
+        if rules.budget > 0:
+            self._tidy(C, rules)
 
     def forget(self, positions: NDArray[np.int32], rules: OnlineRules, repair: int) -> None:
         """Let samples go, whatever their coefficients are, and repair the rest by so many REPROCESS steps at most."""
@@ -205,38 +248,35 @@ class Stream:
         try:
             with single_threaded_blas():
                 self.core.forget(rows, place, positions.astype(np.int32), core)
-                self.core.reprocess(rows, self.core.samples(), repair, core)
+                if repair > 0:
+                    self.core.reprocess(rows, self.core.samples(), repair, core)
         finally:
             self._settle(self.samples, self.ids, self.numbers, self.weights)
 
-    def finish(self, C: float, rules: OnlineRules) -> None:
+    def finish(self, C: float, rules: OnlineRules, *, everyone: bool = False) -> None:
         """FINISH: solve the problems on the kept set to the tolerance, from where they are; then those at 0 may leave.
 
-        Nothing happens where that has been done, to this tolerance or a smaller one.
+        Nothing happens where that has been done, to this tolerance or a smaller one. Those that are at 0 before, and
+        improve with no partner then, leave first, unless `everyone` is to stay for the solution, with the C that is.
         """
         if C == self.C and self.finished_at <= rules.stop.tolerance:
             return
         self._changed()
         if self.size == 0:
             return
-        self._tidy(C, rules)
-        rows = self.kernel.rows_of(self.samples)
-        options, shared = rules.options, rows
-        if self.n_classes > 2:
-            shared, options = share_class_rows(rows, np.zeros(self.size, dtype=np.intp), options)
-        alpha, gradient, bounds = self.alpha, self.core.gradient(), C * self.weights
+        if not everyone:
+            self._tidy(C, rules)
+        rows, everything = self.kernel.rows_of(self.samples), np.arange(self.size, dtype=np.int32)
+        settings = settings_of(rules.options, self.size)
+        alpha, gradient, bounds = self.alpha, self.core.gradient(), C * self.weights * (self.core.left() == 0)
         ends = []
         for number, signs in enumerate(self._signs(self.labels)):
-            found = solve(
-                box(signs, bounds),
-                shared,
-                stop=rules.stop,
-                options=options,
-                start=alpha[number],
-                start_gradient=gradient[number],
-            )
+            task = as_task(box(signs, bounds), everything, alpha[number], gradient[number])
+            with single_threaded_blas():
+                found = as_solutions(self.core.solve(rows, [task], **settings, **limits_of(rules.stop)))[0]
+            finite(found)
             self.core.put(number, found.alpha, found.gradient)
-            ends.append(replace(found.outcome))
+            ends.append(found.outcome)
         self._tidy(C, rules)
         self.ends = ends
         if all(end.reason == "converged" for end in ends):
@@ -284,14 +324,19 @@ class Stream:
         """Give the kept samples other bounds; return their places in the source."""
         self.core.tidy(rows, place, core)
         place = self.core.samples()
-        self.core.set_bounds(rows, place, C * weights[place], core)
+        self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core)
         self.C = C
         return place
+
+    def _weights_at(self, place: NDArray[np.int32], weights: Vector) -> Vector:
+        """Return the weights of the positions, from those of the source's samples, or with what they inherited."""
+        return self.core.bounds() / self.C if self.inherits else weights[place]
 
     def _tidy(self, C: float, rules: OnlineRules) -> None:
         """Let those at 0 leave that improve with no partner, close up, and take over C."""
         rows, core = self.kernel.rows_of(self.samples), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
+        self.inherits = self.inherits or rules.budget > 0
         try:
             with single_threaded_blas():
                 if C != self.C:
@@ -307,4 +352,4 @@ class Stream:
             self.samples = samples
         else:
             self.samples = take(samples, place)
-        self.ids, self.numbers, self.weights = ids[place], numbers[place], weights[place]
+        self.ids, self.numbers, self.weights = ids[place], numbers[place], self._weights_at(place, weights)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.multi_class import in_scikit_learns_sign
+from widemargin.estimators.online.query import ambiguities, near_and_diverse
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import (
@@ -30,13 +31,21 @@ from widemargin.estimators.validation import (
     require_number,
     warn_if_gamma_is_unused,
 )
-from widemargin.kernels.rows import count, take
+from widemargin.kernels.rows import count, kernel_block, take
+from widemargin.machines.active import ActivePass
 from widemargin.machines.classifier import PairSolution
 from widemargin.machines.dual import Vector
 from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
+from widemargin.runtime import thread_count
 
 #: Parameters that say what the kernel is; it stays what it was at the first batch.
 KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
+
+#: Tolerance of the model that samples are offered to once more; violations are in units of the margin.
+NEARLY_FINISHED = 0.1
+
+#: Decision values that are computed between two looks at the clock.
+AT_ONCE = 4096
 
 
 def _require_no_gram(name: str, value: Any) -> None:
@@ -87,11 +96,26 @@ class OnlineSVC(KernelClassifier):
         Only the last `window` samples may stay kept: for streams that drift. A sample that falls out of the window
         leaves; its coefficient goes to the samples whose gradients say that it costs least, as far as their boxes
         allow, and one REPROCESS step more follows. A sample of a fixed set that comes by again counts from then on.
+    budget : int or None, default=None
+        Samples that may stay kept at most, no fewer than there are classes; None for any number. Of more, one leaves
+        and hands its coefficient and its price to an heir, the nearest kept sample of its class, as if both had always
+        been in one place. Who leaves is who changes the decision functions least: by
+        :math:`|a_p|^2 \|\phi(x_p) - \phi(x_r)\|^2`, where r is the heir, among the 16 samples with the smallest
+        :math:`|a_p|^2 k(x_p, x_p)`. The sum of the coefficients stays 0. The problem is then that of the kept samples
+        with the prices that they inherited; it is solved as exactly as without a budget, and ``gap_`` is its gap, but
+        no longer is it that of all samples.
     epochs : int, default=1
         Passes of :meth:`fit` over the samples, each in an order of its own.
+    active : bool, default=False
+        Whether the passes of :meth:`fit` choose their samples: after the first five of each class, at every turn the
+        one nearest to the decision boundary among 50 that are drawn at random from those not yet taken, as
+        [Bordes2005] do. For :meth:`fit` only; :meth:`query` asks for labels that are not known yet.
+    max_labels : int or None, default=None
+        Samples after which an active pass ends; further passes are over these.
     finishing : bool, default=True
         Whether :meth:`fit` ends with :meth:`finish`. The samples that are not kept then come by once more, unless there
-        is a window: to the model that is finished, few of them matter. A second :meth:`finish` takes these in.
+        is a window or a budget: to the model that is finished, few of them matter. A second :meth:`finish` takes these
+        in.
     shrinking, max_iter, solver
         Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
     tol : float, default=1e-3
@@ -123,6 +147,8 @@ class OnlineSVC(KernelClassifier):
         numbers; after :meth:`fit`, their rows.
     n_seen_ : int
         Samples learnt from, counted again each time that they come by; those of weight 0 do not count.
+    queried_ : ndarray
+        After :meth:`fit` with `active`: the rows that it learnt from, in the order in which they were chosen.
     gap_ : float
         Duality gap on the kept set now, summed over the decision functions: by how much their objectives can still
         rise, at most. From certified numbers after :meth:`finish`; else from the gradients that the steps maintain.
@@ -165,11 +191,17 @@ class OnlineSVC(KernelClassifier):
     C: float = 1.0
     selection: str = "second-order"
     window: int | None = None
+    budget: int | None = None
     epochs: int = 1
+    active: bool = False
+    max_labels: int | None = None
     finishing: bool = True
 
+    queried_: NDArray[np.intp] = field(init=False)
     _stream: Stream = field(init=False)
     _given_kernel: tuple[Any, ...] = field(init=False)
+    _names_seen: set[Any] = field(init=False)
+    _numbers_are_ids: bool = field(init=False)
 
     #: Each class is told apart from all others.
     multi_class = "ovr"
@@ -180,7 +212,10 @@ class OnlineSVC(KernelClassifier):
         "C": partial(require_number, above=0),
         "selection": partial(require_choice, choices=ONLINE_SELECTIONS),
         "window": partial(require_number, at_least=1, integer=True, others=(None,)),
+        "budget": partial(require_number, at_least=2, integer=True, others=(None,)),
         "epochs": partial(require_number, at_least=1, integer=True),
+        "active": require_flag,
+        "max_labels": partial(require_number, at_least=1, integer=True, others=(None,)),
         "finishing": require_flag,
         "decision_function_shape": partial(require_choice, choices=("ovr",)),
         "break_ties": partial(require_choice, choices=(True,)),
@@ -234,7 +269,10 @@ class OnlineSVC(KernelClassifier):
         new._begin(model.support_vectors_, kernel)
         numbers_of = model.support_.astype(np.int64)
         batch = Batch(model.support_vectors_, labels, weights, numbers_of, numbers_of)
-        new._stream.adopt(batch, coefficients, in_scikit_learns_sign(values, n_classes).T, float(new.C))
+        new._require_room_for_classes()
+        rules = new._rules(time.perf_counter(), len(labels))
+        new._stream.adopt(batch, coefficients, in_scikit_learns_sign(values, n_classes).T, float(new.C), rules)
+        new._numbers_are_ids = True
         new._n_given = int(model.shape_fit_[0])
         new._keep(time_is_up=False)
         return new
@@ -272,14 +310,20 @@ class OnlineSVC(KernelClassifier):
         weights = weights * self.class_weight_[labels]
         priced(weights, self.C)
         rules, used = self._rules(began, count(X)), np.flatnonzero(weights > 0).astype(np.int32)
-        random = check_random_state(self.random_state)
-        orders = [random.permutation(used) for _ in range(self.epochs)]
+        asked: list[int] = []
+        self.__dict__.pop("queried_", None)
         rows = np.arange(count(X), dtype=np.int64)
-        done = self._learn(Batch(X, labels.astype(np.int32), weights, rows, rows), orders, rules)
-        in_time = done == sum(map(len, orders))
+        batch = Batch(X, labels.astype(np.int32), weights, rows, rows)
+        self._numbers_are_ids = True
+        done = self._learn(batch, self._passes(used, asked, rules), rules)
+        in_time = done == self.epochs * min(len(used), self.max_labels or len(used))
+        if self.active:
+            self.queried_ = np.array(asked, dtype=np.intp)
+            used = np.sort(np.array(asked, dtype=np.int32))
         if self.finishing and in_time:
+            if self.window is None and self.budget is None:
+                in_time = self._look_again(X, labels, weights, used, rules)
             self._finish(rules)
-            in_time = self.window is not None or self._look_again(X, labels, weights, used, rules)
         self._keep(time_is_up=not in_time)
         if self.verbose:
             print(self.fit_report_)
@@ -300,7 +344,8 @@ class OnlineSVC(KernelClassifier):
         sample_weight : array-like of shape (n_samples,), optional
             Weight 0 is the same as leaving the sample out.
         ids : array-like of shape (n_samples,), optional
-            What the samples are called, see ``kept_ids_``; else they are numbered.
+            What the samples are called, see ``kept_ids_``; else they are numbered. Ids are remembered for
+            :meth:`forget`, also those of samples that are not kept: a number or a string for each sample.
 
         Returns
         -------
@@ -333,6 +378,8 @@ class OnlineSVC(KernelClassifier):
         if len(used):
             priced(weights, self.C)
         numbers = self._n_given + np.arange(len(labels), dtype=np.int64)
+        self._names_seen.update(() if names is None else names.tolist())
+        self._numbers_are_ids = self._numbers_are_ids or names is None
         batch = Batch(X, labels.astype(np.int32), weights, numbers if names is None else names, numbers)
         done = self._learn(batch, [used], self._rules(began, len(labels)))
         self._keep(time_is_up=done < len(used))
@@ -358,6 +405,126 @@ class OnlineSVC(KernelClassifier):
             self._keep(time_is_up=False)
         self._tell()
         return self
+
+    def query(self, X_pool: Any, n: int = 1) -> NDArray[np.intp]:
+        """Choose the samples of a pool whose labels would tell the model most: near the boundary, and diverse.
+
+        The first one is the nearest to the decision boundary; of more than two classes, the one with the smallest
+        difference of its two largest decision values. The others follow one after the other: each has the least sum of
+        its distance from the boundary, in margins, and its similarity to those already chosen, which is 1 for an equal
+        sample and falls to 0 at the mean squared distance, in the feature space of the kernel, of the pool from the
+        first choice. So samples that are asked for at once are no near duplicates unless the pool has no others; the
+        sum is that of [Brinker2003], with distances in the place of angles.
+
+        Takes a prediction of the pool, and n kernel values for each of its samples.
+
+        Parameters
+        ----------
+        X_pool : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Samples without labels.
+        n : int, default=1
+            How many to choose.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Rows of the pool, in the order in which they were chosen. The same for the same model and pool.
+
+        Examples
+        --------
+        >>> from widemargin import OnlineSVC
+        >>> from widemargin.datasets import chess_board
+        >>> X, y = chess_board(1000, random_state=0)
+        >>> model = OnlineSVC(C=100, gamma=2).partial_fit(X[:50], y[:50], classes=[-1, 1])
+        >>> rows = 50 + model.query(X[50:], n=10)
+        >>> model.partial_fit(X[rows], y[rows]).n_seen_
+        60
+        """
+        self._require_started("query")
+        require_number("n", n, at_least=1, integer=True)
+        ambiguity = ambiguities(self._function_values(X_pool))
+        if n > len(ambiguity):
+            raise ValueError(f"n must be at most the number of samples in X_pool, {len(ambiguity)}; got {n}.")
+        kernel = self._stream.kernel
+        samples = kernel.mapped(self._check_new_data(X_pool))
+        squares = kernel.rows_of(samples if kernel.map is None else X_pool).diagonal() if n > 1 else np.empty(0)
+
+        def distances(sample: int) -> Vector:
+            values = kernel_block(kernel, take(samples, np.array([sample])), samples, thread_count(self.n_jobs))[0]
+            return np.asarray(squares + squares[sample] - 2.0 * values)
+
+        return near_and_diverse(ambiguity, distances, n)
+
+    def forget(self, ids: Any) -> Self:
+        """Remove samples: what is left is the model of the other kept samples, as if these had never come.
+
+        Their coefficients go to the samples whose gradients say that it costs least; from there the problem on the
+        other kept samples is solved to `tol`, as :meth:`finish` does it. What left earlier, since it was no support
+        vector then, does not come back.
+
+        Parameters
+        ----------
+        ids : array-like or a single id
+            As given to :meth:`partial_fit`, else running numbers (rows, after :meth:`fit`); all samples of an id leave.
+            Samples that have been seen and are not kept have no part in the model, and nothing has to be done. With a
+            `budget` they may have: what a sample handed to its heir is not told apart from the heir's own, leaves with
+            the heir, and only then.
+
+        Returns
+        -------
+        OnlineSVC
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from widemargin import OnlineSVC
+        >>> from widemargin.datasets import chess_board
+        >>> X, y = chess_board(500, random_state=0)
+        >>> model = OnlineSVC(C=100, gamma=2).partial_fit(X, y, classes=[-1, 1])
+        >>> kept = model.kept_ids_
+        >>> bool(kept[0] in model.forget(kept[:3]).kept_ids_)
+        False
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        self._require_started("forget")
+        self._require_same_kernel()
+        stream = self._stream
+        positions = self._positions_of(ids)
+        if len(positions):
+            rules = self._rules(began, stream.size)
+            try:
+                stream.forget(positions, rules, 0)
+                stream.finish(stream.C, rules, everyone=True)
+            finally:
+                self._keep(time_is_up=False)
+            self._tell()
+        return self
+
+    def _append_features(self, more: int) -> None:
+        """Give all samples so far further features that are 0, which changes no values of the kernels by name."""
+        stream = self._stream
+        stream.samples = np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1)
+        self.n_features_in_ += more
+        self._keep(time_is_up=False)
+
+    def _positions_of(self, ids: Any) -> NDArray[np.int32]:
+        """Return the positions of the kept samples with these ids; refuse ids that no sample has had."""
+        stream, kept = self._stream, self._stream.kept
+        where: dict[Any, list[int]] = {}
+        for position, name in zip(kept.tolist(), stream.ids[kept].tolist(), strict=True):
+            where.setdefault(name, []).append(position)
+        found: list[int] = []
+        for name in np.atleast_1d(np.asarray(ids)).ravel().tolist():
+            numbered = isinstance(name, int) and 0 <= name < self._n_given and self._numbers_are_ids
+            if name in where:
+                found += where.pop(name)
+            elif not (numbered or name in self._names_seen):
+                raise KeyError(
+                    f"No sample with the id {name!r} has been learnt from; ids are those given to partial_fit, else "
+                    f"running numbers below {self._n_given}."
+                )
+        return np.array(sorted(found), dtype=np.int32)
 
     @property
     def gap_(self) -> float:
@@ -386,6 +553,25 @@ class OnlineSVC(KernelClassifier):
     def _rule(self) -> str:
         return "argmax"
 
+    def _check_combination(self) -> None:
+        super()._check_combination()
+        if self.max_labels is None:
+            return
+        if not self.active:
+            raise ValueError(f"max_labels={self.max_labels!r} ends an active pass; pass active=True, or None.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' counts the labels of all samples, and max_labels asks for some of them only; "
+                "pass a dict of weights."
+            )
+
+    def _require_room_for_classes(self) -> None:
+        if self.budget is not None and self.budget < len(self.classes_):
+            raise ValueError(
+                f"budget must be at least the number of classes, {len(self.classes_)}, each of which keeps a sample; "
+                f"got {self.budget}."
+            )
+
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         return priced(weights, self.C)
 
@@ -406,7 +592,7 @@ class OnlineSVC(KernelClassifier):
         require_moderate_diagonal(rows, kernel)
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
         self._given_kernel = self._kernel_asked_for()
-        self._n_given = 0
+        self._n_given, self._names_seen, self._numbers_are_ids = 0, set(), False
 
     def _kernel_asked_for(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in KERNEL_PARAMETERS)
@@ -421,11 +607,33 @@ class OnlineSVC(KernelClassifier):
 
     def _rules(self, began: float, n: int) -> OnlineRules:
         return OnlineRules(
-            self.selection, self.window or 0, self._stop_rule(n, began), self._solver_options(max(n, self._stream.size))
+            self.selection,
+            self.window or 0,
+            self.budget or 0,
+            self._stop_rule(n, began),
+            self._solver_options(max(n, self._stream.size)),
         )
 
-    def _learn(self, batch: Batch, orders: Sequence[NDArray[np.int32]], rules: OnlineRules) -> int:
+    def _passes(
+        self, used: NDArray[np.int32], asked: list[int], rules: OnlineRules
+    ) -> Iterator[NDArray[np.int32] | ActivePass]:
+        """Yield the passes of a fit over these rows, each when the one before has ended.
+
+        What the first of them chooses, if it is an active one, goes into the list.
+        """
+        random = check_random_state(self.random_state)
+        for number in range(self.epochs):
+            order = random.permutation(used)
+            if not self.active:
+                yield order
+                continue
+            turns = min(len(used), self.max_labels or len(used))
+            yield ActivePass(order, turns, random, rules.stop, asked if number == 0 else [])
+            used = np.array(asked, dtype=np.int32)
+
+    def _learn(self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], rules: OnlineRules) -> int:
         """Learn from checked samples; whatever ends it, the model is what has been learnt."""
+        self._require_room_for_classes()
         stream = self._stream
         if stream.kernel.of_samples and is_numeric(batch.samples):
             require_magnitude(batch.samples)
@@ -443,17 +651,40 @@ class OnlineSVC(KernelClassifier):
     def _look_again(
         self, X: Any, labels: NDArray[np.intp], weights: Vector, used: NDArray[np.int32], rules: OnlineRules
     ) -> bool:
-        """Offer the samples that are not kept to the finished model, and finish again; False if time is up."""
-        stream = self._stream
-        others = np.setdiff1d(used, stream.numbers[stream.kept])
-        if len(others) == 0:
-            return True
-        rows, given = others.astype(np.int64), self._n_given
-        batch = Batch(take(X, others), labels[others].astype(np.int32), weights[others], rows, rows)
-        done = self._learn(batch, [np.arange(len(others), dtype=np.int32)], rules)
-        self._n_given = given
-        self._finish(rules)
-        return done == len(others)
+        """Offer the samples that are not kept, and violate their margins, once more; False if time is up.
+
+        To a model that is nearly finished, few of them do.
+        """
+        stream, given = self._stream, self._n_given
+        self._finish(replace(rules, stop=replace(rules.stop, tolerance=max(float(self.tol), NEARLY_FINISHED))))
+        violating = self._violating(X, labels, np.setdiff1d(used, stream.numbers[stream.kept]), rules)
+        if violating is None:
+            return False
+        done = 0
+        if len(violating):
+            rows = violating.astype(np.int64)
+            batch = Batch(take(X, rows), labels[rows].astype(np.int32), weights[rows], rows, rows)
+            done = self._learn(batch, [np.arange(len(rows), dtype=np.int32)], rules)
+            self._n_given = given
+        return done == len(violating)
+
+    def _violating(
+        self, X: Any, labels: NDArray[np.intp], others: NDArray[np.int32], rules: OnlineRules
+    ) -> NDArray[np.int32] | None:
+        """Choose those of these rows that may move off 0 now, by their decision values; None if time is up."""
+        self._keep(time_is_up=False)
+        functions, n_classes = self._functions(), len(self.classes_)
+        # Intercepts, and so the values here, are known up to the tolerance.
+        enough = 1.0 + max(float(self.tol), NEARLY_FINISHED)
+        found = [others[:0]]
+        for begin in range(0, len(others), AT_ONCE):
+            if rules.stop.late:
+                return None
+            some = others[begin : begin + AT_ONCE]
+            values = in_scikit_learns_sign(functions.values(take(X, some)), n_classes)
+            signs = np.where(labels[some][:, np.newaxis] == np.arange(values.shape[1]), 1.0, -1.0)
+            found.append(some[(signs * values < enough).any(axis=1)])
+        return np.concatenate(found)
 
     def _finish(self, rules: OnlineRules) -> None:
         self._stream.finish(float(self.C), rules)

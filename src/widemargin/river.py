@@ -1,0 +1,217 @@
+"""LASVM as a classifier of river, the library for streams: ``pip install widemargin[river]``.
+
+Imports from ``estimators`` and ``machines``; the rest of the package does not know of river.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.estimators import OnlineSVC
+from widemargin.estimators.validation import require_choice, require_number
+from widemargin.kernels.rows import take
+
+try:
+    from river.base import Classifier
+except ModuleNotFoundError as missing:
+    if missing.name not in ("river", "river.base"):
+        raise
+    raise ModuleNotFoundError(
+        "widemargin.river needs river, which is not installed; pip install widemargin[river].", name="river"
+    ) from missing
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid")
+
+#: Samples that wait, while there is only one class, for another one to come.
+WAITING = 16
+
+Row = NDArray[np.float64]
+
+
+class RiverSVC(Classifier):
+    """C-support vector classification for river: :class:`~widemargin.OnlineSVC`, one dict of features at a time.
+
+    What is learnt, and what it costs, is said there [Bordes2005; Glasmachers2008, chapter 8]. Scale the features
+    before, for example with ``river.preprocessing.StandardScaler``.
+
+    Features become columns when they are first seen, sorted, so that their order in a dict does not matter. A feature
+    that a dict lacks is 0, and one that comes up later was 0 for all samples before, which changes none of their kernel
+    values. A prediction looks only at features that have been learnt from. Values are numbers; encode others before.
+
+    Classes are those that have been seen. While there is one, it is predicted, and the first 16 samples wait for
+    another. With each further class the model begins anew from the samples it keeps, in the order in which they came;
+    what these have been before is all that is lost. There are no probabilities: decision values are not calibrated.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Regularisation parameter.
+    kernel : {"linear", "poly", "rbf", "sigmoid"}, default="rbf"
+    gamma : "auto" or float, default="auto"
+        "auto" is 1 / n_features of the first sample.
+    degree, coef0, selection, window, budget, tol
+        See :class:`~widemargin.OnlineSVC`.
+
+    References
+    ----------
+    [Bordes2005]_, [Glasmachers2008]_ chapter 8; keys are those of ``references.bib``.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from widemargin.river import RiverSVC
+    >>> model = preprocessing.StandardScaler() | RiverSVC(C=1.0, gamma=0.1, window=500)
+    >>> metric = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    >>> metric.get() > 0.85
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        gamma: float | str = "auto",
+        degree: int = 3,
+        coef0: float = 0.0,
+        selection: str = "second-order",
+        window: int | None = None,
+        budget: int | None = None,
+        tol: float = 1e-3,
+    ) -> None:
+        require_choice("kernel", kernel, KERNELS)
+        require_number("gamma", gamma, at_least=0, others=("auto",))
+        self.C, self.kernel, self.gamma, self.degree, self.coef0 = C, kernel, gamma, degree, coef0
+        self.selection, self.window, self.budget, self.tol = selection, window, budget, tol
+        self._columns: dict[Any, int] = {}
+        self._width = 0
+        self._classes: dict[Any, int] = {}
+        self._waiting: list[tuple[Row, float]] = []
+        self._model: OnlineSVC | None = None
+        self._begin()._check_parameters()
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"gamma": 0.1, "window": 200}
+        yield {"kernel": "linear", "budget": 50}
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @property
+    def model(self) -> OnlineSVC | None:
+        """The model itself, with ``gap_``, ``finish`` and the rest; its classes are numbers. None below two classes."""
+        return self._model
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from a sample.
+
+        Parameters
+        ----------
+        x : dict
+            Features.
+        y : hashable
+            Its class.
+        w : float, default=1.0
+            Its weight; 0 is the same as leaving the sample out.
+        """
+        require_number("w", w, at_least=0)
+        values = {name: _number(name, value) for name, value in x.items()}
+        if w == 0:
+            return
+        for name in sorted(values.keys() - self._columns.keys(), key=lambda name: (type(name).__name__, str(name))):
+            self._columns[name] = len(self._columns)
+        self._widen()
+        row = self._row(values)
+        if y not in self._classes:
+            self._classes[y] = len(self._classes)
+            self._add_class()
+        if self._model is None:
+            if len(self._waiting) < WAITING:
+                self._waiting.append((row, float(w)))
+        else:
+            self._model.partial_fit(row[np.newaxis], [self._classes[y]], sample_weight=[w])
+
+    def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
+        """Predict the class of a sample; None before any class has been seen.
+
+        Parameters
+        ----------
+        x : dict
+            Features.
+
+        Returns
+        -------
+        The class, as it was given to :meth:`learn_one`.
+        """
+        if not self._classes:
+            return None
+        names = list(self._classes)
+        values = {name: _number(name, value) for name, value in x.items()}
+        if self._model is None:
+            return names[0]
+        return names[int(self._model.predict(self._row(values)[np.newaxis])[0])]
+
+    def _row(self, values: Mapping[Any, float]) -> Row:
+        row = np.zeros(self._width)
+        for name, value in values.items():
+            column = self._columns.get(name)
+            if column is not None:
+                row[column] = value
+        return row
+
+    def _begin(self) -> OnlineSVC:
+        """Return a model that has learnt nothing yet; "auto" stays what it was for the first sample."""
+        numbers: dict[str, Any] = {name: getattr(self, name) for name in self._get_params()}
+        if self.kernel == "linear":
+            del numbers["gamma"]
+        elif self._model is not None:
+            numbers["gamma"] = self._model.gamma
+        elif self.gamma == "auto":
+            numbers["gamma"] = 1.0 / max(1, len(self._columns))
+        return OnlineSVC(**numbers)
+
+    def _widen(self) -> None:
+        """Make room for all features, and as many again, where there is none: columns of 0 for the samples so far."""
+        if len(self._columns) <= self._width:
+            return
+        more = 2 * len(self._columns) - self._width if self._width else len(self._columns)
+        self._width += more
+        self._waiting = [(np.append(row, np.zeros(more)), w) for row, w in self._waiting]
+        if self._model is not None:
+            self._model._append_features(more)
+
+    def _add_class(self) -> None:
+        """Begin anew with one class more, from the samples that are kept."""
+        number = len(self._classes)
+        if number < 2:
+            return
+        before, self._model = self._model, self._begin()
+        if before is None:
+            X: Any = np.array([row for row, _ in self._waiting])
+            labels, weights = np.zeros(len(X), dtype=np.int32), np.array([w for _, w in self._waiting])
+            self._waiting = []
+        else:
+            stream = before._stream
+            kept = stream.kept
+            X, labels, weights = take(stream.samples, kept), stream.labels[kept], stream.weights[kept]
+        self._model.partial_fit(X, labels, classes=list(range(number)), sample_weight=weights)
+
+
+def _number(name: Any, value: Any) -> float:
+    """Return a feature's value, if it is a finite number."""
+    try:
+        found = float(value) if not isinstance(value, str | bytes) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise ValueError(
+            f"Feature {name!r} is {value!r}; only finite numbers are accepted: encode other values, or leave the "
+            "feature out."
+        )
+    return found

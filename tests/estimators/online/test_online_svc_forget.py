@@ -1,0 +1,154 @@
+"""OnlineSVC: samples are forgotten, budgets kept, and passes active."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from benchmarks.papers import lasvm_active
+from widemargin import SVC, OnlineSVC
+from widemargin.datasets import chess_board
+
+TOLERANCE = 1e-7
+
+
+def banana_like(n: int = 400, seed: int = 0) -> tuple[Any, Any]:
+    random = np.random.default_rng(seed)
+    y = np.where(random.random(n) < 0.5, -1, 1)
+    return random.normal(size=(n, 2)) + 0.8 * y[:, np.newaxis], y
+
+
+@pytest.mark.parametrize("finished", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_forgetting_leads_to_the_model_without_the_samples(classes: int, finished: bool) -> None:
+    X, y = banana_like() if classes == 2 else load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    model = OnlineSVC(C=2.0, gamma=0.5, tol=TOLERANCE).partial_fit(X, y, classes=np.unique(y))
+    if finished:
+        model.finish()
+    gone = model.support_[:: 5 if classes == 2 else 3]
+    rest = np.setdiff1d(model.kept_ids_, gone)
+    model.forget(gone)
+    assert not np.isin(gone, model.kept_ids_).any()
+    assert model.fit_report_.converged
+    a = model.dual_coef_
+    np.testing.assert_allclose(a.sum(axis=1), 0.0, atol=1e-9)
+    other = SVC(C=2.0, gamma=0.5, tol=TOLERANCE, multi_class="ovr").fit(X[rest], y[rest])
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-5)
+
+
+def test_ids_are_what_they_were_given_as() -> None:
+    X, y = banana_like(60)
+    names = [f"patient {number // 3}" for number in range(60)]
+    model = OnlineSVC(gamma=0.5).partial_fit(X, y, classes=[-1, 1], ids=names)
+    gone = str(model.kept_ids_[0])
+    assert gone not in model.forget(gone).kept_ids_.tolist()
+    before = pickle.dumps(model)
+    model.forget([gone, gone])  # which is no longer kept
+    assert pickle.dumps(model) == before
+    with pytest.raises(KeyError, match="No sample with the id 'patient 99' has been learnt from"):
+        model.forget(["patient 99"])
+    with pytest.raises(KeyError, match="No sample with the id 3 "):  # which has another name
+        model.forget(3)
+    model.partial_fit(X[:5], y[:5])
+    model.forget(62).forget("patient 3")
+    assert not {62, "patient 3"} & set(model.kept_ids_.tolist())
+
+
+def test_unknown_numbers_are_refused_and_nothing_has_changed() -> None:
+    X, y = banana_like(60)
+    model = OnlineSVC(gamma=0.5).partial_fit(X, y, classes=[-1, 1])
+    before = pickle.dumps(model)
+    for unknown in (60, -1, 0.5, "a"):
+        with pytest.raises(KeyError, match="running numbers below 60"):
+            model.forget([model.kept_ids_[0], unknown])
+    assert pickle.dumps(model) == before
+    with pytest.raises(ValueError, match="forget before it has learnt"):
+        OnlineSVC().forget(0)
+
+
+def test_a_class_and_everything_may_be_forgotten() -> None:
+    X, y = banana_like(80)
+    model = OnlineSVC(gamma=0.5).partial_fit(X, y, classes=[-1, 1])
+    model.forget(np.flatnonzero(y == 1)).finish()
+    assert (y[model.kept_ids_] == -1).all()
+    assert np.isfinite(model.decision_function(X)).all()
+    assert not np.any(model.dual_coef_)
+    assert (model.predict(X) == -1).all()
+    model.forget(np.arange(80)).finish()
+    assert len(model.kept_ids_) == 0
+    assert np.isfinite(model.decision_function(X)).all()
+    model.partial_fit(X, y).finish()
+    assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_budget_is_kept_at_little_cost(classes: int) -> None:
+    X, y = banana_like(1500) if classes == 2 else load_iris(return_X_y=True)
+    budget = 150 if classes == 2 else 30
+    model = OnlineSVC(C=10.0, gamma=0.5, budget=budget, random_state=0).fit(X, y)
+    assert len(model.kept_ids_) <= budget
+    assert model.fit_report_.converged
+    assert 0 <= model.gap_ < 1.0
+    full = SVC(C=10.0, gamma=0.5).fit(X, y)
+    assert model.score(X, y) > full.score(X, y) - 0.05
+    assert len(full.support_) > budget
+
+
+def test_budgets_that_do_not_fit_are_refused() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="budget must be at least the number of classes, 3"):
+        OnlineSVC(budget=2).fit(X, y)
+    with pytest.raises(ValueError, match="budget must be None or a whole number of at least 2; got 1"):
+        OnlineSVC(budget=1).fit(X, y)
+
+
+def test_a_model_that_is_too_large_starts_within_the_budget() -> None:
+    X, y = banana_like(500)
+    batch = SVC(C=1.0, gamma=0.5).fit(X, y)
+    online = OnlineSVC.from_model(batch, budget=60)
+    assert len(online.kept_ids_) == 60 < len(batch.support_)
+    assert np.mean(online.predict(X) == batch.predict(X)) > 0.9
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_active_pass_ends_after_its_labels(classes: int) -> None:
+    X, y = banana_like() if classes == 2 else load_iris(return_X_y=True)
+    parameters: dict[str, Any] = {"gamma": 0.5, "active": True, "random_state": 3}
+    model = OnlineSVC(max_labels=50, finishing=False, **parameters).fit(X, y)
+    assert len(set(model.queried_.tolist())) == len(model.queried_) == model.n_seen_ == 50
+    assert np.isin(model.kept_ids_, model.queried_).all()
+    np.testing.assert_array_equal(OnlineSVC(max_labels=50, **parameters).fit(X, y).queried_, model.queried_)
+    # Labels that were not asked for change nothing.
+    unasked = np.setdiff1d(np.arange(len(y)), model.queried_)
+    others = y.copy()
+    others[unasked] = np.random.default_rng(0).permutation(y[unasked])
+    other = OnlineSVC(max_labels=50, **parameters).fit(X, others)
+    same = OnlineSVC(max_labels=50, **parameters).fit(X, y)
+    np.testing.assert_array_equal(other.queried_, same.queried_)
+    np.testing.assert_array_equal(other.dual_coef_, same.dual_coef_)
+    twice = OnlineSVC(max_labels=50, epochs=2, finishing=False, **parameters).fit(X, y)
+    assert twice.n_seen_ == 100
+    np.testing.assert_array_equal(twice.queried_, model.queried_)
+    whole = OnlineSVC(**parameters).fit(X, y)
+    assert sorted(whole.queried_.tolist()) == list(range(len(y)))
+    assert not hasattr(OnlineSVC(gamma=0.5).fit(X, y), "queried_")
+
+
+def test_active_parameters_that_contradict_each_other_are_refused() -> None:
+    X, y = chess_board(50, random_state=0)
+    with pytest.raises(ValueError, match="max_labels=5 ends an active pass"):
+        OnlineSVC(max_labels=5).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight='balanced' counts the labels of all samples"):
+        OnlineSVC(active=True, max_labels=5, class_weight="balanced").fit(X, y)
+
+
+def test_samples_near_the_boundary_are_worth_more_than_any(data_folder: Any) -> None:
+    found = lasvm_active.measure(data_folder, 6)
+    for n in lasvm_active.LABELS:
+        assert lasvm_active.means(found, "near", n).passed < lasvm_active.means(found, "any", n).passed

@@ -1,0 +1,117 @@
+"""Budgets of kept samples: who leaves, who inherits, and what stays true."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oracles.lasvm import Lasvm, outcomes
+from widemargin.kernels.rows import KernelParameters, kernel_matrix
+from widemargin.machines.online import Batch, OnlineRules, Stream
+
+C, BUDGET = 5.0, 12
+
+
+def problem(n: int = 100, seed: int = 0, classes: int = 2) -> tuple[Any, Any, Any]:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, classes, n).astype(np.int32)
+    X = random.normal(size=(n, 3))
+    X[np.arange(n), labels % 3] += 1.0
+    return X, labels, random.uniform(0.5, 2.0, n)
+
+
+def learn(stream: Stream, X: Any, labels: Any, weights: Any, own: slice, rules: OnlineRules, price: float = C) -> None:
+    numbers = np.arange(own.start, own.stop, dtype=np.int64)
+    orders = [np.arange(own.stop - own.start, dtype=np.int32)]
+    stream.learn(Batch(X[own], labels[own], weights[own], numbers, numbers), orders, price, rules)
+
+
+def stream_of(classes: int = 2) -> Stream:
+    return Stream(classes, KernelParameters("rbf", 0.5), True, C)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_core_takes_the_steps_of_its_naive_twin(seed: int) -> None:
+    X, labels, weights = problem(seed=seed)
+    twin = Lasvm(
+        kernel_matrix(X, gamma=0.5, dtype="float64"), np.where(labels == 0, 1.0, -1.0), C * weights, budget=BUDGET
+    )
+    stream, rules = stream_of(), OnlineRules(budget=BUDGET)
+    for n in range(len(labels)):
+        learn(stream, X, labels, weights, slice(n, n + 1), rules)
+        kept, alpha = stream.ids[stream.kept].tolist(), np.zeros(len(labels))
+        alpha[kept] = stream.alpha[0][stream.kept]
+        for one in outcomes(twin, lambda copy, n=n: copy.present(n)):
+            if sorted(one.kept) == sorted(kept) and np.allclose(one.alpha, alpha, rtol=1e-8, atol=1e-10):
+                one.alpha, one.kept, twin = alpha, kept, one
+                break
+        else:
+            raise AssertionError(f"sample {n} leads nowhere near {kept}")
+        np.testing.assert_allclose(C * stream.weights[stream.kept], (twin.upper - twin.lower)[kept], rtol=1e-12)
+    assert len(twin.kept) == BUDGET
+    assert (stream.weights[stream.kept] > 2.0).sum() > 5  # more than any sample came with
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_budget_is_kept_and_the_point_is_feasible(classes: int) -> None:
+    X, labels, weights = problem(300, classes=classes)
+    stream, rules = stream_of(classes), OnlineRules(budget=BUDGET, window=120)
+    for begin in range(0, 300, 20):
+        learn(stream, X, labels, weights, slice(begin, begin + 20), rules)
+        kept = stream.kept
+        assert len(kept) <= BUDGET
+        a, y = stream.alpha[:, kept], np.array(stream._signs(stream.labels[kept]))
+        np.testing.assert_allclose(a.sum(axis=1), 0.0, atol=1e-10)
+        assert (y * a >= 0).all()
+        assert (y * a <= C * stream.weights[kept] * (1 + 1e-12)).all()
+        K = kernel_matrix(stream.samples, gamma=0.5, dtype="float64")
+        np.testing.assert_allclose(stream.core.gradient()[:, kept], y - a @ K[np.ix_(kept, kept)], atol=1e-9)
+    assert len(kept) == BUDGET
+    assert stream.gap > 0
+    stream.finish(C, rules)
+    assert stream.gap < 0.1
+    assert stream.finished_at == rules.stop.tolerance
+
+
+def test_an_equal_sample_inherits_without_any_change() -> None:
+    X, labels, weights = problem(8, seed=3)
+    X, labels, weights = np.concatenate([X, X]), np.concatenate([labels, labels]), np.concatenate([weights, weights])
+    stream, K = stream_of(), kernel_matrix(X, gamma=0.5, dtype="float64")
+    learn(stream, X, labels, weights, slice(0, 16), OnlineRules())
+    stream.finish(C, OnlineRules())
+    kept, before = stream.ids[stream.kept], stream.alpha[0][stream.kept]
+    twins = sum(int(n % 8 in kept[kept < 8]) for n in kept if n >= 8)
+    assert twins > 2
+    gap, values = float(stream.core.certificates()[:, 1].sum()), K[:, kept] @ before
+    stream._tidy(C, OnlineRules(budget=len(kept) - twins))  # as many leave as have equals
+    after = stream.ids[stream.kept]
+    assert len(after) == len(kept) - twins
+    assert len(np.unique(after % 8)) == len(after)
+    np.testing.assert_allclose(K[:, after] @ stream.alpha[0][stream.kept], values, atol=1e-9)
+    np.testing.assert_allclose(stream.core.certificates()[:, 1].sum(), gap, atol=1e-9)
+
+
+def test_what_was_inherited_follows_c_and_is_saved() -> None:
+    X, labels, weights = problem(200)
+    stream, rules = stream_of(), OnlineRules(budget=BUDGET)
+    learn(stream, X, labels, weights, slice(0, 150), rules)
+    twin, before = pickle.loads(pickle.dumps(stream)), stream.weights[stream.kept]
+    stream.finish(3 * C, rules)
+    still = np.isin(twin.ids[twin.kept], stream.ids)
+    np.testing.assert_allclose(stream.weights, before[still], rtol=1e-12)
+    np.testing.assert_allclose(stream.core.bounds(), 3 * C * before[still], rtol=1e-12)
+    for one in (stream, twin):
+        learn(one, X, labels, weights, slice(150, 200), rules, 3 * C)
+    assert len(stream.kept) == len(twin.kept) == BUDGET
+
+
+def test_a_class_keeps_its_last_sample() -> None:
+    X, labels, weights = problem(200)
+    labels[:] = 0
+    labels[3] = 1
+    stream = stream_of()
+    learn(stream, X, labels, weights, slice(0, 200), OnlineRules(budget=2))
+    assert sorted(stream.labels[stream.kept].tolist()) == [0, 1]

@@ -1,0 +1,148 @@
+"""RiverSVC: river's own checks, and what streams of dicts promise."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from river import checks, datasets, evaluate, metrics, preprocessing
+from river.base import Classifier
+
+from widemargin import OnlineSVC
+from widemargin.river import RiverSVC
+
+
+def dicts(n: int = 120, seed: int = 0, classes: int = 2) -> list[tuple[dict[str, float], Any]]:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, classes, n)
+    X = random.normal(size=(n, 3)) + 1.5 * np.eye(3)[labels]
+    names = ["zero", "one", "two"]
+    return [(dict(zip("abc", row, strict=True)), names[y]) for row, y in zip(X.tolist(), labels.tolist(), strict=True)]
+
+
+def learnt(samples: list[tuple[dict[str, float], Any]], **parameters: Any) -> RiverSVC:
+    model = RiverSVC(**{"gamma": 0.3, **parameters})
+    for x, y in samples:
+        model.learn_one(x, y)
+    return model
+
+
+CASES = [
+    pytest.param(parameters, check, id=f"{check.__name__}-{number}")
+    for parameters in RiverSVC._unit_test_params()
+    for number, check in enumerate(checks.yield_checks(RiverSVC(**parameters)))
+]
+
+
+@pytest.mark.parametrize(("parameters", "check"), CASES)
+def test_rivers_own_checks(parameters: dict[str, Any], check: Any) -> None:
+    check(RiverSVC(**parameters))
+
+
+def test_it_is_one_of_rivers_classifiers_and_learns_a_stream() -> None:
+    model = RiverSVC(C=1.0, gamma=0.1)
+    assert isinstance(model, Classifier)
+    pipeline = preprocessing.StandardScaler() | model
+    metric = evaluate.progressive_val_score(datasets.Phishing(), pipeline, metrics.Accuracy())
+    assert metric.get() > 0.88
+
+
+def test_it_is_the_model_of_online_svc() -> None:
+    samples = dicts()
+    model = learnt(samples)
+    X = np.array([list(x.values()) for x, _ in samples])
+    first = samples[0][1]
+    y = np.array([int(label != first) for _, label in samples])
+    began = int(np.flatnonzero(y)[0])
+    other = OnlineSVC(gamma=0.3)
+    other.partial_fit(X[:began], y[:began], classes=[0, 1])
+    for n in range(began, len(y)):
+        other.partial_fit(X[n : n + 1], y[n : n + 1])
+    assert model.model is not None
+    np.testing.assert_allclose(model.model.decision_function(X), other.decision_function(X), atol=1e-9)
+
+
+def test_classes_come_up_on_the_fly() -> None:
+    samples = dicts(200, classes=3)
+    two = [one for one in samples if one[1] != "two"]
+    model = RiverSVC(gamma=0.3)
+    assert model.predict_one(two[0][0]) is None
+    model.learn_one(*two[0])
+    assert model.predict_one(two[1][0]) == two[0][1]
+    for x, y in two[1:]:
+        model.learn_one(x, y)
+    assert model.model is not None
+    kept = model.model.support_vectors_
+    model.learn_one(*next(one for one in samples if one[1] == "two"))
+    assert model.model.classes_.tolist() == [0, 1, 2]
+    assert len(np.unique(np.concatenate([kept, model.model.support_vectors_]), axis=0)) <= len(kept) + 1
+    for x, y in samples:
+        model.learn_one(x, y)
+    assert np.mean([model.predict_one(x) == y for x, y in samples]) > 0.7
+
+
+def test_a_missing_feature_is_0_and_so_is_one_that_is_yet_to_come() -> None:
+    samples = dicts()
+    sparse = [
+        ({name: value for name, value in x.items() if n > 60 or name != "b"}, y) for n, (x, y) in enumerate(samples)
+    ]
+    filled = [({**dict.fromkeys("abc", 0.0), **x}, y) for x, y in sparse]
+    emerging, known = learnt(sparse), learnt(filled)
+    assert emerging.model is not None
+    assert known.model is not None
+    assert emerging.model.dual_coef_.shape == known.model.dual_coef_.shape
+    np.testing.assert_allclose(emerging.model.dual_coef_, known.model.dual_coef_, atol=1e-6)
+    for x, _ in samples:
+        assert emerging.predict_one({**x, "never seen": 7.0}) == known.predict_one(x)
+
+
+def test_a_pickle_goes_on_as_if_it_had_not_been_one() -> None:
+    samples = dicts(classes=3)
+    model = learnt(samples[:60], budget=20)
+    twin = pickle.loads(pickle.dumps(model))
+    for x, y in samples[60:]:
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+    assert model.model is not None
+    np.testing.assert_array_equal(model.model.dual_coef_, twin.model.dual_coef_)
+    assert len(model.model.kept_ids_) <= 20
+
+
+def test_weights() -> None:
+    samples = dicts(40)
+    model, twin = learnt(samples), learnt(samples)
+    model.learn_one({"new feature": 9.0}, "new class", w=0.0)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+    with pytest.raises(ValueError, match="w must be a number of at least 0; got -1"):
+        model.learn_one({"a": 1.0}, "zero", w=-1)
+
+
+@pytest.mark.parametrize("value", ["red", None, float("nan"), float("inf"), b"1"])
+def test_values_that_are_no_numbers_are_refused(value: Any) -> None:
+    model = learnt(dicts(30))
+    before = pickle.dumps(model)
+    for act in (lambda: model.learn_one({"a": 1.0, "colour": value}, "zero"), lambda: model.predict_one({"a": value})):
+        with pytest.raises(ValueError, match="only finite numbers are accepted"):
+            act()
+    assert pickle.dumps(model) == before
+
+
+def test_parameters_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="C must be a number above 0"):
+        RiverSVC(C=0.0)
+    with pytest.raises(ValueError, match="kernel must be one of 'linear', 'poly', 'rbf', 'sigmoid'"):
+        RiverSVC(kernel="precomputed")
+    with pytest.raises(ValueError, match="gamma must be 'auto' or a number"):
+        RiverSVC(gamma="scale")
+    with pytest.raises(ValueError, match="budget must be at least the number of classes, 3"):
+        learnt(dicts(60, classes=3), budget=2)
+
+
+def test_without_river_one_sentence_says_what_to_install() -> None:
+    code = "import sys; sys.modules['river'] = None; import widemargin.river"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
+    assert "pip install widemargin[river]" in said
