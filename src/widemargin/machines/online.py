@@ -174,6 +174,11 @@ class Stream:
         return [(0, 1)] if self.n_classes == 2 else [(c, OTHERS) for c in range(self.n_classes)]
 
     @property
+    def violation(self) -> float:
+        """Largest violation of the optimality conditions by kept samples now, by the gradients that steps maintain."""
+        return float(self.core.certificates()[:, 0].max())
+
+    @property
     def gap(self) -> float:
         """Duality gap on the kept set now, over all decision functions: how far their objectives are from the optimum.
 
@@ -252,6 +257,15 @@ class Stream:
                     self.core.reprocess(rows, self.core.samples(), repair, core)
         finally:
             self._settle(self.samples, self.ids, self.numbers, self.weights)
+
+    def nearly_finish(self, C: float, rules: OnlineRules) -> None:
+        """Come to the tolerance, which need not be certified: by REPROCESS steps, or FINISH if these would be many."""
+        if C == self.C and self.ends is None and self.size > 0:
+            rows, place = self.kernel.rows_of(self.samples), np.arange(self.size, dtype=np.int32)
+            with single_threaded_blas():
+                self.core.reprocess(rows, place, self.size, rules.of_core())
+        if self.violation > rules.stop.tolerance:
+            self.finish(C, rules)
 
     def finish(self, C: float, rules: OnlineRules, *, everyone: bool = False) -> None:
         """FINISH: solve the problems on the kept set to the tolerance, from where they are; then those at 0 may leave.

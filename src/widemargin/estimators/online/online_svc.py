@@ -42,7 +42,7 @@ from widemargin.runtime import thread_count
 KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
 
 #: Tolerance of the model that samples are offered to once more; violations are in units of the margin.
-NEARLY_FINISHED = 0.1
+NEARLY_FINISHED = 0.3
 
 #: Decision values that are computed between two looks at the clock.
 AT_ONCE = 4096
@@ -656,7 +656,8 @@ class OnlineSVC(KernelClassifier):
         To a model that is nearly finished, few of them do.
         """
         stream, given = self._stream, self._n_given
-        self._finish(replace(rules, stop=replace(rules.stop, tolerance=max(float(self.tol), NEARLY_FINISHED))))
+        nearly = replace(rules, stop=replace(rules.stop, tolerance=max(float(self.tol), NEARLY_FINISHED)))
+        stream.nearly_finish(float(self.C), nearly)
         violating = self._violating(X, labels, np.setdiff1d(used, stream.numbers[stream.kept]), rules)
         if violating is None:
             return False
@@ -671,11 +672,9 @@ class OnlineSVC(KernelClassifier):
     def _violating(
         self, X: Any, labels: NDArray[np.intp], others: NDArray[np.int32], rules: OnlineRules
     ) -> NDArray[np.int32] | None:
-        """Choose those of these rows that may move off 0 now, by their decision values; None if time is up."""
+        """Choose those of these rows that lie on the wrong side of their margins now; None if time is up."""
         self._keep(time_is_up=False)
         functions, n_classes = self._functions(), len(self.classes_)
-        # Intercepts, and so the values here, are known up to the tolerance.
-        enough = 1.0 + max(float(self.tol), NEARLY_FINISHED)
         found = [others[:0]]
         for begin in range(0, len(others), AT_ONCE):
             if rules.stop.late:
@@ -683,7 +682,7 @@ class OnlineSVC(KernelClassifier):
             some = others[begin : begin + AT_ONCE]
             values = in_scikit_learns_sign(functions.values(take(X, some)), n_classes)
             signs = np.where(labels[some][:, np.newaxis] == np.arange(values.shape[1]), 1.0, -1.0)
-            found.append(some[(signs * values < enough).any(axis=1)])
+            found.append(some[(signs * values < 1.0).any(axis=1)])
         return np.concatenate(found)
 
     def _finish(self, rules: OnlineRules) -> None:
