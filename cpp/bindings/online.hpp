@@ -132,7 +132,7 @@ class HeldOnline {
       return solve_all_over(rows, tasks, solver, selection, planning_ahead, shrinking, double_precision, cache_bytes,
                             tolerance, max_iterations, max_seconds, grace_seconds, n_threads);
     };
-    if (source.rows->faster_than_memory()) return solve_over(*source.rows);
+    if (source.rows->faster_than_memory() || source.rows->faster_than_steps()) return solve_over(*source.rows);
     return visit([&]<class T>(const online::Machine<T>& machine) {
       return solve_over(online::StoredRows<T>(*source.rows, machine.rows()));
     });

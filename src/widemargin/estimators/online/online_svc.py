@@ -113,9 +113,9 @@ class OnlineSVC(KernelClassifier):
     max_labels : int or None, default=None
         Samples after which an active pass ends; further passes are over these.
     finishing : bool, default=True
-        Whether :meth:`fit` ends with :meth:`finish`. The samples that are not kept then come by once more, unless there
-        is a window or a budget: to the model that is finished, few of them matter. A second :meth:`finish` takes these
-        in.
+        Whether :meth:`fit` ends with :meth:`finish`. Just before that, the samples that are not kept, and are on the
+        wrong side of their margins, come by once more, unless there is a window or a budget: to a model that is nearly
+        finished, few of them are.
     shrinking, max_iter, solver
         Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
     tol : float, default=1e-3
@@ -202,6 +202,9 @@ class OnlineSVC(KernelClassifier):
     _given_kernel: tuple[Any, ...] = field(init=False)
     _names_seen: set[Any] = field(init=False)
     _numbers_are_ids: bool = field(init=False)
+
+    #: Whether it comes from a file that held its decision functions only.
+    _has_no_stream: bool = field(init=False, default=False)
 
     #: Each class is told apart from all others.
     multi_class = "ovr"
@@ -358,6 +361,10 @@ class OnlineSVC(KernelClassifier):
             raise ValueError(
                 "class_weight='balanced' is not supported for partial_fit, which does not know how many samples of "
                 "each class are yet to come; pass a dict of weights."
+            )
+        if self._has_no_stream:
+            raise ValueError(
+                "This model was saved after its compression, without the samples that it kept; call fit to begin anew."
             )
         first = "_stream" not in vars(self)
         if first:
@@ -590,6 +597,7 @@ class OnlineSVC(KernelClassifier):
         """Start a stream whose first samples are these."""
         rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
+        self.__dict__.pop("_has_no_stream", None)
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
         self._given_kernel = self._kernel_asked_for()
         self._n_given, self._names_seen, self._numbers_are_ids = 0, set(), False
