@@ -56,7 +56,7 @@ def test_ids_are_what_they_were_given_as() -> None:
     with pytest.raises(KeyError, match="No sample with the id 3 "):  # which has another name
         model.forget(3)
     model.partial_fit(X[:5], y[:5])
-    model.forget(62).forget("patient 3")
+    model.forget([62, "patient 3"])
     assert not {62, "patient 3"} & set(model.kept_ids_.tolist())
 
 

@@ -522,8 +522,8 @@ class OnlineSVC(KernelClassifier):
         for position, name in zip(kept.tolist(), stream.ids[kept].tolist(), strict=True):
             where.setdefault(name, []).append(position)
         found: list[int] = []
-        for name in np.atleast_1d(np.asarray(ids)).ravel().tolist():
-            numbered = isinstance(name, int) and 0 <= name < self._n_given and self._numbers_are_ids
+        for name in np.asarray(ids, dtype=object).ravel().tolist():
+            numbered = isinstance(name, int | np.integer) and 0 <= name < self._n_given and self._numbers_are_ids
             if name in where:
                 found += where.pop(name)
             elif not (numbered or name in self._names_seen):
