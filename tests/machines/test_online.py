@@ -218,10 +218,16 @@ def test_coming_near_the_end_needs_no_certificate() -> None:
     stream.learn(batch_of(X, y, weights), in_order(len(X)), 5.0, rules)
     stream.nearly_finish(5.0, rules)
     assert stream.violation <= 0.3
+    assert stream.ends is None
+    steps = stream.solutions(0.3)[0].solution.outcome.iterations
     hurried = OnlineRules(stop=StopRule(1e-9))  # more steps than samples: the solver takes over
     stream.nearly_finish(5.0, hurried)
     assert stream.violation <= 1e-9
     assert stream.ends is not None
+    first = stream.solutions(1e-9)[0].solution.outcome.iterations
+    assert first > steps
+    stream.finish(5.0, OnlineRules(stop=StopRule(1e-12)))  # what earlier ones took still counts
+    assert stream.solutions(1e-12)[0].solution.outcome.iterations >= first
 
 
 def test_forgetting_leaves_a_feasible_point_without_the_sample() -> None:

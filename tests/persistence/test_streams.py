@@ -60,6 +60,7 @@ def test_what_is_loaded_is_the_model(
     for name in ("gradient", "bounds", "arrivals", "left", "steps"):
         np.testing.assert_array_equal(getattr(theirs.core, name)(), getattr(ours.core, name)())
     assert (theirs.ends, theirs.finished_at, theirs.C) == (ours.ends, ours.finished_at, ours.C)
+    assert (theirs.solved, found.n_iter_.tolist()) == (ours.solved, model.n_iter_.tolist())
     if finished:
         before = theirs.core.evaluations
         assert found.finish()._stream.core.evaluations == before
@@ -150,6 +151,8 @@ STREAM = ("steps", 0, "stream")
         ((*STREAM, "ids", "kind"), "V", "kind of ids of stream of step 0 is 'V', expected one of b, i, u, f, U, O."),
         ((*STREAM, "names_seen"), [[1]], "names_seen of stream of step 0 is [[1]], expected numbers and texts."),
         ((*STREAM, "n_seen"), 3, "array 0/stream_arrivals holds a number that is not between 0 and 3."),
+        ((*STREAM, "solved"), [3], "solved of stream of step 0 is [3], expected three numbers for each decision"),
+        ((*STREAM, "solved", 0, 0), -3, "iterations of solved of stream of step 0 is -3, expected a whole number"),
         ((*STREAM, "ends"), [], "ends of stream of step 0 is [], expected an entry for each of the 3 decision"),
         ((*STREAM, "ends", 0, "reason"), "luck", "reason of ends of stream of step 0 is 'luck', expected one of"),
     ],

@@ -34,7 +34,7 @@ from widemargin.machines.dual import (
     limits_of,
     settings_of,
 )
-from widemargin.runtime import single_threaded_blas
+from widemargin.runtime import Work, single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
 ONLINE_SELECTIONS = ("second-order", "maximal-violating-pair")
@@ -136,6 +136,7 @@ class Stream:
         self.numbers: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
+        self.solved = [Work() for _ in self.names]  # what FINISH has taken so far, for each decision function
         self.inherits = False  # whether samples stand for others that had to leave
 
     def __getstate__(self) -> dict[str, Any]:
@@ -290,7 +291,11 @@ class Stream:
                 found = as_solutions(self.core.solve(rows, [task], **settings, **limits_of(rules.stop)))[0]
             finite(found)
             self.core.put(number, found.alpha, found.gradient)
-            ends.append(found.outcome)
+            end = found.outcome
+            ends.append(end)
+            self.solved[number] += Work(
+                iterations=end.iterations, kernel_evaluations=end.kernel_evaluations, seconds=end.seconds
+            )
         self._tidy(C, rules)
         self.ends = ends
         if all(end.reason == "converged" for end in ends):
@@ -311,16 +316,16 @@ class Stream:
                 duality_gap=gap,
                 objective=objective,
                 precision="float64" if self.core.double_precision else "float32",
-                iterations=int(steps[number]),
-                kernel_evaluations=self.core.evaluations if number == 0 else 0,
             )
             if self.ends is not None:
-                took = self.ends[number]
-                end = replace(
-                    took,
-                    iterations=end.iterations + took.iterations,
-                    kernel_evaluations=end.kernel_evaluations + took.kernel_evaluations,
-                )
+                end = self.ends[number]
+            solved = self.solved[number]
+            end = replace(
+                end,
+                iterations=int(steps[number]) + solved.iterations,
+                kernel_evaluations=(self.core.evaluations if number == 0 else 0) + solved.kernel_evaluations,
+                seconds=solved.seconds,
+            )
             found.append(
                 PairSolution(self.names[number], ids, Solution(alpha[number], gradient[number], intercept, end))
             )

@@ -21,6 +21,7 @@ from widemargin.machines.dual import Outcome
 from widemargin.machines.online import Stream, joined
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.vectors import describe_vectors, restore_vectors
+from widemargin.runtime import Work
 
 #: What the strings of an end may be.
 KINDS_OF_ENDS = {"reason": tuple(_core.REASONS), "precision": ("float32", "float64")}
@@ -57,6 +58,7 @@ def describe_stream(model: OnlineSVC) -> tuple[dict[str, Any], dict[str, NDArray
         "ids": None if np.array_equal(stream.ids, stream.numbers) else _describe_ids(stream.ids),
         "names_seen": _json(sorted(model._names_seen, key=lambda name: (type(name).__name__, name))),
         "numbers_are_ids": model._numbers_are_ids,
+        "solved": [[work.iterations, work.kernel_evaluations, work.seconds] for work in stream.solved],
         "finished_at": to_json(float(stream.finished_at), "finished_at"),
         "ends": None if stream.ends is None else [to_json(asdict(end), "ends") for end in stream.ends],
     }
@@ -119,6 +121,7 @@ def restore_stream(archive: ModelArchive, step: Fields, prefix: str, model: Onli
     stream.ids = _restore_ids(known.fields("ids"), n) if known.has("ids") else numbers
     stream.inherits = known.flag("inherits")
     stream.finished_at = known.number("finished_at", finite=False)
+    stream.solved = _restore_solved(known, functions)
     stream.ends = _restore_ends(known, functions) if known.has("ends") else None
     values = np.empty(0, dtype=np.float64 if stream.core.double_precision else np.float32)
     stream.core.restore(
@@ -211,6 +214,27 @@ def _diagonal(stream: Stream, dtype: Any) -> NDArray[Any]:
         raise ModelFileError(
             f"the kernel cannot be used with the kept samples ({shortened(str(problem)).rstrip('.')})."
         ) from None
+
+
+def _restore_solved(known: Fields, functions: int) -> list[Work]:
+    """Read steps, kernel values and seconds of the ordinary solver for each decision function."""
+    found = []
+    for entry in known.entries("solved"):
+        if not isinstance(entry, list) or len(entry) != 3:
+            known.refuse("solved", "three numbers for each decision function")
+        one = Fields(
+            dict(zip(("iterations", "evaluations", "seconds"), entry, strict=True)), f"solved of {known.where}"
+        )
+        found.append(
+            Work(
+                iterations=one.whole("iterations"),
+                kernel_evaluations=one.whole("evaluations"),
+                seconds=one.number("seconds", least=0),
+            )
+        )
+    if len(found) != functions:
+        known.refuse("solved", f"an entry for each of the {functions} decision functions")
+    return found
 
 
 def _restore_ends(known: Fields, functions: int) -> list[Outcome]:
