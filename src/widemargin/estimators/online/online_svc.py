@@ -44,6 +44,9 @@ KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
 #: Tolerance of the model that samples are offered to once more; violations are in units of the margin.
 NEARLY_FINISHED = 0.3
 
+#: Samples are offered once more if their margins are below this: some may still come to violate theirs, which are 1.
+NEAR = 1.1
+
 #: Decision values that are computed between two looks at the clock.
 AT_ONCE = 4096
 
@@ -113,9 +116,9 @@ class OnlineSVC(KernelClassifier):
     max_labels : int or None, default=None
         Samples after which an active pass ends; further passes are over these.
     finishing : bool, default=True
-        Whether :meth:`fit` ends with :meth:`finish`. Just before that, the samples that are not kept, and are on the
-        wrong side of their margins, come by once more, unless there is a window or a budget: to a model that is nearly
-        finished, few of them are.
+        Whether :meth:`fit` ends with :meth:`finish`. Just before that, the samples that are not kept, and violate their
+        margins or nearly so, come by once more, unless there is a window or a budget: of a model that is nearly
+        finished, these are few.
     shrinking, max_iter, solver
         Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
     tol : float, default=1e-3
@@ -659,9 +662,9 @@ class OnlineSVC(KernelClassifier):
     def _look_again(
         self, X: Any, labels: NDArray[np.intp], weights: Vector, used: NDArray[np.int32], rules: OnlineRules
     ) -> bool:
-        """Offer the samples that are not kept, and violate their margins, once more; False if time is up.
+        """Offer the samples that are not kept, and violate their margins or nearly so, once more; False if time is up.
 
-        To a model that is nearly finished, few of them do.
+        Of a model that is nearly finished, these are few.
         """
         stream, given = self._stream, self._n_given
         nearly = replace(rules, stop=replace(rules.stop, tolerance=max(float(self.tol), NEARLY_FINISHED)))
@@ -680,7 +683,7 @@ class OnlineSVC(KernelClassifier):
     def _violating(
         self, X: Any, labels: NDArray[np.intp], others: NDArray[np.int32], rules: OnlineRules
     ) -> NDArray[np.int32] | None:
-        """Choose those of these rows that lie on the wrong side of their margins now; None if time is up."""
+        """Choose those of these rows that violate their margins now, or nearly so; None if time is up."""
         self._keep(time_is_up=False)
         functions, n_classes = self._functions(), len(self.classes_)
         found = [others[:0]]
@@ -690,7 +693,7 @@ class OnlineSVC(KernelClassifier):
             some = others[begin : begin + AT_ONCE]
             values = in_scikit_learns_sign(functions.values(take(X, some)), n_classes)
             signs = np.where(labels[some][:, np.newaxis] == np.arange(values.shape[1]), 1.0, -1.0)
-            found.append(some[(signs * values < 1.0).any(axis=1)])
+            found.append(some[(signs * values < NEAR).any(axis=1)])
         return np.concatenate(found)
 
     def _finish(self, rules: OnlineRules) -> None:
