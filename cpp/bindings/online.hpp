@@ -19,6 +19,7 @@
 #include "bindings/stopping.hpp"
 #include "core/certificate.hpp"
 #include "core/online/machine.hpp"
+#include "core/online/stored_rows.hpp"
 
 namespace widemargin::bindings {
 
@@ -116,6 +117,25 @@ class HeldOnline {
   void tidy(const Source& source, Vector<Id> ids, const OnlineRules& how) {
     work(source, ids, how,
          [&](auto& machine, TimeBudget&) { machine.drop_idle(), machine.stay_within(how.rules), machine.close_up(0); });
+  }
+
+  // The ordinary solver on a problem over the positions, sample p of the source at position p. Values that are stored
+  // are read, unless it takes no longer to compute them.
+  std::vector<Solved> solve(const Source& source, const std::vector<Task>& tasks, const std::string& solver,
+                            const std::string& selection, std::size_t planning_ahead, bool shrinking,
+                            bool double_precision, std::size_t cache_bytes, double tolerance,
+                            std::int64_t max_iterations, double max_seconds, double grace_seconds,
+                            std::size_t n_threads) const {
+    const std::unique_lock alone = taken();
+    if (source.rows->size() != size()) throw std::invalid_argument("there must be a sample for each position");
+    const auto solve_over = [&](const RowSource& rows) {
+      return solve_all_over(rows, tasks, solver, selection, planning_ahead, shrinking, double_precision, cache_bytes,
+                            tolerance, max_iterations, max_seconds, grace_seconds, n_threads);
+    };
+    if (source.rows->faster_than_memory() || source.rows->faster_than_steps()) return solve_over(*source.rows);
+    return visit([&]<class T>(const online::Machine<T>& machine) {
+      return solve_over(online::StoredRows<T>(*source.rows, machine.rows()));
+    });
   }
 
   std::size_t size() const {
@@ -320,6 +340,9 @@ inline void define_online(nb::module_& m) {
       .def("keep", &HeldOnline::keep, "source"_a, "ids"_a, "samples"_a, "labels"_a, "bounds"_a, "rules"_a)
       .def("set_bounds", &HeldOnline::set_bounds, "source"_a, "ids"_a, "bounds"_a, "rules"_a)
       .def("put", &HeldOnline::put, "decision"_a, "alpha"_a, "gradient"_a)
+      .def("solve", &HeldOnline::solve, "source"_a, "tasks"_a, "solver"_a, "selection"_a, "planning_ahead"_a,
+           "shrinking"_a, "double_precision"_a, "cache_bytes"_a, "tolerance"_a, "max_iterations"_a, "max_seconds"_a,
+           "grace_seconds"_a, "n_threads"_a)
       .def("tidy", &HeldOnline::tidy, "source"_a, "ids"_a, "rules"_a)
       .def_prop_ro("size", &HeldOnline::size)
       .def_prop_ro("alive", &HeldOnline::alive)

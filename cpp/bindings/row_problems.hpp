@@ -92,14 +92,14 @@ struct ProblemToSolve {
   Start start;
 };
 
-inline std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver,
-                                     const std::string& selection, std::size_t planning_ahead, bool shrinking,
-                                     bool double_precision, std::size_t cache_bytes, double tolerance,
-                                     std::int64_t max_iterations, double max_seconds, double grace_seconds,
-                                     std::size_t n_threads) {
+inline std::vector<Solved> solve_all_over(const RowSource& rows, const std::vector<Task>& tasks,
+                                          const std::string& solver, const std::string& selection,
+                                          std::size_t planning_ahead, bool shrinking, bool double_precision,
+                                          std::size_t cache_bytes, double tolerance, std::int64_t max_iterations,
+                                          double max_seconds, double grace_seconds, std::size_t n_threads) {
   const Options options{solver_named(solver), selection_named(selection), planning_ahead, shrinking, double_precision,
                         cache_bytes};
-  for (const Task& task : tasks) check_task(task, *source.rows);
+  for (const Task& task : tasks) check_task(task, rows);
   const auto task_at = [&](std::size_t t) {
     const Task& task = tasks[t];
     return ProblemToSolve{task.problem(), view(task.ids),
@@ -107,10 +107,19 @@ inline std::vector<Solved> solve_all(const Source& source, const std::vector<Tas
                                 task.gradient ? view(*task.gradient) : std::span<const double>{}}};
   };
   std::vector<Solved> solved;
-  for (Solution& one : solve_problems(*source.rows, tasks.size(), task_at, options, {tolerance, max_iterations},
-                                      max_seconds, grace_seconds, n_threads))
+  for (Solution& one : solve_problems(rows, tasks.size(), task_at, options, {tolerance, max_iterations}, max_seconds,
+                                      grace_seconds, n_threads))
     solved.push_back({numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome});
   return solved;
+}
+
+inline std::vector<Solved> solve_all(const Source& source, const std::vector<Task>& tasks, const std::string& solver,
+                                     const std::string& selection, std::size_t planning_ahead, bool shrinking,
+                                     bool double_precision, std::size_t cache_bytes, double tolerance,
+                                     std::int64_t max_iterations, double max_seconds, double grace_seconds,
+                                     std::size_t n_threads) {
+  return solve_all_over(*source.rows, tasks, solver, selection, planning_ahead, shrinking, double_precision,
+                        cache_bytes, tolerance, max_iterations, max_seconds, grace_seconds, n_threads);
 }
 
 // Solutions of many problems: their variables one after the other, and a row of numbers for how each of them ended.

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from oracles.lasvm import Lasvm, outcomes
 from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, kernel_matrix, row_source
-from widemargin.machines.dual import StopRule
+from widemargin.machines.classifier import box
+from widemargin.machines.dual import SolverOptions, StopRule, solve
 from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, joined
 
 RBF = KernelParameters("rbf", 0.5)
@@ -163,6 +164,70 @@ def test_a_saved_stream_goes_on_as_if_it_had_not_been_saved() -> None:
     assert straight.ids.tolist() == saved.ids.tolist()
     for one, other in zip(straight.core.state(), saved.core.state(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def finished(classes: int, double: bool, rules: OnlineRules, X: Any) -> Stream:
+    _, y, weights = problem(len(X), 3, classes)
+    stream = stream_of(classes, double=double, kernel=KernelParameters("rbf", 0.02))
+    stream.learn(batch_of(X, y, weights), in_order(len(X)), 5.0, rules)
+    stream.finish(5.0, rules)
+    return stream
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("double", "n"), [(False, 1500), (True, 300)])
+@pytest.mark.parametrize("room", [None, 2_000_000, 200_000, 0], ids=["all", "some", "few", "none"])
+def test_finish_reads_stored_values_and_computes_those_that_are_not(
+    classes: int, double: bool, n: int, room: int | None
+) -> None:
+    X = np.random.default_rng(1).normal(size=(n, 20))
+    options = SolverOptions(cache_bytes=room, dtype="float64" if double else "float32")
+    stream = finished(classes, double, OnlineRules(options=options), X)
+    K = kernel_matrix(stream.samples, kernel="rbf", gamma=0.02, dtype="float64")
+    for number, signs in enumerate(stream._signs(stream.labels)):
+        a, bounds = stream.alpha[number], 5.0 * stream.weights
+        gradient = signs - K @ a
+        up, down = a < np.maximum(signs * bounds, 0), a > np.minimum(signs * bounds, 0)
+        assert gradient[up].max() - gradient[down].min() < 1.001e-3
+        assert abs(a.sum()) < 1e-9
+    ends = stream.ends or []
+    assert [end.reason for end in ends] == ["converged"] * len(stream.names)
+    computed = sum(end.kernel_evaluations for end in ends)
+    plain = [
+        solve(
+            box(signs, 5.0 * stream.weights), row_source(stream.samples, kernel="rbf", gamma=0.02), options=options
+        ).outcome
+        for signs in stream._signs(stream.labels)
+    ]
+    for end, other in zip(ends, plain, strict=True):
+        assert end.objective == pytest.approx(other.objective, rel=1e-4)
+    if room is None:
+        assert computed <= (0 if double else sum(end.kernel_evaluations for end in plain) / 4)
+
+
+def test_finish_does_not_depend_on_the_number_of_threads() -> None:
+    X = np.random.default_rng(1).normal(size=(400, 20))
+    one, more = (finished(3, False, OnlineRules(options=SolverOptions(n_threads=n)), X) for n in (1, 3))
+    np.testing.assert_array_equal(one.alpha, more.alpha)
+
+
+def test_coming_near_the_end_needs_no_certificate() -> None:
+    X, y, weights = problem()
+    stream = stream_of()
+    rules = OnlineRules(stop=StopRule(0.3))
+    stream.learn(batch_of(X, y, weights), in_order(len(X)), 5.0, rules)
+    stream.nearly_finish(5.0, rules)
+    assert stream.violation <= 0.3
+    assert stream.ends is None
+    steps = stream.solutions(0.3)[0].solution.outcome.iterations
+    hurried = OnlineRules(stop=StopRule(1e-9))  # more steps than samples: the solver takes over
+    stream.nearly_finish(5.0, hurried)
+    assert stream.violation <= 1e-9
+    assert stream.ends is not None
+    first = stream.solutions(1e-9)[0].solution.outcome.iterations
+    assert first > steps
+    stream.finish(5.0, OnlineRules(stop=StopRule(1e-12)))  # what earlier ones took still counts
+    assert stream.solutions(1e-12)[0].solution.outcome.iterations >= first
 
 
 def test_forgetting_leaves_a_feasible_point_without_the_sample() -> None:

@@ -21,9 +21,20 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, canonical, count, take
 from widemargin.machines.active import ActivePass
-from widemargin.machines.classifier import OTHERS, PairSolution, box, share_class_rows
-from widemargin.machines.dual import Outcome, Solution, SolverOptions, StopRule, Vector, solve
-from widemargin.runtime import single_threaded_blas
+from widemargin.machines.classifier import OTHERS, PairSolution, box
+from widemargin.machines.dual import (
+    Outcome,
+    Solution,
+    SolverOptions,
+    StopRule,
+    Vector,
+    as_solutions,
+    as_task,
+    finite,
+    limits_of,
+    settings_of,
+)
+from widemargin.runtime import Work, single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
 ONLINE_SELECTIONS = ("second-order", "maximal-violating-pair")
@@ -125,6 +136,7 @@ class Stream:
         self.numbers: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
+        self.solved = [Work() for _ in self.names]  # what FINISH has taken so far, for each decision function
         self.inherits = False  # whether samples stand for others that had to leave
 
     def __getstate__(self) -> dict[str, Any]:
@@ -161,6 +173,11 @@ class Stream:
     def names(self) -> list[tuple[int, int]]:
         """The two classes, or each class and all others."""
         return [(0, 1)] if self.n_classes == 2 else [(c, OTHERS) for c in range(self.n_classes)]
+
+    @property
+    def violation(self) -> float:
+        """Largest violation of the optimality conditions by kept samples now, by the gradients that steps maintain."""
+        return float(self.core.certificates()[:, 0].max())
 
     @property
     def gap(self) -> float:
@@ -242,6 +259,15 @@ class Stream:
         finally:
             self._settle(self.samples, self.ids, self.numbers, self.weights)
 
+    def nearly_finish(self, C: float, rules: OnlineRules) -> None:
+        """Come to the tolerance, which need not be certified: by REPROCESS steps, or FINISH if these would be many."""
+        if C == self.C and self.ends is None and self.size > 0:
+            rows, place = self.kernel.rows_of(self.samples), np.arange(self.size, dtype=np.int32)
+            with single_threaded_blas():
+                self.core.reprocess(rows, place, self.size, rules.of_core())
+        if self.violation > rules.stop.tolerance:
+            self.finish(C, rules)
+
     def finish(self, C: float, rules: OnlineRules, *, everyone: bool = False) -> None:
         """FINISH: solve the problems on the kept set to the tolerance, from where they are; then those at 0 may leave.
 
@@ -255,23 +281,21 @@ class Stream:
             return
         if not everyone:
             self._tidy(C, rules)
-        rows = self.kernel.rows_of(self.samples)
-        options, shared = rules.options, rows
-        if self.n_classes > 2:
-            shared, options = share_class_rows(rows, np.zeros(self.size, dtype=np.intp), options)
+        rows, everything = self.kernel.rows_of(self.samples), np.arange(self.size, dtype=np.int32)
+        settings = settings_of(rules.options, self.size)
         alpha, gradient, bounds = self.alpha, self.core.gradient(), C * self.weights * (self.core.left() == 0)
         ends = []
         for number, signs in enumerate(self._signs(self.labels)):
-            found = solve(
-                box(signs, bounds),
-                shared,
-                stop=rules.stop,
-                options=options,
-                start=alpha[number],
-                start_gradient=gradient[number],
-            )
+            task = as_task(box(signs, bounds), everything, alpha[number], gradient[number])
+            with single_threaded_blas():
+                found = as_solutions(self.core.solve(rows, [task], **settings, **limits_of(rules.stop)))[0]
+            finite(found)
             self.core.put(number, found.alpha, found.gradient)
-            ends.append(replace(found.outcome))
+            end = found.outcome
+            ends.append(end)
+            self.solved[number] += Work(
+                iterations=end.iterations, kernel_evaluations=end.kernel_evaluations, seconds=end.seconds
+            )
         self._tidy(C, rules)
         self.ends = ends
         if all(end.reason == "converged" for end in ends):
@@ -292,16 +316,16 @@ class Stream:
                 duality_gap=gap,
                 objective=objective,
                 precision="float64" if self.core.double_precision else "float32",
-                iterations=int(steps[number]),
-                kernel_evaluations=self.core.evaluations if number == 0 else 0,
             )
             if self.ends is not None:
-                took = self.ends[number]
-                end = replace(
-                    took,
-                    iterations=end.iterations + took.iterations,
-                    kernel_evaluations=end.kernel_evaluations + took.kernel_evaluations,
-                )
+                end = self.ends[number]
+            solved = self.solved[number]
+            end = replace(
+                end,
+                iterations=int(steps[number]) + solved.iterations,
+                kernel_evaluations=(self.core.evaluations if number == 0 else 0) + solved.kernel_evaluations,
+                seconds=solved.seconds,
+            )
             found.append(
                 PairSolution(self.names[number], ids, Solution(alpha[number], gradient[number], intercept, end))
             )

@@ -56,7 +56,7 @@ class SavedModel:
     Attributes
     ----------
     model : estimator
-        SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, CompactSVC, or a Pipeline of scalers and one of these.
+        SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC, CompactSVC, or a Pipeline of scalers and one of these.
     n_features : int or None
         Features that the model takes; None if it takes sequences.
     feature_names : list of str or None
@@ -94,12 +94,18 @@ def save_model(
     The file appears whole or not at all: its content is read back before, written beside its place, and renamed. What
     a later fit with ``warm_start=True`` would start from is not kept, nor is the `memory` of a pipeline.
 
+    An OnlineSVC goes on with its stream after loading: its kept samples, coefficients, gradients, ids and counts are in
+    the file. Kernel values are not; they are computed again when they are needed, and may differ from those before in
+    their last digit. So what it learns from then on agrees with what the model itself would have learnt within
+    rounding, not to the last bit: pickle it for that. A compressed one only predicts.
+
     Parameters
     ----------
     model : estimator
-        A fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD whose kernel has a name or is a kernel object (of
-        ``widemargin.kernels``, or one of those of scikit-learn that consist of numbers), or a CompactSVC, of which
-        the search is not kept; alone or at the end of a Pipeline whose other steps are StandardScaler or MinMaxScaler.
+        A fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD or OnlineSVC whose kernel has a name or is a kernel object
+        (of ``widemargin.kernels``, or one of those of scikit-learn that consist of numbers), or a CompactSVC, of
+        which the search is not kept; alone or at the end of a Pipeline whose other steps are StandardScaler or
+        MinMaxScaler.
     path : str or path-like
         The file; an older one is replaced.
     feature_names : sequence of str or None, default=None

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin import _core
 from widemargin.compression import CompressionReport
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.online import OnlineSVC
 from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.report import FitReport, ProblemReport
@@ -26,12 +26,16 @@ from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.kernels import describe_kernel, restore_kernel, restore_parameters
-from widemargin.persistence.sequences import SEQUENCES, describe_sequences, restore_sequences
+from widemargin.persistence.sequences import SEQUENCES
+from widemargin.persistence.streams import KINDS_OF_ENDS, describe_stream, restore_stream
+from widemargin.persistence.vectors import FLOATS, describe_vectors, restore_vectors
 from widemargin.solvers import SOLVERS, Solver
 
 Arrays = dict[str, NDArray[Any]]
 
-ESTIMATORS: dict[str, type[KernelModel]] = {cls.__name__: cls for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD)}
+ESTIMATORS: dict[str, type[KernelModel]] = {
+    cls.__name__: cls for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC)
+}
 
 SCALERS: dict[str, Any] = {cls.__name__: cls for cls in (StandardScaler, MinMaxScaler)}
 
@@ -48,8 +52,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
 }
 
-_CONTAINERS: dict[str, Any] = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
-_FLOATS, DOUBLE, _INDICES = ("<f4", "<f8"), ("<f8",), ("<i4", "<i8")
+DOUBLE = ("<f8",)
 _LABEL_TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 _LABEL_TYPES += ("float16", "float32", "float64", "str", "object")
 
@@ -77,7 +80,6 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
             f"multi_class={estimator.multi_class!r} was set after the fit, which was with {estimator._fitted_scheme!r}"
             "; fit again first."
         )
-    vectors = estimator.support_vectors_
     arrays = {
         "support": estimator.support_,
         "n_support": estimator.n_support_,
@@ -87,7 +89,6 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
     description: dict[str, Any] = {
         **_describe(estimator),
         "n_vectors": len(estimator.support_),
-        "vectors": type(vectors).__name__ if sp.issparse(vectors) else "dense",
         "shape_fit": list(estimator.shape_fit_),
         "kernel": {"gamma": float(kernel.gamma), "coef0": float(kernel.coef0), "degree": int(kernel.degree)},
         "predict_in_double": bool(estimator._predict_in_double),
@@ -97,15 +98,9 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
         description["compression"] = to_json(asdict(estimator.compression_report_), "compression_report_")
     if of_object:
         description["kernel"]["object"] = describe_kernel(kernel.source)
-    if estimator._takes_objects:
-        own, texts = describe_sequences(vectors, "")
-        description |= own
-        arrays |= texts
-    elif sp.issparse(vectors):
-        description["n_stored"] = len(vectors.data)
-        arrays |= {f"vectors_{part}": getattr(vectors, part) for part in ("data", "indices", "indptr")}
-    else:
-        arrays["vectors"] = vectors
+    own, samples = describe_vectors(estimator.support_vectors_, bool(estimator._takes_objects), "")
+    description |= own
+    arrays |= samples
     if isinstance(estimator, KernelClassifier):
         description["classes"] = describe_labels(estimator.classes_)
         arrays["class_weight"] = estimator.class_weight_
@@ -114,6 +109,10 @@ def describe_estimator(estimator: Any, prefix: str) -> tuple[dict[str, Any], Arr
         description["calibrated"] = hasattr(estimator, "sigmoids_")
         if description["calibrated"]:
             arrays["sigmoids"] = estimator.sigmoids_
+    if isinstance(estimator, OnlineSVC):
+        own, kept = describe_stream(estimator)
+        description |= own
+        arrays |= kept
     for number in _NUMBERS.get(name, ()):
         attribute = number.rstrip("?")
         description[attribute.strip("_")] = to_json(getattr(estimator, attribute), attribute)
@@ -145,7 +144,7 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     estimator.intercept_ = archive.array(f"{prefix}intercept", DOUBLE, (functions,))
     estimator.dual_coef_ = archive.array(f"{prefix}dual_coef", DOUBLE, (rows, m))
     _check_support(estimator, step, m)
-    vectors = _restore_vectors(archive, step, prefix, estimator.kernel == "precomputed")
+    vectors = restore_vectors(archive, step, prefix, estimator.kernel == "precomputed")
     estimator._kernel_parameters = _restore_kernel(estimator, step.fields("kernel"), vectors)
     estimator.support_vectors_ = vectors
     if isinstance(estimator, SVDD):
@@ -162,6 +161,8 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
         attribute, key = number.rstrip("?"), number.strip("_?")
         absent = number.endswith("?") and not step.has(key)
         setattr(estimator, attribute, None if absent else step.number(key))
+    if isinstance(estimator, OnlineSVC):
+        restore_stream(archive, step, prefix, estimator)
     restored: KernelModel = estimator
     return restored
 
@@ -193,7 +194,7 @@ def restore_scaler(archive: ModelArchive, step: Fields, prefix: str) -> Any:
     if not needed <= set(present) <= set(_COLUMNS[name]):
         step.refuse("arrays", f"a list of {', '.join(sorted(needed))}")
     for key in _COLUMNS[name]:
-        stored = archive.array(f"{prefix}{key.rstrip('_')}", _FLOATS, (d,)) if key in present else None
+        stored = archive.array(f"{prefix}{key.rstrip('_')}", FLOATS, (d,)) if key in present else None
         setattr(scaler, key, stored)
     if scaler.scale_ is not None and (scaler.scale_ == 0).any():
         raise ModelFileError(f"array {prefix}scale holds 0, which no column can be scaled by.")
@@ -349,26 +350,6 @@ def _restore_kernel(estimator: Any, kernel: Fields, vectors: Any) -> KernelParam
     return KernelParameters(estimator.kernel, kernel.number("gamma", least=0), kernel.number("coef0"), degree)
 
 
-def _restore_vectors(archive: ModelArchive, step: Fields, prefix: str, precomputed: bool) -> Any:
-    kind = step.choice("vectors", ("dense", *_CONTAINERS, SEQUENCES))
-    if kind == SEQUENCES:
-        return restore_sequences(archive, step, prefix)
-    shape = (step.whole("n_vectors"), step.whole("n_features"))
-    if kind == "dense":
-        return archive.array(f"{prefix}vectors", _FLOATS, (0, 0) if precomputed else shape)
-    if precomputed:
-        step.refuse("vectors", "dense, since the kernel is precomputed")
-    stored = step.whole("n_stored")
-    data = archive.array(f"{prefix}vectors_data", _FLOATS, (stored,))
-    indices = archive.array(f"{prefix}vectors_indices", _INDICES, (stored,))
-    begins = archive.array(f"{prefix}vectors_indptr", _INDICES, (shape[0] + 1,))
-    if begins[0] != 0 or begins[-1] != stored or (begins[1:] < begins[:-1]).any():
-        raise ModelFileError(f"array {prefix}vectors_indptr must rise from 0 to {stored}.")
-    if stored and (indices.min() < 0 or indices.max() >= shape[1]):
-        raise ModelFileError(f"array {prefix}vectors_indices holds a column outside of the {shape[1]} features.")
-    return _CONTAINERS[kind]((data, indices, begins), shape=shape)
-
-
 def _restore_sigmoids(sigmoids: NDArray[np.float64], step: Fields) -> NDArray[np.float64]:
     if (sigmoids[:, 0] < 0).any():
         raise ModelFileError(f"array sigmoids of {step.where} holds a slope below 0.")
@@ -403,10 +384,6 @@ def _restore_compression(report: Fields) -> CompressionReport:
         kernel_evaluations=report.whole("kernel_evaluations"),
         seconds=report.number("seconds", least=0),
     )
-
-
-#: What the strings of an entry may be.
-KINDS_OF_ENDS = {"reason": _core.REASONS, "precision": ("float32", "float64")}
 
 
 def _restore_entry(entry: Fields) -> ProblemReport:

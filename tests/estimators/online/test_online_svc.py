@@ -318,3 +318,21 @@ def test_fit_begins_anew_unless_it_starts_warm() -> None:
     assert OnlineSVC(gamma=0.3, finishing=False).fit(X, y).n_seen_ == 200
     with pytest.raises(ValueError, match="warm_start=True goes on with the classes"):
         model.fit(X, np.where(y == "no", 0, 1))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_fit_comes_near_the_batch_model_since_samples_come_by_once_more(classes: int) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 4))
+    noise = X[:, 0] * X[:, 1] + 0.8 * random.normal(size=1500)
+    y = np.digitize(noise, [0.0] if classes == 2 else [-0.5, 0.5])
+
+    def short_of_batch(model: OnlineSVC) -> float:
+        return 1 - sum(end.objective for end in model.fit_report_) / batch
+
+    batch = sum(end.objective for end in SVC(C=10, gamma=1, multi_class="ovr").fit(X, y).fit_report_)
+    parameters = {"C": 10, "gamma": 1, "random_state": 0}
+    fitted = OnlineSVC(**parameters).fit(X, y)
+    assert fitted.fit_report_.converged
+    assert short_of_batch(fitted) < 1e-3
+    assert short_of_batch(OnlineSVC(**parameters, finishing=False).fit(X, y).finish()) > 5e-3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -40,6 +40,15 @@ from widemargin.runtime import thread_count
 
 #: Parameters that say what the kernel is; it stays what it was at the first batch.
 KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
+
+#: Tolerance of the model that samples are offered to once more; violations are in units of the margin.
+NEARLY_FINISHED = 0.3
+
+#: Samples are offered once more if their margins are below this: some may still come to violate theirs, which are 1.
+NEAR = 1.1
+
+#: Decision values that are computed between two looks at the clock.
+AT_ONCE = 4096
 
 
 def _require_no_gram(name: str, value: Any) -> None:
@@ -107,9 +116,9 @@ class OnlineSVC(KernelClassifier):
     max_labels : int or None, default=None
         Samples after which an active pass ends; further passes are over these.
     finishing : bool, default=True
-        Whether :meth:`fit` ends with :meth:`finish`. The samples that are not kept then come by once more, unless there
-        is a window or a budget: to the model that is finished, few of them matter. A second :meth:`finish` takes these
-        in.
+        Whether :meth:`fit` ends with :meth:`finish`. Just before that, the samples that are not kept, and violate their
+        margins or nearly so, come by once more, unless there is a window or a budget: of a model that is nearly
+        finished, these are few.
     shrinking, max_iter, solver
         Of the solver that :meth:`finish` calls; see :class:`~widemargin.SVC`.
     tol : float, default=1e-3
@@ -196,6 +205,9 @@ class OnlineSVC(KernelClassifier):
     _given_kernel: tuple[Any, ...] = field(init=False)
     _names_seen: set[Any] = field(init=False)
     _numbers_are_ids: bool = field(init=False)
+
+    #: Whether it comes from a file that held its decision functions only.
+    _has_no_stream: bool = field(init=False, default=False)
 
     #: Each class is told apart from all others.
     multi_class = "ovr"
@@ -315,9 +327,9 @@ class OnlineSVC(KernelClassifier):
             self.queried_ = np.array(asked, dtype=np.intp)
             used = np.sort(np.array(asked, dtype=np.int32))
         if self.finishing and in_time:
+            if self.window is None and self.budget is None:
+                in_time = self._look_again(X, labels, weights, used, rules)
             self._finish(rules)
-            alone = self.window is not None or self.budget is not None
-            in_time = alone or self._look_again(X, labels, weights, used, rules)
         self._keep(time_is_up=not in_time)
         if self.verbose:
             print(self.fit_report_)
@@ -352,6 +364,10 @@ class OnlineSVC(KernelClassifier):
             raise ValueError(
                 "class_weight='balanced' is not supported for partial_fit, which does not know how many samples of "
                 "each class are yet to come; pass a dict of weights."
+            )
+        if self._has_no_stream:
+            raise ValueError(
+                "This model was saved after its compression, without the samples that it kept; call fit to begin anew."
             )
         first = "_stream" not in vars(self)
         if first:
@@ -584,6 +600,7 @@ class OnlineSVC(KernelClassifier):
         """Start a stream whose first samples are these."""
         rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
+        self.__dict__.pop("_has_no_stream", None)
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
         self._given_kernel = self._kernel_asked_for()
         self._n_given, self._names_seen, self._numbers_are_ids = 0, set(), False
@@ -645,17 +662,39 @@ class OnlineSVC(KernelClassifier):
     def _look_again(
         self, X: Any, labels: NDArray[np.intp], weights: Vector, used: NDArray[np.int32], rules: OnlineRules
     ) -> bool:
-        """Offer the samples that are not kept to the finished model, and finish again; False if time is up."""
-        stream = self._stream
-        others = np.setdiff1d(used, stream.numbers[stream.kept])
-        if len(others) == 0:
-            return True
-        rows, given = others.astype(np.int64), self._n_given
-        batch = Batch(take(X, others), labels[others].astype(np.int32), weights[others], rows, rows)
-        done = self._learn(batch, [np.arange(len(others), dtype=np.int32)], rules)
-        self._n_given = given
-        self._finish(rules)
-        return done == len(others)
+        """Offer the samples that are not kept, and violate their margins or nearly so, once more; False if time is up.
+
+        Of a model that is nearly finished, these are few.
+        """
+        stream, given = self._stream, self._n_given
+        nearly = replace(rules, stop=replace(rules.stop, tolerance=max(float(self.tol), NEARLY_FINISHED)))
+        stream.nearly_finish(float(self.C), nearly)
+        violating = self._violating(X, labels, np.setdiff1d(used, stream.numbers[stream.kept]), rules)
+        if violating is None:
+            return False
+        done = 0
+        if len(violating):
+            rows = violating.astype(np.int64)
+            batch = Batch(take(X, rows), labels[rows].astype(np.int32), weights[rows], rows, rows)
+            done = self._learn(batch, [np.arange(len(rows), dtype=np.int32)], rules)
+            self._n_given = given
+        return done == len(violating)
+
+    def _violating(
+        self, X: Any, labels: NDArray[np.intp], others: NDArray[np.int32], rules: OnlineRules
+    ) -> NDArray[np.int32] | None:
+        """Choose those of these rows that violate their margins now, or nearly so; None if time is up."""
+        self._keep(time_is_up=False)
+        functions, n_classes = self._functions(), len(self.classes_)
+        found = [others[:0]]
+        for begin in range(0, len(others), AT_ONCE):
+            if rules.stop.late:
+                return None
+            some = others[begin : begin + AT_ONCE]
+            values = in_scikit_learns_sign(functions.values(take(X, some)), n_classes)
+            signs = np.where(labels[some][:, np.newaxis] == np.arange(values.shape[1]), 1.0, -1.0)
+            found.append(some[(signs * values < NEAR).any(axis=1)])
+        return np.concatenate(found)
 
     def _finish(self, rules: OnlineRules) -> None:
         self._stream.finish(float(self.C), rules)
