@@ -22,6 +22,10 @@ STEPS = ("tests/core/test_smo_steps.py",)
 CONTRACTS = ("tests/machines/test_dual.py",)
 VALUES = ("tests/core/test_rows.py", "tests/core/test_simd.py", "tests/estimators/test_svc_parity.py")
 
+SEQUENCES = ("tests/kernels/sequences",)
+PRICES = ("tests/estimators/online/test_online_svc_prices.py",)
+ONLINE = ("tests/machines/test_online.py", "tests/estimators/online/test_online_svc.py")
+
 SMO = "cpp/core/smo"
 CORE = (
     Fault(
@@ -283,6 +287,133 @@ CORE = (
         "runs_[member].end[round % 2].store(((member + 1) * count - 1) / size(),",
         ("tests/core/test_rows.py", "tests/estimators/test_svc_threads.py"),
     ),
+    Fault(
+        "last-oligomers-of-a-sequence-forgotten",
+        "cpp/core/sequences/oligo_term.hpp",
+        "for (; j < length; ++j, f += step) a += f[codes[j]];",
+        "for (; j + 1 < length; ++j, f += step) a += f[codes[j]];",
+        SEQUENCES,
+    ),
+    Fault(
+        "rare-oligomers-without-weights",
+        "cpp/core/sequences/oligo_term.hpp",
+        "+= weight * near_to(same, other.place);",
+        "+= near_to(same, other.place);",
+        SEQUENCES,
+    ),
+    Fault(
+        "pairs-within-a-sequence-counted-once",
+        "cpp/core/sequences/oligo_term.hpp",
+        "return 2 * sum + near(0)",
+        "return sum + near(0)",
+        SEQUENCES,
+    ),
+    Fault(
+        "half-of-a-symmetric-pull-back",
+        "cpp/core/sequences/oligo_slopes.hpp",
+        "(symmetric_ && c > r ? W_[c * m + r] : 0.0)",
+        "0.0",
+        SEQUENCES,
+    ),
+    Fault(
+        "rows-without-their-own-factor",
+        "cpp/core/sequences/oligo_rows.hpp",
+        "static_cast<T>(own * term.factors",
+        "static_cast<T>(term.factors",
+        SEQUENCES,
+    ),
+    Fault(
+        "new-sample-moves-the-wrong-way",
+        "cpp/core/online/decision.hpp",
+        "if (!first) std::swap(B.i, B.j);",
+        "",
+        ONLINE,
+    ),
+    Fault(
+        "new-sample-of-the-second-class-asks-the-first-side",
+        "cpp/core/online/decision.hpp",
+        ": gradient < pair_.up - tolerance;",
+        ": gradient < pair_.down - tolerance;",
+        ONLINE,
+    ),
+    Fault(
+        "idle-samples-leave-too-early",
+        "cpp/core/online/decision.hpp",
+        "return (state_.rises[p] != 0 && state_.gradient[p] > pair_.down) ||",
+        "return (state_.rises[p] != 0 && state_.gradient[p] >= pair_.up) ||",
+        ONLINE,
+    ),
+    Fault(
+        "gain-of-the-other-direction",
+        "cpp/core/online/decision.hpp",
+        "simd::ops<T>().best_newton_riser, p, state_.rises",
+        "simd::ops<T>().best_newton_partner, p, state_.rises",
+        ONLINE,
+    ),
+    Fault(
+        "online-steps-leave-the-box",
+        "cpp/core/online/decision.hpp",
+        "std::min(smo::newton_step(state_, B), smo::longest_step(state_, B))",
+        "smo::newton_step(state_, B)",
+        ONLINE,
+    ),
+    Fault(
+        "coefficient-of-who-leaves-is-lost",
+        "cpp/core/online/decision.hpp",
+        "    while (state_.alpha[p] != 0) {\n",
+        "    while (false) {\n",
+        ONLINE,
+    ),
+    Fault(
+        "sum-not-repaired-where-c-shrinks",
+        "cpp/core/online/decision.hpp",
+        "make_feasible_by_gradient(state_, {0.0, 0.0}, alpha);",
+        "for (std::size_t p = 0; p < alpha.size(); ++p)\n"
+        "      alpha[p] = std::clamp(alpha[p], state_.lower[p], state_.upper[p]);",
+        ONLINE,
+    ),
+    Fault(
+        "price-changed-halfway",
+        "cpp/core/online/machine.hpp",
+        "      decisions_ = std::move(before);\n      throw;",
+        "      throw;",
+        PRICES,
+    ),
+    Fault(
+        "slow-kernels-not-timed",
+        "cpp/core/online/machine.hpp",
+        "stopped = budget.spent(work_of_one() + work_since(computed));",
+        "stopped = budget.spent(work_of_one());",
+        PRICES,
+    ),
+    Fault(
+        "no-step-after-the-window",
+        "cpp/core/online/machine.hpp",
+        "if (!repair) continue;",
+        "continue;",
+        ONLINE,
+    ),
+    Fault(
+        "saved-machine-has-its-left-samples-back",
+        "cpp/core/online/machine.hpp",
+        "saved.left[p] != 0 ? 0.0 : saved.bound[p]",
+        "saved.bound[p]",
+        ONLINE,
+    ),
+    Fault(
+        "values-of-the-samples-before",
+        "cpp/core/online/arrivals.hpp",
+        "others_[r * (stride_ - kept_) + appended_[a]]",
+        "others_[r * (stride_ - kept_) + a]",
+        ONLINE,
+    ),
+    Fault(
+        "rows-completed-from-the-diagonal",
+        "cpp/core/online/kept_rows.hpp",
+        "own.values[c] = rows_[c].values[p];",
+        "own.values[c] = rows_[c].values[c];",
+        ONLINE,
+    ),
 )
 
 PACKAGE = (
@@ -534,6 +665,83 @@ PACKAGE = (
         '"random_state": seed,',
         '"random_state": seed_of(self.random_state),',
         ("tests/model_selection/compact/test_compact_svc_journal.py",),
+    ),
+    Fault(
+        "derivatives-of-normalisation-twice",
+        "src/widemargin/kernels/sequences/oligo.py",
+        "straight -= 0.5 * values *",
+        "straight -= values *",
+        SEQUENCES,
+    ),
+    Fault(
+        "pull-back-of-normalisation-twice",
+        "src/widemargin/kernels/sequences/oligo.py",
+        "straight.of(what, codes) - 0.5 * sum(",
+        "straight.of(what, codes) - sum(",
+        SEQUENCES,
+    ),
+    Fault(
+        "unknown-letter-known-again",
+        "src/widemargin/kernels/sequences/oligomers.py",
+        "unknown |= letters[j : j + n] < 0",
+        "unknown = letters[j : j + n] < 0",
+        SEQUENCES,
+    ),
+    Fault(
+        "complement-not-reversed",
+        "src/widemargin/kernels/sequences/oligomers.py",
+        "for j in reversed(range(k)):",
+        "for j in range(k):",
+        SEQUENCES,
+    ),
+    Fault(
+        "places-from-the-end-off-by-one",
+        "src/widemargin/kernels/sequences/oligomers.py",
+        "else lengths + origin",
+        "else lengths + origin + 1",
+        SEQUENCES,
+    ),
+    Fault(
+        "letters-of-two-sequences-make-one-oligomer",
+        "src/widemargin/kernels/sequences/oligomers.py",
+        "shift = np.repeat(letters.begins[:-1] - begins[:-1], lengths)",
+        "shift = 0",
+        SEQUENCES,
+    ),
+    Fault(
+        "oligomers-of-the-right-taken-for-others",
+        "src/widemargin/kernels/sequences/oligomers.py",
+        "np.where(same, inside, -1)",
+        "inside",
+        SEQUENCES,
+    ),
+    Fault(
+        "gapped-oligomers-counted-twice",
+        "src/widemargin/kernels/sequences/spectrum.py",
+        "return numbers[once], found[once]",
+        "return numbers, found",
+        SEQUENCES,
+    ),
+    Fault(
+        "weights-of-oligomers-not-at-mean-1",
+        "src/widemargin/kernels/sequences/triplet.py",
+        "self._set_weights(found * np.exp(-mean))",
+        "self._set_weights(found)",
+        SEQUENCES,
+    ),
+    Fault(
+        "running-numbers-begin-anew",
+        "src/widemargin/estimators/online/online_svc.py",
+        "numbers = self._n_given + np.arange(len(labels), dtype=np.int64)",
+        "numbers = np.arange(len(labels), dtype=np.int64)",
+        ("tests/estimators/online/test_online_svc.py",),
+    ),
+    Fault(
+        "weights-left-out-of-a-new-price",
+        "src/widemargin/machines/online.py",
+        "self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core)",
+        "self.core.set_bounds(rows, place, C * np.ones(len(place)), core)",
+        PRICES,
     ),
 )
 

@@ -89,19 +89,21 @@ class HeldOnline {
     for (std::size_t k = 0; k < positions.shape(0); ++k)
       if (positions.data()[k] < 0 || static_cast<std::size_t>(positions.data()[k]) >= size())
         throw std::invalid_argument("there is no such position");
-    work(source, ids, how, [&](auto& machine, TimeBudget&) { machine.forget(view(positions)); });
+    work(source, ids, how, [&](auto& machine, TimeBudget& budget) { machine.forget(view(positions), budget); });
   }
   void keep(const Source& source, Vector<Id> ids, Vector<Id> samples, Vector<std::int32_t> labels,
             Vector<double> bounds, const OnlineRules& how) {
     const std::vector<online::Arrival> arrivals = checked(source, samples, labels, bounds);
     work(source, ids, how, [&](auto& machine, TimeBudget&) { machine.keep(arrivals); });
   }
-  void set_bounds(const Source& source, Vector<Id> ids, Vector<double> bounds, const OnlineRules& how) {
+  bool set_bounds(const Source& source, Vector<Id> ids, Vector<double> bounds, const OnlineRules& how) {
     if (bounds.shape(0) != size()) throw std::invalid_argument("there must be a bound for each position");
     for (std::size_t p = 0; p < size(); ++p)
       if (!(bounds.data()[p] >= 0) || !std::isfinite(bounds.data()[p]))
         throw std::invalid_argument("bounds must be finite numbers of at least 0");
-    work(source, ids, how, [&](auto& machine, TimeBudget&) { machine.set_bounds(view(bounds)); });
+    bool done = false;
+    work(source, ids, how, [&](auto& machine, TimeBudget& budget) { done = machine.set_bounds(view(bounds), budget); });
+    return done;
   }
   void put(std::size_t decision, Vector<double> alpha, Vector<double> gradient) {
     const std::unique_lock alone = taken();

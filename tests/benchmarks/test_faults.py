@@ -18,7 +18,7 @@ def test_every_fault_can_be_put_in(fault: Fault) -> None:
     text = (faults.ROOT / fault.path).read_text()
     assert faults.put_in(fault, text) != text
     for test in fault.tests:
-        assert (faults.ROOT / test).is_file(), test
+        assert (faults.ROOT / test).exists(), test
 
 
 def test_one_that_is_noticed_and_one_that_survives(

@@ -277,6 +277,11 @@ def test_blocks_of_samples_are_joined_in_the_container_of_the_first() -> None:
     np.testing.assert_array_equal(joined(dense, sparse), np.vstack([dense, dense]))
     assert joined(["a"], ["b", "c"]) == ["a", "b", "c"]
     assert joined(np.array(["a"]), np.array(["bcd"])).tolist() == ["a", "bcd"]
+    pd = pytest.importorskip("pandas")
+    for others in (["b", "c"], np.array(["b", "c"]), pd.Series(["b", "c"], index=[7, 8])):
+        found = joined(pd.Series(["a"], index=["x"]), others)
+        assert (found.shape, found.tolist()) == ((3,), ["a", "b", "c"])
+    assert joined(pd.DataFrame({"u": [1.0]}), pd.DataFrame({"u": [2.0]})).shape == (2, 1)
 
 
 def test_the_core_refuses_what_does_not_fit() -> None:

@@ -16,7 +16,7 @@ class Arrivals {
   static std::size_t at_most(const RowSource& source, std::size_t kept) {
     constexpr std::size_t some = 64, many = 512;
     const std::size_t quickly = source.rows_between_polls(kept + some);
-    return quickly < some ? quickly : many;
+    return quickly < some ? std::max<std::size_t>(quickly, 1) : many;
   }
 
   // `ids` are samples of the source that are not kept.

@@ -14,6 +14,7 @@
 #include "core/certificate.hpp"
 #include "core/dual_state.hpp"
 #include "core/online/kept_rows.hpp"
+#include "core/runtime/stopping.hpp"
 #include "core/smo/scans.hpp"
 #include "core/smo/select_maximal_violating_pair.hpp"
 #include "core/smo/select_second_order.hpp"
@@ -138,21 +139,25 @@ class Decision {
   }
 
   // Other bounds: coefficients beyond them are cut off, and the sum is repaired where the gradients say that it costs
-  // least.
+  // least. False if time is up halfway.
   template <class T>
-  void set_bounds(std::span<const double> bounds, KeptRows<T>& rows) {
+  bool set_bounds(std::span<const double> bounds, KeptRows<T>& rows, TimeBudget& budget) {
     for (std::size_t p = 0; p < state_.size(); ++p) {
       state_.lower[p] = std::min(0.0, state_.linear[p] * bounds[p]);
       state_.upper[p] = std::max(0.0, state_.linear[p] * bounds[p]);
     }
     std::vector<double> alpha = state_.alpha;
     make_feasible_by_gradient(state_, {0.0, 0.0}, alpha);
-    for (std::size_t p = 0; p < state_.size(); ++p)
-      if (alpha[p] != state_.alpha[p])
-        move_alone(p, alpha[p], rows);
-      else
+    for (std::size_t p = 0; p < state_.size(); ++p) {
+      if (alpha[p] == state_.alpha[p]) {
         state_.set_room(p);
+        continue;
+      }
+      if (budget.over()) return false;
+      move_alone(p, alpha[p], rows);
+    }
     look();
+    return true;
   }
 
   // Only these positions stay, in this order.

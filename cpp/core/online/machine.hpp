@@ -73,6 +73,7 @@ class Machine {
   // Learns from the samples in their order; returns how many time sufficed for.
   std::size_t learn(std::span<const Arrival> samples, const Rules& rules, TimeBudget& budget) {
     std::size_t done = 0;
+    std::uint64_t computed = rows_.evaluations();
     bool stopped = budget.over();
     while (done < samples.size() && !stopped) {
       close_up();
@@ -84,7 +85,7 @@ class Machine {
       block_.compute(*source_, rows_, fresh, *team_);
       std::size_t row = 0;
       for (const Arrival& one : some) {
-        stopped = budget.spent(work_of_one());
+        stopped = budget.spent(work_of_one() + work_since(computed));
         if (stopped) break;
         const bool arrives = row < fresh.size() && one.sample == fresh[row];
         present(one, arrives ? row++ : no_row, rules);
@@ -123,8 +124,9 @@ class Machine {
   // REPROCESS so many times, or until nothing violates; returns how many steps there were.
   std::int64_t reprocess(std::int64_t most, const Rules& rules, TimeBudget& budget) {
     std::int64_t steps = 0;
+    std::uint64_t computed = rows_.evaluations();
     bool moved = true;
-    while (moved && steps < most && !budget.spent(work_of_one())) {
+    while (moved && steps < most && !budget.spent(work_of_one() + work_since(computed))) {
       moved = false;
       for (Decision& one : decisions_) moved = one.reprocess(rows_, rules.selection, rules.tolerance) || moved;
       note_zeros();
@@ -134,17 +136,31 @@ class Machine {
     return steps;
   }
 
-  // These leave, whatever their coefficients are; others take them up.
-  void forget(std::span<const Id> positions) {
-    for (const Id p : positions) let_go(static_cast<std::size_t>(p));
+  // These leave, whatever their coefficients are; others take them up. Those that an interruption comes before stay.
+  void forget(std::span<const Id> positions, TimeBudget& budget) {
+    for (const Id p : positions) {
+      if (budget.over() && budget.reason() == Reason::interrupted) return;
+      let_go(static_cast<std::size_t>(p));
+    }
   }
 
-  // Other bounds for the kept samples.
-  void set_bounds(std::span<const double> bounds) {
+  // Other bounds for the kept samples. Where time does not suffice, or the kernel fails, the old ones stay; false then.
+  bool set_bounds(std::span<const double> bounds, TimeBudget& budget) {
     close_up(0);
-    bound_.assign(bounds.begin(), bounds.end());
-    for (Decision& one : decisions_) one.set_bounds(bounds, rows_);
+    std::vector<Decision> before = decisions_;
+    bool done = true;
+    try {
+      for (Decision& one : decisions_) done = done && one.set_bounds(bounds, rows_, budget);
+    } catch (...) {
+      decisions_ = std::move(before);
+      throw;
+    }
+    if (done)
+      bound_.assign(bounds.begin(), bounds.end());
+    else
+      decisions_ = std::move(before);
     note_all();
+    return done;
   }
 
   // These are kept, whatever they are worth: for machines that start from a model, whose points follow with `put`.
@@ -253,6 +269,11 @@ class Machine {
     return static_cast<std::size_t>(label) == decision ? 1.0 : -1.0;
   }
   std::uint64_t work_of_one() const { return 2000 + 2 * size() * decisions_.size(); }
+  // That of the kernel values since the last time.
+  std::uint64_t work_since(std::uint64_t& computed) const {
+    const std::uint64_t before = std::exchange(computed, rows_.evaluations());
+    return (computed - before) * source_->value_work();
+  }
 
   // One sample of the stream: PROCESS, then REPROCESS.
   void present(const Arrival& one, std::size_t row, const Rules& rules) {

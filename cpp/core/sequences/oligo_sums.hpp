@@ -31,11 +31,12 @@ inline void sums_between(const OligoTerm<double>& term, const Side& rows, const 
   const std::unique_ptr<ColumnIndex> index = term.index_of(columns.ids);
   const auto compute = [&](std::size_t s, std::size_t member) {
     const std::size_t begin = s * strip, end = std::min(n, begin + strip);
+    TimeBudget budget(deadline, member == 0);
     for (std::size_t r = begin; r < end; ++r) {
-      if (deadline.poll(member == 0)) return;
+      if (budget.over()) return;
       const std::size_t first = symmetric ? begin : 0;
       double* row = out + r * m;
-      term.row(static_cast<std::size_t>(rows.ids[r]), columns.ids.data(), index.get(), first, m, row + first);
+      term.row(static_cast<std::size_t>(rows.ids[r]), columns.ids.data(), index.get(), first, m, row + first, &budget);
       const double factor = rows.factor(r);
       if (!columns.factors.empty())
         for (std::size_t c = first; c < m; ++c) row[c] *= factor * columns.factors[c];
@@ -56,11 +57,12 @@ inline void sums_within(const OligoTerm<double>& term, double* out, ThreadTeam& 
   constexpr std::size_t strip = 64;
   const Oligomers& all = term.rows();
   const auto compute = [&](std::size_t s, std::size_t member) {
+    TimeBudget budget(deadline, member == 0);
     for (std::size_t i = s * strip; i < std::min(all.size(), (s + 1) * strip); ++i) {
-      if (deadline.poll(member == 0)) return;
+      if (budget.over()) return;
       out[i] = 0;
       for_each_code(all.grouped(i), [&](std::int32_t code, std::span<const Oligomer> same) {
-        out[i] += term.weight(static_cast<std::size_t>(code)) * pairs_within(same, term.near());
+        out[i] += term.weight(static_cast<std::size_t>(code)) * pairs_within(same, term.near(), &budget);
       });
     }
   };

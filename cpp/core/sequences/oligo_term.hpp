@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/runtime/scratch.hpp"
+#include "core/runtime/stopping.hpp"
 #include "core/sequences/closeness.hpp"
 #include "core/sequences/column_index.hpp"
 #include "core/sequences/oligomers.hpp"
@@ -57,10 +58,12 @@ class OligoTerm {
     return has_few_oligomers() ? nullptr : std::make_unique<ColumnIndex>(columns_, ids, first, places_.low);
   }
 
-  // sums[c - first] of sequence x and columns first <= c < last, of which ids[c] is the sequence.
-  void row(std::size_t x, const Id* ids, const ColumnIndex* index, std::size_t first, std::size_t last, T* sums) const {
+  // sums[c - first] of sequence x and columns first <= c < last, of which ids[c] is the sequence. What it is when time
+  // is up halfway, if there is a budget, is of no use.
+  void row(std::size_t x, const Id* ids, const ColumnIndex* index, std::size_t first, std::size_t last, T* sums,
+           TimeBudget* budget = nullptr) const {
     if (index != nullptr) {
-      row_of_index(x, *index, first, last, sums);
+      row_of_index(x, *index, first, last, sums, budget);
       return;
     }
     const Scratch<T, OligoTerm> table(stride(rows_) * places_.width);
@@ -81,9 +84,12 @@ class OligoTerm {
   }
 
   // f(w, .) for one oligomer w of x.
-  void fill_table(std::int32_t code, std::span<const Oligomer> same, T* table) const {
+  void fill_table(std::int32_t code, std::span<const Oligomer> same, T* table, TimeBudget* budget = nullptr) const {
     std::fill_n(table, places_.width, T(0));
-    for (const Oligomer& one : same) near_.around(place_of(one), [&](std::size_t q, T value) { table[q] += value; });
+    for (const Oligomer& one : same) {
+      if (budget != nullptr && budget->spent(std::min(places_.width, 2 * near_.reach() + 1))) return;
+      near_.around(place_of(one), [&](std::size_t q, T value) { table[q] += value; });
+    }
     const T weight = this->weight(static_cast<std::size_t>(code));
     for (std::size_t q = 0; q < places_.width; ++q) table[q] *= weight;
   }
@@ -112,7 +118,8 @@ class OligoTerm {
     return (a + b) + (c + d);
   }
 
-  void row_of_index(std::size_t x, const ColumnIndex& index, std::size_t first, std::size_t last, T* sums) const {
+  void row_of_index(std::size_t x, const ColumnIndex& index, std::size_t first, std::size_t last, T* sums,
+                    TimeBudget* budget) const {
     std::fill_n(sums, last - first, T(0));
     const Scratch<T, ColumnIndex> table(places_.width);
     for_each_code(rows_.grouped(x), [&](std::int32_t code, std::span<const Oligomer> same) {
@@ -126,7 +133,7 @@ class OligoTerm {
           sums[static_cast<std::size_t>(other.column) - first] += weight * near_to(same, other.place);
         return;
       }
-      fill_table(code, same, table.data());
+      fill_table(code, same, table.data(), budget);
       for (const ColumnIndex::Occurrence& other : found)
         sums[static_cast<std::size_t>(other.column) - first] += table.data()[other.place];
     });
@@ -149,15 +156,18 @@ class OligoTerm {
   std::vector<T> weights_;
 };
 
-// The sum over pairs of places of one oligomer in one sequence.
-inline double pairs_within(std::span<const Oligomer> same, const Closeness<double>& near) {
+// The sum over pairs of places of one oligomer in one sequence; of no use when time is up halfway.
+inline double pairs_within(std::span<const Oligomer> same, const Closeness<double>& near,
+                           TimeBudget* budget = nullptr) {
   double sum = 0;
-  for (std::size_t a = 0; a < same.size(); ++a)
+  for (std::size_t a = 0; a < same.size(); ++a) {
+    if (budget != nullptr && budget->spent(std::min(same.size() - a, near.reach() + 1))) return sum;
     for (std::size_t b = a + 1; b < same.size(); ++b) {
       const std::size_t apart = static_cast<std::size_t>(static_cast<std::int64_t>(same[b].place) - same[a].place);
       if (apart > near.reach()) break;
       sum += near(apart);
     }
+  }
   return 2 * sum + near(0) * static_cast<double>(same.size());
 }
 

@@ -57,7 +57,8 @@ def joined(samples: Any, others: Any) -> Any:
     if hasattr(samples, "iloc"):
         import pandas as pd
 
-        return pd.concat([samples, pd.DataFrame(others)], ignore_index=True)
+        like = pd.Series if samples.ndim == 1 else pd.DataFrame
+        return pd.concat([samples, like(others)], ignore_index=True)
     return [*samples, *others]
 
 
@@ -213,6 +214,8 @@ class Stream:
             with single_threaded_blas():
                 if C != self.C:
                     place = self._price(rows, place, weights, C, core)
+                    if C != self.C:
+                        return done
                 for order in orders:
                     seen = self.core.seen
                     if isinstance(order, ActivePass):
@@ -281,6 +284,8 @@ class Stream:
             return
         if not everyone:
             self._tidy(C, rules)
+            if C != self.C:
+                return
         rows, everything = self.kernel.rows_of(self.samples), np.arange(self.size, dtype=np.int32)
         settings = settings_of(rules.options, self.size)
         alpha, gradient, bounds = self.alpha, self.core.gradient(), C * self.weights * (self.core.left() == 0)
@@ -304,14 +309,15 @@ class Stream:
     def solutions(self, tolerance: float, reason: str = "iteration budget") -> list[PairSolution]:
         """Return the decision functions over all positions, with how they ended.
 
-        Without FINISH that is "converged" where no pair violates by more than the tolerance, and else this `reason`.
+        Without FINISH that is "converged" where no pair violates by more than the tolerance and time has sufficed, and
+        else this `reason`.
         """
         ids = np.arange(self.size, dtype=np.int32)
         alpha, gradient, steps = self.alpha, self.core.gradient(), self.core.steps()
         found = []
         for number, (violation, gap, objective, intercept) in enumerate(self.core.certificates().tolist()):
             end = Outcome(
-                reason="converged" if violation <= tolerance else reason,
+                reason="converged" if violation <= tolerance and reason != "time budget" else reason,
                 kkt_violation=violation,
                 duality_gap=gap,
                 objective=objective,
@@ -340,11 +346,11 @@ class Stream:
     def _price(
         self, rows: RowSource, place: NDArray[np.int32], weights: Vector, C: float, core: _core.OnlineRules
     ) -> NDArray[np.int32]:
-        """Give the kept samples other bounds; return their places in the source."""
+        """Give the kept samples other bounds, if time suffices, and take over C; return their places in the source."""
         self.core.tidy(rows, place, core)
         place = self.core.samples()
-        self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core)
-        self.C = C
+        if self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core):
+            self.C = C
         return place
 
     def _weights_at(self, place: NDArray[np.int32], weights: Vector) -> Vector:
@@ -352,7 +358,7 @@ class Stream:
         return self.core.bounds() / self.C if self.inherits else weights[place]
 
     def _tidy(self, C: float, rules: OnlineRules) -> None:
-        """Let those at 0 leave that improve with no partner, close up, and take over C."""
+        """Let those at 0 leave that improve with no partner, close up, and take over C if time suffices."""
         rows, core = self.kernel.rows_of(self.samples), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
         self.inherits = self.inherits or rules.budget > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +55,7 @@ def scaled_distances(kernel: Kernel, X: Any) -> ScaledDistances | None:
     wider = kernel.clone_with_theta(kernel.theta - 1.0)
     points = kernel.mapped(X)
     core_wider = wider.core_kernel
-    if core_wider is None or not np.isclose(core_wider.gamma * np.e, core.gamma, rtol=1e-9, atol=0.0):
+    if core_wider is None or not np.isclose(core_wider.gamma * math.e, core.gamma, rtol=1e-9, atol=0.0):
         return None
     if not _equal(points[:2], wider.mapped(X[:2])):
         return None

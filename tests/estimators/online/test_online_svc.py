@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris
 
 from widemargin import SVC, OnlineSVC
 from widemargin.datasets import chess_board
-from widemargin.kernels import Gaussian
+from widemargin.kernels import Gaussian, Oligo
 
 
 def two_classes(n: int = 400, seed: int = 0) -> tuple[Any, Any]:
@@ -108,10 +108,21 @@ def test_classes_follow_scikit_learn() -> None:
     model = OnlineSVC().partial_fit(X, y, classes=["no", "yes"])
     with pytest.raises(ValueError, match=r"The target label\(s\) \['perhaps'\] in y do not exist"):
         model.partial_fit(X[:1], ["perhaps"])
+    with pytest.raises(ValueError, match=r"label\(s\) \['10', '100', .*, '108', '\.\.\.'\] in y do not"):
+        model.partial_fit(X, np.arange(10, 110).astype(str))
     with pytest.raises(ValueError, match="is not the same as on last call to partial_fit"):
         model.partial_fit(X, y, classes=["no", "perhaps", "yes"])
     with pytest.raises(ValueError, match="at least two classes"):
         OnlineSVC().partial_fit(X[:1], ["no"], classes=["no"])
+    for classes, message in (
+        ("no", "classes is 'no'; it must be a list or array"),
+        ([["no", "yes"]], r"classes is \[\['no', 'yes'\]\]; it must be a list or array"),
+        (["no", 1], "classes must hold strings or numbers, not both"),
+        (["no", None], "classes must hold strings or numbers, not both"),
+        ([0.0, 1.0, np.nan], "classes must not hold missing values"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            OnlineSVC().partial_fit(X[:1], ["no"], classes=classes)
     with pytest.raises(ValueError, match="class_weight='balanced' is not supported for partial_fit"):
         OnlineSVC(class_weight="balanced").partial_fit(X, y, classes=["no", "yes"])
     assert OnlineSVC(class_weight="balanced").fit(X, y).class_weight_.tolist() != [1.0, 1.0]
@@ -170,6 +181,7 @@ def test_c_may_change_between_calls() -> None:
         assert model.fit_report_[0].objective == pytest.approx(batch.fit_report_[0].objective, rel=1e-3)
     model.set_params(C=1.0).partial_fit(X[:20], y[:20])
     assert np.abs(model.dual_coef_).max() <= 1.0 + 1e-12
+    assert abs(model.dual_coef_.sum()) < 1e-9
 
 
 def test_a_window_forgets_what_is_long_past() -> None:
@@ -336,3 +348,24 @@ def test_a_fit_comes_near_the_batch_model_since_samples_come_by_once_more(classe
     assert fitted.fit_report_.converged
     assert short_of_batch(fitted) < 1e-3
     assert short_of_batch(OnlineSVC(**parameters, finishing=False).fit(X, y).finish()) > 5e-3
+
+
+def test_a_batch_may_hold_few_samples_of_many_classes() -> None:
+    """scikit-learn warns of targets that are mostly different; here that is no sign of a mistake."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(600, 2)), np.tile(np.arange(100), 6)
+    X += 10.0 * np.column_stack(np.divmod(y, 10))
+    model = OnlineSVC(C=10.0, gamma=0.1)
+    for begin in range(0, 600, 100):
+        model.partial_fit(X[begin : begin + 100], y[begin : begin + 100], classes=np.arange(100))
+    assert model.finish().score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("dtype", ["object", "category", "string"])
+def test_columns_of_strings_arrive_in_batches(dtype: str) -> None:
+    pd = pytest.importorskip("pandas")
+    X, y = pd.Series(["ACGA", "CCGT", "ACGG", "GCGT"] * 10, dtype=dtype), np.tile([0, 1], 20)
+    model = OnlineSVC(C=10.0, kernel=Oligo(2, 1.0))
+    for begin in range(0, 40, 10):
+        model.partial_fit(X[begin : begin + 10], y[begin : begin + 10], classes=[0, 1])
+    assert model.finish().score(X, y) == 1.0

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from widemargin.kernels import Oligo
 from widemargin.kernels.sequences.alphabet import PROTEIN, alphabet_of, codes_of_letters, oligomers_of
 
 
@@ -41,3 +42,10 @@ def test_complements_are_named_once() -> None:
     assert len(names) == 32
     assert "CAT" not in names
     assert "ATG" in names
+
+
+def test_ends_of_lines_are_no_letters_of_dna() -> None:
+    texts = ["ACGTTTGA\n", "GGATNCCA\n"]
+    assert Oligo().fitted(texts).alphabet == "ACGT"
+    assert Oligo(2).fitted(texts)(texts) == pytest.approx(Oligo(2).fitted(texts)([text.strip() for text in texts]))
+    assert Oligo(1).fitted(["to be", "or not"]).alphabet == " benort"

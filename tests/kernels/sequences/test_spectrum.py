@@ -62,3 +62,12 @@ def test_in_a_model() -> None:
     kernel = Spectrum(2).fitted(X)
     model, plain = SVC(kernel=kernel).fit(X, y), SVC(kernel="precomputed").fit(kernel(X), y)
     assert model.decision_function(X) == pytest.approx(plain.decision_function(kernel(X)), abs=1e-2)
+
+
+def test_products_of_many_sequences_are_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Spectrum(2, alphabet="ACGT")
+    whole = kernel(TEXTS), kernel(TEXTS, OTHERS)
+    monkeypatch.setattr("widemargin.kernels.sequences.spectrum.VALUES_AT_ONCE", 12)
+    assert np.array_equal(kernel(TEXTS), whole[0])
+    assert np.array_equal(kernel(TEXTS, OTHERS), whole[1])
+    assert kernel(TEXTS, []).shape == (len(TEXTS), 0)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from tests.oracles.sequences import naive_oligo_matrix, random_texts
@@ -10,6 +14,7 @@ from widemargin import SVC, _core
 from widemargin.kernels import CombinedOligo, Oligo, TripletOligo
 from widemargin.kernels.rows import FixedKernel, row_source
 from widemargin.kernels.sequences import Sequences
+from widemargin.kernels.sequences.alphabet import oligomers_of
 from widemargin.kernels.sequences.oligomers import Reading
 from widemargin.kernels.sequences.sums import OligoSums
 
@@ -117,3 +122,25 @@ def test_what_does_not_fit_together_is_refused() -> None:
         _core.oligo_sums_within(one, np.ones(1), None, 1)
     with pytest.raises(ValueError, match="number of a sequence is out of range"):
         _core.oligo_pull_back_within(np.ones(1), one, np.array([2], dtype=np.int32), np.ones(3), np.ones(3), None, 1)
+
+
+def test_oligomers_that_are_rare_have_their_weights() -> None:
+    """Few of a kind in long sequences: all pairs are looked at, and no table is made."""
+    texts, names = random_texts(4, "ACGT", 180, 220), oligomers_of("ACGT", 3)
+    weights = dict(zip(names, np.random.default_rng(0).uniform(0.1, 3.0, 64).tolist(), strict=True))
+    expected = naive_oligo_matrix(texts[:2], texts, 3, 5.0, weights=weights.__getitem__)
+    assert TripletOligo(5.0, weights, alphabet="ACGT")(texts[:2], texts) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("length", [300_000, 400_001])
+def test_very_long_sequences_may_be_interrupted(length: int) -> None:
+    """All pairs of places of one letter: nobody waits for that."""
+    texts = ["A" * length, "A" * (length - 1)]
+    kernel = Oligo(1, 1e20, alphabet="A")
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    began = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        kernel(texts)
+    timer.join()
+    assert time.perf_counter() - began < 5.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -49,6 +50,9 @@ NEAR = 1.1
 
 #: Decision values that are computed between two looks at the clock.
 AT_ONCE = 4096
+
+#: Labels that messages show.
+SHOWN = 10
 
 
 def _require_no_gram(name: str, value: Any) -> None:
@@ -412,7 +416,7 @@ class OnlineSVC(KernelClassifier):
         try:
             self._finish(self._rules(began, self._stream.size))
         finally:
-            self._keep(time_is_up=False)
+            self._keep(time_is_up=float(self.C) != self._stream.C)
         self._tell()
         return self
 
@@ -714,21 +718,27 @@ class OnlineSVC(KernelClassifier):
         if "classes_" not in vars(self) or "_stream" not in vars(self):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
-            check_classification_targets(y)
-            self.classes_ = np.unique(column_or_1d(np.asarray(classes)))
-            if len(self.classes_) < 2:
-                raise ValueError(f"classes must hold at least two classes; got {self.classes_.tolist()!r}.")
+            self._require_labels(y)
+            self.classes_ = _classes_of(classes)
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )
         unseen = np.setdiff1d(y, self.classes_)
         if len(unseen):
+            some = unseen[:SHOWN].tolist() + ["..."] * (len(unseen) > SHOWN)
             raise ValueError(
-                f"The target label(s) {unseen} in y do not exist in the initial classes {self.classes_}; classes must "
+                f"The target label(s) {some} in y do not exist in the initial classes {self.classes_}; classes must "
                 "hold all that may ever occur."
             )
         return np.asarray(np.searchsorted(self.classes_, y), dtype=np.intp)
+
+    @staticmethod
+    def _require_labels(y: Any) -> None:
+        with warnings.catch_warnings():
+            # A batch may hold few samples of many classes.
+            warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+            check_classification_targets(y)
 
     @staticmethod
     def _weights_of(sample_weight: Any, n: int) -> Vector:
@@ -747,6 +757,21 @@ class OnlineSVC(KernelClassifier):
         if names.shape != (n,):
             raise ValueError(f"ids has the shape {names.shape}, expected {(n,)}: one id for every row of X.")
         return names
+
+
+def _classes_of(classes: Any) -> NDArray[Any]:
+    """Return the classes that were given, sorted, or say why these are none."""
+    given = np.asarray(classes, dtype=object)
+    if given.ndim != 1:
+        raise ValueError(f"classes is {classes!r}; it must be a list or array of all classes that may ever occur.")
+    if len({isinstance(one, str) for one in given}) > 1:
+        raise ValueError(f"classes must hold strings or numbers, not both; got {given.tolist()!r}.")
+    if any(one is None or one != one for one in given):
+        raise ValueError(f"classes must not hold missing values; got {given.tolist()!r}.")
+    found = np.unique(np.asarray(classes))
+    if len(found) < 2:
+        raise ValueError(f"classes must hold at least two classes; got {found.tolist()!r}.")
+    return found
 
 
 #: Kernels by name that have numbers as parameters of the estimator.

@@ -31,27 +31,31 @@ MOST_OLIGOMERS = 2**62
 
 
 def alphabet_of(counts: dict[str, int]) -> str:
-    """Tell the alphabet from the letters that occur, and how often.
+    r"""Tell the alphabet from the letters that occur, and how often.
 
     Nucleotides are recognised: where nine of ten letters are A, C, G, T or U in either case, and all others are codes
     for several nucleotides, or gaps, it is "ACGT" ("ACGU" if there is U and no T). So are proteins: upper-case letters
-    for amino acids, at least 15 of the twenty. Otherwise every letter that occurs belongs to it.
+    for amino acids, at least 15 of the twenty. Blanks and ends of lines do not matter for that. Otherwise every letter
+    that occurs belongs to it, blanks too.
 
     Examples
     --------
     >>> alphabet_of({"A": 5, "g": 3, "N": 20}), alphabet_of({"A": 1, "U": 1}), alphabet_of({"b": 1, "a": 1})
     ('ACGT', 'ACGU', 'ab')
+    >>> alphabet_of({"A": 5, "G": 3, "\n": 2}), alphabet_of({"b": 1, " ": 1})
+    ('ACGT', ' b')
     """
     upper: dict[str, int] = {}
-    for letter, n in counts.items():
+    printed = {letter: n for letter, n in counts.items() if not letter.isspace()}
+    for letter, n in printed.items():
         upper[letter.upper()] = upper.get(letter.upper(), 0) + n
     nucleotides = sum(upper.get(letter, 0) for letter in "ACGTU")
     coded = sum(n for letter, n in upper.items() if letter not in "ACGTU" and letter not in "NX-.*")
     only = all(letter in "ACGTU" or letter in OTHER_NUCLEOTIDES for letter in upper)
     if only and nucleotides and nucleotides >= MOSTLY * (nucleotides + coded):
         return RNA if "U" in upper and "T" not in upper else DNA
-    only = all(letter in PROTEIN or letter in OTHER_AMINO_ACIDS for letter in counts)
-    if only and sum(letter in counts for letter in PROTEIN) >= ENOUGH_AMINO_ACIDS:
+    only = all(letter in PROTEIN or letter in OTHER_AMINO_ACIDS for letter in printed)
+    if only and sum(letter in printed for letter in PROTEIN) >= ENOUGH_AMINO_ACIDS:
         return PROTEIN
     return "".join(sorted(counts))
 

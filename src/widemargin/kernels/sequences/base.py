@@ -15,8 +15,8 @@ from widemargin.kernels.sequences.alphabet import (
 from widemargin.kernels.sequences.oligomers import Origin, Reading
 from widemargin.kernels.sequences.texts import Sequences
 
-#: Positions are counted in 32 bits.
-FARTHEST = 2**31 - 1
+#: Positions are counted in 32 bits: half of them are for the origin, half for the letters of a sequence.
+FARTHEST = 2**30
 
 
 class SequenceKernel(Kernel):

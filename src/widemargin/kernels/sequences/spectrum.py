@@ -23,6 +23,9 @@ from widemargin.kernels.sequences.texts import Sequences, Texts
 #: Oligomers that one window may count for.
 MOST_OF_A_WINDOW = 2**20
 
+#: Values that are computed between two looks for an interruption.
+VALUES_AT_ONCE = 2**20
+
 Digits = NDArray[np.int64]
 
 
@@ -77,7 +80,7 @@ class CountingKernel(SequenceKernel):
         counting = sp.csr_array((np.ones(len(names)), (of_window, columns.reshape(-1))), shape=(len(codes), len(known)))
         rows = sp.csr_array(occurring @ counting)
         rows.sum_duplicates()
-        return Counts(rows, known, np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()))
+        return Counts(rows, known, np.sqrt(_squares(rows)))
 
     def _scaled(self, X: Sequences) -> Any:
         """Return the counts of some sequences, divided by their norms if they are to be."""
@@ -88,7 +91,8 @@ class CountingKernel(SequenceKernel):
         roots = counts.roots[X.ids]
         if not (roots > 0.0).all():
             self._refuse(X, int(np.argmin(roots > 0.0)))
-        return sp.csr_array(sp.diags_array(1.0 / roots) @ rows)
+        rows.data /= np.repeat(roots, np.diff(rows.indptr))
+        return rows
 
     def _refuse(self, X: Sequences, place: int) -> None:
         raise ValueError(
@@ -117,7 +121,7 @@ class CountingKernel(SequenceKernel):
     def diagonal(self, X: Any) -> Vector:
         """k(x, x) for the sequences `X`."""
         rows = self._scaled(self.samples(X))
-        return np.ones(rows.shape[0]) if self.normalize else np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        return np.ones(rows.shape[0]) if self.normalize else _squares(rows)
 
     def row_source(self, X: Any) -> RowSource:
         """Kernel rows of the sequences `X`, which the core computes."""
@@ -144,8 +148,18 @@ def _require_few(kernel: str, number: int) -> None:
         )
 
 
+def _squares(rows: Any) -> Vector:
+    """Return the sum of squares of each row."""
+    return np.asarray(rows.power(2).sum(axis=1), dtype=np.float64).ravel()
+
+
 def _product(left: Any, right: Any) -> Matrix:
-    return np.ascontiguousarray((left @ right.T).toarray())
+    """Return the dot products of rows, some rows at a time: the sparse product takes more memory than they do."""
+    found, columns = np.empty((left.shape[0], right.shape[0])), right.T.tocsr()
+    at_once = max(1, VALUES_AT_ONCE // max(1, right.shape[0]))
+    for begin in range(0, len(found), at_once):
+        found[begin : begin + at_once] = (left[begin : begin + at_once] @ columns).toarray()
+    return found
 
 
 def _digits(numbers: NDArray[Any], length: int, base: int) -> Digits:

@@ -155,7 +155,10 @@ class TripletOligo(OligoKernel):
         try:
             weights = self._each()
         except (TypeError, ValueError):
-            weights = np.full(1, np.nan)
+            raise ValueError(
+                "weights of TripletOligo must be a dict of numbers by oligomer, or a number for every oligomer; got "
+                f"{value_written(self.weights)[:200]}."
+            ) from None
         expected = len(self._oligomers())
         if weights.shape != (expected,):
             raise ValueError(
