@@ -200,7 +200,7 @@ class Machine {
         is_idle_[p] = 0;
         continue;
       }
-      if (worth_keeping(p))
+      if (worth_keeping(p, alive() - leaving.size()))
         idle_[kept++] = p;
       else
         leaving.push_back(p);
@@ -371,9 +371,10 @@ class Machine {
       if (one.state().alpha[p] != 0) return false;
     return true;
   }
-  bool worth_keeping(std::size_t p) const {
+  // One that is at 0, and among so many that stay.
+  bool worth_keeping(std::size_t p, std::size_t staying) const {
     for (const Decision& one : decisions_)
-      if (one.has_pairs() ? one.can_improve(p) : alive() <= waiting) return true;
+      if (one.has_pairs() ? one.can_improve(p) : staying <= waiting) return true;
     return false;
   }
 

@@ -152,3 +152,14 @@ def test_samples_near_the_boundary_are_worth_more_than_any(data_folder: Any) -> 
     found = lasvm_active.measure(data_folder, 6)
     for n in lasvm_active.LABELS:
         assert lasvm_active.means(found, "near", n).passed < lasvm_active.means(found, "any", n).passed
+
+
+@pytest.mark.parametrize("gone", [-1, 1])
+def test_who_forgets_a_class_still_knows_the_other(gone: int) -> None:
+    X, y = banana_like()
+    model = OnlineSVC(C=2.0, gamma=0.5).partial_fit(X, y, classes=[-1, 1])
+    assert np.count_nonzero(y[model.kept_ids_] != gone) > 16
+    model.forget(np.flatnonzero(y == gone))
+    assert len(model.kept_ids_) == 16
+    assert (model.predict(X) != gone).all()
+    assert model.partial_fit(X, y).score(X, y) > 0.8
