@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,32 +69,50 @@ class Cell(NamedTuple):
     n_support: int
 
 
-def bound_quality(problem: Problem, objective: DecisionQuality, seed: int, n_threads: int) -> PrototypeQuality:
+def bound_quality(
+    problem: Problem,
+    objective: DecisionQuality,
+    seed: int,
+    n_threads: int,
+    *,
+    select_features: bool = False,
+    judges: Literal["validation", "test"] = "validation",
+) -> PrototypeQuality:
     """Prepare the quality of a problem's models, on the split of a CompactSVC with this seed."""
     classes, labels = np.unique(problem.y, return_inverse=True)
     split = nested_split(labels, classes, 1 / 3, 1 / 3, seed)
     scale = FeatureScale.of(problem.X[split.train], False)
     scaled = scale.single(problem.X)
     signs = np.where(labels == 1, 1.0, -1.0)
-    prototypes = Prototypes(scaled, signs, split.train, split.validation, n_threads, Stop())
+    prototypes = Prototypes(scaled, signs, split.train, getattr(split, judges), n_threads, Stop())
     task = Task(scaled, labels, 2, np.ones(len(labels)), tolerance=1e-3)
-    return PrototypeQuality(task, objective, prototypes, select_features=False)
+    return PrototypeQuality(task, objective, prototypes, select_features=select_features)
+
+
+def cell(
+    bound: PrototypeQuality, features: npt.NDArray[np.bool_], level: int, c_exponent: int, width_exponent: int
+) -> Cell:
+    """Evaluate a model, from nothing."""
+    kernel = MaskedGaussian(features, 2.0**-width_exponent)
+    found = bound.evaluate(kernel, 2.0 ** (c_exponent / 2), level=level)
+    rate, n_support = found.measures["recognition_rate"], int(found.measures["support_vectors"])
+    return Cell(level, c_exponent, width_exponent, found.value, rate, n_support)
 
 
 def grid_cells(
-    bound: PrototypeQuality, levels: Sequence[int], exponents: Sequence[int], n_threads: int
+    bound: PrototypeQuality,
+    levels: Sequence[int],
+    exponents: Sequence[int],
+    n_threads: int,
+    features: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[Cell]:
-    """Evaluate all models of some levels, each from nothing."""
-    features = np.ones(bound.task.X.shape[1], dtype=np.bool_)
+    """Evaluate all models of some levels, over some features or all, each from nothing."""
+    if features is None:
+        features = np.ones(bound.task.X.shape[1], dtype=np.bool_)
 
     def line(place: tuple[int, int]) -> list[Cell]:
         level, width = place
-        cells = []
-        for exponent in exponents:
-            found = bound.evaluate(MaskedGaussian(features, 2.0**-width), 2.0 ** (exponent / 2), level=level)
-            rate, n_support = found.measures["recognition_rate"], int(found.measures["support_vectors"])
-            cells.append(Cell(level, exponent, width, found.value, rate, n_support))
-        return cells
+        return [cell(bound, features, level, exponent, width) for exponent in exponents]
 
     places = [(level, width) for level in levels for width in exponents]
     with single_threaded_blas(), ThreadPoolExecutor(n_threads) as threads:

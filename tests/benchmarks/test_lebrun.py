@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.papers import lebrun_kept, lebrun_search, lebrun_table_3
+from benchmarks.papers import lebrun_few_features, lebrun_kept, lebrun_search, lebrun_table_3
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.lebrun import Cell, all_exponents, problems
 from benchmarks.papers.lebrun_kept import Kept, Wanted
@@ -148,6 +148,19 @@ def test_the_verdict_of_table_3() -> None:
         "class 4 at 99.95% with 17 support vectors",
     ]
     assert lebrun_table_3.verdict(bad, ["class 2"]).startswith("FAIL")
+
+
+def test_all_models_of_few_features(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lebrun_few_features, "APART", 10)
+    arguments = ["--data", str(folder), "--features", "2", "--support-vectors", "5"]
+    main(["lebrun_few_features", *arguments, "--class", "5", "--seeds", "2"])
+    printed = capsys.readouterr().out.splitlines()
+    assert sum("quality " in line for line in printed[2:]) == sum("rate, at most 5" in line for line in printed) == 2
+    assert [mask.tolist() for mask in lebrun_few_features.subsets(2, 2)] == [[True, False], [False, True], [True, True]]
+    with pytest.raises(SystemExit, match="class 6 has no row"):
+        main(["lebrun_few_features", *arguments, "--class", "6"])
 
 
 def test_qualities_of_the_paper_fit_their_formula() -> None:
