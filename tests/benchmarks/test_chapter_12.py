@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from benchmarks.papers import chapter_12
 from benchmarks.papers.__main__ import main
-from benchmarks.papers.chapter_12 import Printed, margin, symbol, table, verdict
-from benchmarks.papers.glasmachers_table_12_1 import EXPERIMENTS
+from benchmarks.papers.glasmachers import chapter_12
+from benchmarks.papers.glasmachers.chapter_12 import Printed, margin, symbol, table, verdict
+from benchmarks.papers.glasmachers.glasmachers_table_12_1 import EXPERIMENTS
 
 
 def test_table_12_1_in_miniature(capsys, tmp_path):

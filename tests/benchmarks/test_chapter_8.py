@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.papers import chapter_8, glasmachers_table_8_1, lasvm_active
 from benchmarks.papers.__main__ import main
-from benchmarks.papers.chapter_8 import BATCH, EXPERIMENTS, MVP, SECOND_ORDER, Objectives
-from benchmarks.papers.lasvm_active import LABELS, Errors
+from benchmarks.papers.lasvm import chapter_8, glasmachers_table_8_1, lasvm_active
+from benchmarks.papers.lasvm.chapter_8 import BATCH, EXPERIMENTS, MVP, SECOND_ORDER, Objectives
+from benchmarks.papers.lasvm.lasvm_active import LABELS, Errors
 from widemargin import SVC
 from widemargin.datasets import chess_board
 from widemargin.kernels.rows import kernel_matrix

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.papers import glasmachers_figure_9_1 as objectives
-from benchmarks.papers import glasmachers_figure_10_1 as families
 from benchmarks.papers.__main__ import main
+from benchmarks.papers.glasmachers import glasmachers_figure_9_1 as objectives
+from benchmarks.papers.glasmachers import glasmachers_figure_10_1 as families
 from widemargin import SVC
 from widemargin.kernels import GeneralGaussian
 

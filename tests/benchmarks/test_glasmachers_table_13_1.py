@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.papers import glasmachers_table_13_1 as chapter_13
 from benchmarks.papers.__main__ import main
-from benchmarks.papers.glasmachers_table_13_1 import CHAPTER, HEAVIEST, JUDGED, KERNELS, REFERENCES, bars, mean_weights
+from benchmarks.papers.glasmachers import glasmachers_table_13_1 as chapter_13
+from benchmarks.papers.glasmachers.glasmachers_table_13_1 import (
+    CHAPTER,
+    HEAVIEST,
+    JUDGED,
+    KERNELS,
+    REFERENCES,
+    bars,
+    mean_weights,
+)
 
 LETTERS = "ACGT"
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.papers import lebrun_few_features, lebrun_kept, lebrun_search, lebrun_table_3
 from benchmarks.papers.__main__ import main
-from benchmarks.papers.lebrun import Cell, all_exponents, problems
-from benchmarks.papers.lebrun_kept import Kept, Wanted
-from benchmarks.papers.lebrun_search import Compared
-from benchmarks.papers.lebrun_table_3 import PAPER, Row
+from benchmarks.papers.lebrun import kept as lebrun_kept
+from benchmarks.papers.lebrun import lebrun_few_features, lebrun_search, lebrun_table_3
+from benchmarks.papers.lebrun.kept import Kept, Wanted
+from benchmarks.papers.lebrun.lebrun_search import Compared
+from benchmarks.papers.lebrun.lebrun_table_3 import PAPER, Row
+from benchmarks.papers.lebrun.problems import Cell, all_exponents, problems
 from widemargin.runtime import INTERRUPTED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.papers.noisy_functions import SECTION_11_4, Trials
+from benchmarks.papers.glasmachers.noisy_functions import SECTION_11_4, Trials
 
 
 @pytest.mark.parametrize("function", SECTION_11_4, ids=lambda function: function.name[:2])

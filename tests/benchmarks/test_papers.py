@@ -2,19 +2,18 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from benchmarks.papers import (
-    barbero_table_2,
+from benchmarks.papers import barbero_table_2
+from benchmarks.papers.__main__ import main
+from benchmarks.papers.data import as_stored
+from benchmarks.papers.glasmachers import (
     glasmachers_figure_7_4,
     glasmachers_section_11_4,
     glasmachers_table_6_3,
     glasmachers_table_7_2,
-    kernel_reuse,
-    timm_figure_1,
 )
-from benchmarks.papers.__main__ import main
-from benchmarks.papers.data import as_stored
-from benchmarks.papers.glasmachers_table_7_2 import Outcome, significantly_positive
-from benchmarks.papers.selections import SELECTIONS, Counts, evaluations_ratio
+from benchmarks.papers.glasmachers.glasmachers_table_7_2 import Outcome, significantly_positive
+from benchmarks.papers.glasmachers.selections import SELECTIONS, Counts, evaluations_ratio
+from benchmarks.papers.timm import kernel_reuse, timm_figure_1
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from benchmarks.papers import grid_pictures, timm_section_3_2
 from benchmarks.papers.__main__ import main
-from benchmarks.papers.timm_section_3_2 import BAR, ClassCosts, Machines, Walk, grid, mean_costs, verdict
+from benchmarks.papers.timm import grid_pictures, timm_section_3_2
+from benchmarks.papers.timm.timm_section_3_2 import BAR, ClassCosts, Machines, Walk, grid, mean_costs, verdict
 from widemargin.plans import CostMatrix, heuristic_plan
 
 

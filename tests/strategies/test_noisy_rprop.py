@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.papers.noisy_functions import SECTION_11_4, Trials
+from benchmarks.papers.glasmachers.noisy_functions import SECTION_11_4, Trials
 from oracles.rprop import noisy_rprop
 from widemargin.strategies import NoisyRprop, Space, Told
 from widemargin.testing.strategies import Bowl, StrategyContract, minimise

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from benchmarks.papers import lasvm_active
+from benchmarks.papers.lasvm import lasvm_active
 from widemargin import SVC, OnlineSVC
 from widemargin.datasets import chess_board
 

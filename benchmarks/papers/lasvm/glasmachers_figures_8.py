@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.chapter_8 import (
+from benchmarks.papers.lasvm.chapter_8 import (
     BATCH,
     EXPERIMENTS,
     MVP,

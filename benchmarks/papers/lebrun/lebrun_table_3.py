@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.lebrun import SETS, SHUTTLE_CLASSES, Problem, problems
-from benchmarks.papers.lebrun_kept import Kept, Wanted
+from benchmarks.papers.lebrun.kept import Kept, Wanted
+from benchmarks.papers.lebrun.problems import SETS, SHUTTLE_CLASSES, Problem, problems
 from benchmarks.peers.table import render
 from widemargin import UnfinishedSearchWarning
 from widemargin.model_selection.compact.compact_svc import WITH_FEATURES

@@ -6,8 +6,16 @@ regime. Its measure is time; kernel evaluations are what the cache saves, and do
 
 import argparse
 
-from benchmarks.papers.selections import CLEARLY, CONNECT4, SELECTIONS, Counts, compare, evaluations_ratio, load
-from benchmarks.papers.selections import add_arguments as add_shared_arguments
+from benchmarks.papers.glasmachers.selections import (
+    CLEARLY,
+    CONNECT4,
+    SELECTIONS,
+    Counts,
+    compare,
+    evaluations_ratio,
+    load,
+)
+from benchmarks.papers.glasmachers.selections import add_arguments as add_shared_arguments
 from benchmarks.peers.table import render
 
 SUMMARY = "Table 6.3: kernel evaluations of three selections on connect-4 over the cache size"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.papers import kernel_reuse
 from benchmarks.papers.data import as_stored
+from benchmarks.papers.timm import kernel_reuse
 from benchmarks.peers.table import render
 from widemargin import _core
 from widemargin.kernels.rows import kernel_matrix, row_source

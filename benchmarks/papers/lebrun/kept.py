@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.papers.lebrun import Problem, compact
+from benchmarks.papers.lebrun.problems import Problem, compact
 from widemargin.runtime import INTERRUPTED, TIME_IS_UP
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.lebrun import SETS, Cell, Problem, all_exponents, bound_quality, grid_cells, problems
+from benchmarks.papers.lebrun.problems import SETS, Cell, Problem, all_exponents, bound_quality, grid_cells, problems
 from benchmarks.peers.table import render
 from widemargin.model_selection.compact.compact_svc import WITHOUT_FEATURES
 from widemargin.model_selection.compact.selection import CompactSpace, searched

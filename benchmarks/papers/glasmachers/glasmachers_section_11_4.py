@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.papers.noisy_functions import SECTION_11_4, Trials
+from benchmarks.papers.glasmachers.noisy_functions import SECTION_11_4, Trials
 from benchmarks.peers.table import render
 from widemargin.strategies import NoisyRprop, Space, Told
 

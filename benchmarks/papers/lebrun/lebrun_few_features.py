@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.papers.lebrun import Cell, Problem, all_exponents, bound_quality, cell, grid_cells, problems
+from benchmarks.papers.lebrun.problems import Cell, Problem, all_exponents, bound_quality, cell, grid_cells, problems
 from benchmarks.peers.table import render
 from widemargin.objectives.decision_quality import DecisionQuality
 

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy.stats import spearmanr
 
-from benchmarks.papers.grid_pictures import round_numbers
+from benchmarks.papers.timm.grid_pictures import round_numbers
 from benchmarks.peers.table import render
 from widemargin import SVC
 from widemargin.datasets import chess_board

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import gmean
 
 from benchmarks.papers.data import Data
-from benchmarks.papers.glasmachers_table_7_2 import Experiment, add_options, chosen, train
+from benchmarks.papers.glasmachers.glasmachers_table_7_2 import Experiment, add_options, chosen, train
 from benchmarks.peers.table import render
 
 SUMMARY = "Figure 7.4: planning ahead with several recent working sets"

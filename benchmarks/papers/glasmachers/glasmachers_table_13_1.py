@@ -2,7 +2,7 @@
 
 Windows of 50 letters around verified starts of genes, and around codons near them that are none. A trial trains on 400
 genes and tests on the others; windows of a gene stay together wherever samples are held out, but for the span bound,
-which leaves out single ones. See :mod:`benchmarks.papers.chapter_12` for the methods. The kernels are the oligo kernel
+which leaves out single ones. `chapter_12` beside this has the methods. The kernels are the oligo kernel
 of triplets, which has a width of positions, and the same with a weight for each triplet, normalised last.
 
 Searches begin at sigma = 1, equal weights and C = 1; the thesis does not say where, nor within which ranges. With 64
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import roc_curve
 
-from benchmarks.papers.chapter_12 import (
+from benchmarks.papers.glasmachers.chapter_12 import (
     START_C,
     Experiment,
     Printed,

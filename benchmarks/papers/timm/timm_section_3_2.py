@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from benchmarks.papers import grid_pictures
 from benchmarks.papers.data import as_stored
+from benchmarks.papers.timm import grid_pictures
 from benchmarks.peers.table import render
 from widemargin.kernels.rows import row_source
 from widemargin.machines.dual import StopRule

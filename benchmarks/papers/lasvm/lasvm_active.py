@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.chapter_8 import EXPERIMENTS
+from benchmarks.papers.lasvm.chapter_8 import EXPERIMENTS
 from benchmarks.peers.table import render
 from widemargin import OnlineSVC
 

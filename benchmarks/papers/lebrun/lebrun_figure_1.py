@@ -8,7 +8,7 @@ import argparse
 import time
 from pathlib import Path
 
-from benchmarks.papers.lebrun import SETS, Cell, all_exponents, bound_quality, grid_cells, problems
+from benchmarks.papers.lebrun.problems import SETS, Cell, all_exponents, bound_quality, grid_cells, problems
 from benchmarks.peers.table import render
 from widemargin.objectives.decision_quality import DecisionQuality
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.chapter_8 import EXPERIMENTS, Experiment, Partition, named
+from benchmarks.papers.lasvm.chapter_8 import EXPERIMENTS, Experiment, Partition, named
 from benchmarks.peers.table import render
 from widemargin import OnlineSVC
 

@@ -6,7 +6,7 @@ Its maximum-gain stops on the step size; here every selection stops on the same 
 
 import argparse
 
-from benchmarks.papers.selections import (
+from benchmarks.papers.glasmachers.selections import (
     CLEARLY,
     CONNECT4,
     SELECTIONS,
@@ -17,7 +17,7 @@ from benchmarks.papers.selections import (
     evaluations_ratio,
     load,
 )
-from benchmarks.papers.selections import add_arguments as add_shared_arguments
+from benchmarks.papers.glasmachers.selections import add_arguments as add_shared_arguments
 from benchmarks.peers.table import render
 
 SUMMARY = "Table 6.2: kernel evaluations of three selections with a small cache"

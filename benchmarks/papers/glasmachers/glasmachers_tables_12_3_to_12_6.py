@@ -1,7 +1,7 @@
 """[Glasmachers2008, Tables 12.3 to 12.6]: five ways to choose a model on ten sets of data.
 
 Each trial trains on 200 rows, drawn at random, and tests on the others: Gaussian kernels of a single width (Tables 12.3
-and 12.4) and of one width a feature (Tables 12.5 and 12.6). See :mod:`benchmarks.papers.chapter_12` for the methods.
+and 12.4) and of one width a feature (Tables 12.5 and 12.6). `chapter_12` beside this has the methods.
 Features are as they are stored, of mean 0 and variance 1.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.papers.chapter_12 import (
+from benchmarks.papers.glasmachers.chapter_12 import (
     METHODS,
     TRAINING_ROWS,
     Experiment,
@@ -21,7 +21,7 @@ from benchmarks.papers.chapter_12 import (
     table,
     verdict,
 )
-from benchmarks.papers.chapter_12 import add_arguments as add_shared_arguments
+from benchmarks.papers.glasmachers.chapter_12 import add_arguments as add_shared_arguments
 from benchmarks.peers.problems import stored
 from widemargin.kernels import DiagonalGaussian, Gaussian
 

@@ -1,7 +1,7 @@
 """[Glasmachers2008, Table 12.1]: five ways to choose a model on distributions that are known.
 
 Training sets of 200 samples, test sets of 100,000. Sparse coordinates with a Gaussian kernel of one width a feature,
-chess boards with one of a single width. See :mod:`benchmarks.papers.chapter_12` for the methods.
+chess boards with one of a single width. `chapter_12` beside this has the methods.
 """
 
 import argparse
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.papers.chapter_12 import (
+from benchmarks.papers.glasmachers.chapter_12 import (
     METHODS,
     TRAINING_ROWS,
     Experiment,
@@ -20,7 +20,7 @@ from benchmarks.papers.chapter_12 import (
     table,
     verdict,
 )
-from benchmarks.papers.chapter_12 import add_arguments as add_shared_arguments
+from benchmarks.papers.glasmachers.chapter_12 import add_arguments as add_shared_arguments
 from widemargin.datasets import chess_board, noisy_chess_board, sparse_coordinates
 from widemargin.kernels import DiagonalGaussian, Gaussian
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.papers.chapter_8 import (
+from benchmarks.papers.lasvm.chapter_8 import (
     BATCH,
     EXPERIMENTS,
     MVP,

@@ -1,0 +1,1 @@
+"""Tables and figures of [Lebrun2006]: small models by tabu search."""

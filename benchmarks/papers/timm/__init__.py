@@ -1,0 +1,1 @@
+"""Tables and figures of [Timm2009]: paths through grids of one-class models."""
