@@ -30,7 +30,13 @@ from widemargin.kernels.sequences import Sequences
 from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.model_selection.grid.results import ROUNDING
 from widemargin.model_selection.growth import best_of, grown, standard_error
-from widemargin.objectives.groups import folds_of, group_folds, group_numbers, require_classes, require_whole_groups
+from widemargin.objectives.held_out.groups import (
+    folds_of,
+    group_folds,
+    group_numbers,
+    require_classes,
+    require_whole_groups,
+)
 from widemargin.plans.ranges import c_values, gamma_values
 from widemargin.runtime import Stop
 from widemargin.runtime.memory import require_room_for_columns

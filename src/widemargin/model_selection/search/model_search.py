@@ -38,8 +38,8 @@ from widemargin.model_selection.search.task import (
 )
 from widemargin.objectives import Objective
 from widemargin.objectives.base import Ids
-from widemargin.objectives.groups import folds_of as folds_of_groups
-from widemargin.objectives.groups import group_folds, group_numbers, require_classes, require_whole_groups
+from widemargin.objectives.held_out.groups import folds_of as folds_of_groups
+from widemargin.objectives.held_out.groups import group_folds, group_numbers, require_classes, require_whole_groups
 from widemargin.runtime import Stop
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import Strategy
