@@ -121,7 +121,7 @@ CORE = (
     ),
     Fault(
         "first-look-misses-infinity",
-        "cpp/core/rows/symmetry.hpp",
+        "cpp/core/matrices/symmetry.hpp",
         "if (!(std::fabs(times_x[p] - transposed) <= tolerance * largest)) return false;",
         "if (std::fabs(times_x[p] - transposed) > tolerance * largest) return false;",
         ("tests/machines/test_classifier_many_classes.py",),

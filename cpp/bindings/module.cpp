@@ -27,10 +27,10 @@
 #include "bindings/trace.hpp"
 #include "core/geometric/maxminover.hpp"
 #include "core/linear_algebra/blas.hpp"
+#include "core/matrices/kernel_matrix.hpp"
+#include "core/matrices/symmetry.hpp"
 #include "core/nu_border.hpp"
-#include "core/rows/kernel_matrix.hpp"
 #include "core/rows/row_sums.hpp"
-#include "core/rows/symmetry.hpp"
 #include "core/solve.hpp"
 #include "core/solve/feasible.hpp"
 
