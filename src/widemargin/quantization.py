@@ -160,7 +160,7 @@ class Codebooks:
     def _built(self, found: _core.Codebook) -> Level:
         means: Any = np.asarray(found.prototypes)
         if sp.issparse(self._samples):
-            means = (sp.csr_array if isinstance(self._samples, sp.sparray) else sp.csr_matrix)(means)
+            means = type(self._samples)(means)
         parts = np.asarray(found.counts), np.asarray(found.weights), np.asarray(found.labels)
         return Level(means, *parts, found.distortion, found.rounds, found.evaluations, found.reason)
 
