@@ -543,7 +543,7 @@ NB_MODULE(_core, m) {
   nb::class_<HeldLbg>(m, "Lbg")
       .def(nb::init<const HeldSamples&, Vector<double>, double, std::int64_t, bool>(), "samples"_a, "weights"_a,
            "tolerance"_a, "max_rounds"_a, "double_precision"_a)
-      .def("advance", &HeldLbg::advance, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+      .def("level", &HeldLbg::level, "number"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("nearest_prototypes", &nearest_prototypes_of, "samples"_a, "prototypes"_a, "n_threads"_a,
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("slopes_inside", &slopes_of_sum, "slopes"_a, "sizes"_a, "bounds"_a);

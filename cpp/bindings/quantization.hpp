@@ -24,14 +24,15 @@ class HeldLbg {
           bool double_precision)
       : held_(samples), lbg_(*samples.samples, checked(samples, weights), {tolerance, max_rounds, double_precision}) {}
 
-  quantization::Codebook advance(std::size_t n_threads, double max_seconds, const StopSignal* signal) {
+  quantization::Codebook level(std::size_t number, std::size_t n_threads, double max_seconds,
+                               const StopSignal* signal) {
     // Refuses rather than waits, as chains do.
     const std::unique_lock alone(using_it_, std::try_to_lock);
     if (!alone) throw std::runtime_error("another thread is using these codebooks");
     quantization::Codebook found;
     run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
       ThreadTeam team(n_threads);
-      found = lbg_.advance(team, deadline);
+      found = lbg_.level(number, team, deadline);
     });
     return found;
   }

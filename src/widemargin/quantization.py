@@ -154,7 +154,8 @@ class Codebooks:
         with self._lock:
             while len(self._levels) <= number:
                 self._stop.check()
-                self._levels.append(self._built(self._core.advance(self._n_threads, **self._stop.limits())))
+                found = self._core.level(len(self._levels), self._n_threads, **self._stop.limits())
+                self._levels.append(self._built(found))
             return self._levels[number]
 
     def _built(self, found: _core.Codebook) -> Level:
