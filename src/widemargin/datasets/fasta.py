@@ -147,7 +147,7 @@ def _require_end(name: str, number: int, last: str, records: list[_Record]) -> N
         )
     if ends_within_line and lengths != {given}:
         warnings.warn(
-            f"{name}, line {number}: the last line, of record {final.name!r}, has no end; if the file was cut off there, "
-            "letters are missing (end the line if not).",
+            f"{name}, line {number}: the last line, of record {final.name!r}, has no end; if the file was cut off "
+            "there, letters are missing (end the line if not).",
             stacklevel=3,
         )
