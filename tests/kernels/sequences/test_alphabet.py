@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from widemargin import SVC
 from widemargin.kernels import Oligo
-from widemargin.kernels.sequences.alphabet import PROTEIN, alphabet_of, codes_of_letters, oligomers_of
+from widemargin.kernels.sequences.alphabet import PROTEIN, alphabet_of, codes_of_letters, letters_outside, oligomers_of
 
 
 @pytest.mark.parametrize(
@@ -23,11 +24,27 @@ from widemargin.kernels.sequences.alphabet import PROTEIN, alphabet_of, codes_of
         ("ABAB", "AB"),
         (PROTEIN + "XX*", PROTEIN),
         ("01100", "01"),
-        ("NNN", "N"),
+        ("RYRRY", "RY"),
     ],
 )
 def test_alphabets(text: str, alphabet: str) -> None:
     assert alphabet_of(Counter(text)) == alphabet
+
+
+@pytest.mark.parametrize("text", ["NNN", "nnN", "X", "N-N-. "])
+def test_letters_that_are_not_known_are_no_alphabet(text: str) -> None:
+    with pytest.raises(ValueError, match=r"X holds nothing but '.*', written where .*; pass the kernel one, such as"):
+        alphabet_of(Counter(text))
+    with pytest.raises(ValueError, match="pass the kernel one, such as alphabet='ACGT'"):
+        SVC(kernel=Oligo(1)).fit([text] * 4, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("letters", "alphabet", "outside"),
+    [("acguN-", "ACGT", ""), ("ACGZ", "ACGT", "Z"), ("AX*", PROTEIN, ""), ("AN", "ABC", "N"), ("", "A", "")],
+)
+def test_letters_outside(letters: str, alphabet: str, outside: str) -> None:
+    assert letters_outside(letters, alphabet) == set(outside)
 
 
 def test_letters_that_stand_for_others() -> None:

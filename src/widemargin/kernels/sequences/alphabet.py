@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import log2
 from typing import Any
 
@@ -12,6 +13,9 @@ DNA, RNA = "ACGT", "ACGU"
 
 #: The twenty amino acids.
 PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
+
+#: What is written where a letter is not known, or missing.
+NO_LETTERS = frozenset("NX-.*")
 
 #: What else is written where a nucleotide belongs: ambiguity codes, gaps; and the same for amino acids.
 OTHER_NUCLEOTIDES = frozenset("NRYSWKMBDHVX-.*")
@@ -38,6 +42,11 @@ def alphabet_of(counts: dict[str, int]) -> str:
     for amino acids, at least 15 of the twenty. Blanks and ends of lines do not matter for that. Otherwise every letter
     that occurs belongs to it, blanks too.
 
+    Raises
+    ------
+    ValueError
+        If nothing occurs but what stands for letters that are not known, such as N.
+
     Examples
     --------
     >>> alphabet_of({"A": 5, "g": 3, "N": 20}), alphabet_of({"A": 1, "U": 1}), alphabet_of({"b": 1, "a": 1})
@@ -50,13 +59,18 @@ def alphabet_of(counts: dict[str, int]) -> str:
     for letter, n in printed.items():
         upper[letter.upper()] = upper.get(letter.upper(), 0) + n
     nucleotides = sum(upper.get(letter, 0) for letter in "ACGTU")
-    coded = sum(n for letter, n in upper.items() if letter not in "ACGTU" and letter not in "NX-.*")
+    coded = sum(n for letter, n in upper.items() if letter not in "ACGTU" and letter not in NO_LETTERS)
     only = all(letter in "ACGTU" or letter in OTHER_NUCLEOTIDES for letter in upper)
     if only and nucleotides and nucleotides >= MOSTLY * (nucleotides + coded):
         return RNA if "U" in upper and "T" not in upper else DNA
     only = all(letter in PROTEIN or letter in OTHER_AMINO_ACIDS for letter in printed)
     if only and sum(letter in printed for letter in PROTEIN) >= ENOUGH_AMINO_ACIDS:
         return PROTEIN
+    if upper and NO_LETTERS.issuperset(upper):
+        raise ValueError(
+            f"X holds nothing but {', '.join(map(repr, sorted(printed)))}, written where letters are not known, from "
+            "which no alphabet can be told; pass the kernel one, such as alphabet='ACGT'."
+        )
     return "".join(sorted(counts))
 
 
@@ -103,6 +117,25 @@ def codes_of_letters(letters: NDArray[np.uint32], alphabet: str) -> NDArray[np.i
     known, which = np.unique(letters, return_inverse=True)
     found = np.array([places.get(one, places.get(one.upper(), UNKNOWN)) for one in map(chr, known)], dtype=np.int16)
     return found[which.reshape(-1)] if known.size else np.empty(0, dtype=np.int16)
+
+
+def letters_outside(letters: Iterable[str], alphabet: str) -> set[str]:
+    """Return the letters that are not in an alphabet, and no codes for several nucleotides or amino acids, or gaps.
+
+    Examples
+    --------
+    >>> sorted(letters_outside("AcUN-Z ", "ACGT")), sorted(letters_outside("abN", "a"))
+    (['Z'], ['N', 'b'])
+    """
+    given = sorted(set(letters))
+    codes = codes_of_letters(np.array([ord(letter) for letter in given], dtype=np.uint32), alphabet)
+    usual: frozenset[str] = frozenset()
+    if set(alphabet) in (set(DNA), set(RNA)):
+        usual = OTHER_NUCLEOTIDES
+    elif set(alphabet) == set(PROTEIN):
+        usual = OTHER_AMINO_ACIDS
+    unknown = {letter for letter, code in zip(given, codes, strict=True) if code == UNKNOWN}
+    return {letter for letter in unknown if not usual or not (letter.isspace() or letter.upper() in usual)}
 
 
 def oligomers_of(alphabet: str, k: int, reverse_complement: bool = False) -> list[str]:

@@ -44,7 +44,6 @@ class OligoKernel(SequenceKernel):
 
     #: Whether each term is divided by the roots of its k(x, x) and k(z, z).
     normalize: Any = True
-    origin: Any
 
     @abstractmethod
     def _terms(self) -> list[Term]:
