@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,17 @@ from widemargin import (
     SVC,
     SVDD,
     SVR,
+    CompactSVC,
     GridSearchCV,
     ModelSearch,
     NuSVC,
     NuSVR,
     OneClassSVM,
+    VectorQuantizer,
     compress,
     load_model,
     save_model,
+    select,
 )
 from widemargin.kernels import CombinedOligo, Gapped, Oligo, Spectrum, TripletOligo, WeightedOligo
 
@@ -146,7 +150,7 @@ def test_what_was_searched_is_saved_and_pickled(tmp_path: Path) -> None:
         (["ACGT", 4], TypeError, r"sequence 1 of X is 4; it must be a string\."),
         (["ACGT", ""], ValueError, r"sequence 1 of X, '', has k\(x, x\) = 0"),
         (["ACGT", "NNNN"], ValueError, r"sequence 1 of X, 'NNNN', has k\(x, x\) = 0"),
-        ("ACGT", TypeError, "X is one string, 'ACGT'; a list, array or column of strings is needed"),
+        ("ACGT", TypeError, "X is one string, 'ACGT'; a list, array, column or data frame of samples"),
         ([[1.0, 2.0], [3.0, 4.0]], TypeError, "a list, array or column of strings is needed|must be a string"),
     ],
 )
@@ -155,3 +159,57 @@ def test_one_sentence_about_what_is_no_sequence(texts: Any, problem: type[Except
         SVC(kernel=Oligo(2)).fit(texts, [0, 1])
     with pytest.raises(problem, match=sentence):
         SVC(kernel=Oligo(2, alphabet="ACGT")).fit(X, Y).predict(texts)
+
+
+FILE = SimpleNamespace(sequences=X)  # as read_fasta returns it
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ("ACGT" * 10, r"one string, 'ACGTACGTACGTACGTACGT'\.\.\."),
+        (Path("x.fasta"), "a path, 'x.fasta', and files are not read here"),
+        (dict(enumerate(X)), "an object of type dict"),
+        (set(X), "an object of type set"),
+        (iter(X), "an object of type list_iterator"),
+        (FILE, "an object of type SimpleNamespace, whose sequences are in X.sequences"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_one_sentence_about_what_is_no_row_of_samples(given: Any, what: str) -> None:
+    sentence = f"^X is {what}; a list, array, column or data frame of samples is needed.$"
+    kernel = Oligo(2, alphabet="ACGT")
+    models = [
+        SVC(),
+        SVC(kernel=kernel),
+        OneClassSVM(kernel=kernel),
+        GridSearchCV(SVC(kernel=kernel), {"C": [1.0, 2.0]}),
+        ModelSearch(SVC(kernel=kernel), max_evaluations=2),
+    ]
+    for model in models:
+        with pytest.raises(TypeError, match=sentence):
+            model.fit(given, Y)
+    with pytest.raises(TypeError, match=sentence):
+        select(given, Y)
+    with pytest.raises(TypeError, match=sentence):
+        SVC(kernel=kernel).fit(X, Y).predict(given)
+    with pytest.raises(TypeError, match=sentence):
+        SVC().fit(np.eye(4), [0, 1, 0, 1]).predict(given)
+
+
+@pytest.mark.parametrize(
+    "text", [X, pd.Series(X), pd.DataFrame({"window": X}), np.array(X)[:, np.newaxis]], ids=range(4)
+)
+def test_text_for_a_kernel_of_numbers_is_told_of_kernels_of_sequences(text: Any) -> None:
+    sentence = (
+        r"^X holds text \(could not convert .*\), but kernel='rbf' compares numbers; .* such as kernel=Oligo\(\)\.$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        SVC().fit(text, Y)
+    with pytest.raises(ValueError, match=sentence):
+        GridSearchCV(SVC(), {"C": [1.0, 2.0]}).fit(text, Y)
+    with pytest.raises(ValueError, match=sentence):
+        SVC().fit([[1.0], [2.0]], [0, 1]).predict(text)
+    for model in (CompactSVC(), VectorQuantizer()):
+        with pytest.raises(ValueError, match=rf"^X holds text .*, but {type(model).__name__} needs numbers\.$"):
+            model.fit(text, Y)

@@ -22,6 +22,7 @@ from widemargin.estimators.validation import (
     Accepts,
     is_numeric,
     is_plain,
+    numbers_needed,
     require_finite,
     require_flag,
     require_gram,
@@ -44,6 +45,7 @@ from widemargin.kernels.rows import (
     canonical,
     checked_rows,
     count,
+    require_samples,
     source_at_once,
     take,
 )
@@ -262,21 +264,26 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X, y
-        checked = validate_data(self, X, y, **NUMBERS)
+        require_samples(X)
+        with numbers_needed(self._why_numbers()):
+            checked = validate_data(self, X, y, **NUMBERS)
         X, y = (checked, y) if y is UNLABELLED else checked
         X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         return X, y
 
     def _require_samples(self, X: Any) -> None:
-        """Refuse a single string, and an empty sequence of objects, in the words that scikit-learn has for arrays."""
-        if isinstance(X, str | bytes):
-            raise TypeError(
-                f"X is one string, {X[:20]!r}; a list, array or column of strings is needed, one for each sample."
-            )
+        """Refuse what is no row of objects, and an empty one in the words that scikit-learn has for arrays."""
+        require_samples(X)
         if count(X) == 0:
             name = type(self).__name__
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {name}.")
+
+    def _why_numbers(self) -> str:
+        return (
+            f"kernel={self.kernel!r} compares numbers; for sequences pass a list or column of strings, and a kernel of "
+            "sequences, such as kernel=Oligo()"
+        )
 
     def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False) -> KernelParameters:
         """Resolve the kernel for checked samples and their weights: gamma="scale" and gamma="auto" become numbers.
@@ -418,7 +425,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return X
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
-        numbers = check_array(X, **NUMBERS, estimator=self)
+        require_samples(X)
+        with numbers_needed(self._why_numbers()):
+            numbers = check_array(X, **NUMBERS, estimator=self)
         numbers = canonical(numbers) if sp.issparse(numbers) else numbers
         require_finite(numbers, getattr(self, "feature_names_in_", None))
         validate_data(self, X, reset=False, skip_check_array=True)

@@ -340,6 +340,17 @@ def is_numeric(X: Any) -> bool:
     return array.ndim == 2 and array.dtype.kind in "biufc"
 
 
+@contextmanager
+def numbers_needed(by: str) -> Iterator[None]:
+    """Say who needs numbers, and what to do instead, where samples are checked in here and turn out to be text."""
+    try:
+        yield
+    except ValueError as problem:
+        if not str(problem).startswith("could not convert string to float"):
+            raise
+        raise ValueError(f"X holds text ({problem}), but {by}.") from None
+
+
 def priced(weights: NDArray[np.float64], C: float, squared: str | None = None) -> NDArray[np.float64]:
     """Multiply the weights by C; an infinite one leaves a weight of 0 what it is.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ BLOCK_ENTRIES = 2**24
 
 #: Exponents that the core can count to.
 LARGEST_DEGREE = 2**31 - 1
+
+#: Letters of a string that messages show.
+SHOWN = 20
 
 KernelName = str
 KernelCallable = Callable[[Any, Any], Any]
@@ -207,6 +211,41 @@ def take(X: Any, ids: NDArray[Any]) -> Any:
 def is_matrix(X: Any) -> bool:
     """Whether samples are the rows of a matrix of numbers, and not strings or other objects."""
     return sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf")
+
+
+def shown(text: str | bytes) -> str:
+    """Write the beginning of a string.
+
+    Examples
+    --------
+    >>> shown("ACGT"), shown("ACGT" * 10)
+    ("'ACGT'", "'ACGTACGTACGTACGTACGT'...")
+    """
+    return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r}..."
+
+
+def require_samples(X: Any) -> None:
+    """Refuse what is no row of samples: a string, a path, a dict, a set, an iterator, what a FASTA file holds.
+
+    Examples
+    --------
+    >>> require_samples(["ACGT", "GGTA"])
+    >>> require_samples("ACGT")
+    Traceback (most recent call last):
+    ...
+    TypeError: X is one string, 'ACGT'; a list, array, column or data frame of samples is needed.
+    """
+    if isinstance(X, str | bytes):
+        what = f"one string, {shown(X)}"
+    elif isinstance(X, PathLike):
+        what = f"a path, {str(X)!r}, and files are not read here"
+    elif isinstance(X, Mapping | Set | Iterator):
+        what = f"an object of type {type(X).__name__}"
+    elif isinstance(getattr(X, "sequences", None), list):
+        what = f"an object of type {type(X).__name__}, whose sequences are in X.sequences"
+    else:
+        return
+    raise TypeError(f"X is {what}; a list, array, column or data frame of samples is needed.")
 
 
 def count(X: Any) -> int:

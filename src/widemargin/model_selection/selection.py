@@ -25,7 +25,7 @@ from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import require_number
 from widemargin.kernels import CombinedOligo, Oligo
-from widemargin.kernels.rows import count
+from widemargin.kernels.rows import count, require_samples
 from widemargin.kernels.sequences import Sequences
 from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.model_selection.grid.results import ROUNDING
@@ -159,6 +159,7 @@ def select(
     """
     if max_time is not None:
         require_number("max_time", max_time, above=0)
+    require_samples(X)
     stop = Stop().within(max_time)
     y = np.asarray(y)
     spread = float(np.std(y.astype(np.float64))) if regression else 1.0

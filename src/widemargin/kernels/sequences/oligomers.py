@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
+from widemargin.kernels.rows import shown
 from widemargin.kernels.sequences.alphabet import codes_of_letters, partners_of
-from widemargin.kernels.sequences.texts import Sequences, Texts, shown
+from widemargin.kernels.sequences.texts import Sequences, Texts
 
 #: Where positions count from: a letter, from the front or (below 0) from the end, or the letter behind a marker.
 Origin = int | str
