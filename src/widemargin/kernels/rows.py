@@ -239,7 +239,7 @@ def require_samples(X: Any) -> None:
         what = f"one string, {shown(X)}"
     elif isinstance(X, PathLike):
         what = f"a path, {str(X)!r}, and files are not read here"
-    elif isinstance(X, Mapping | Set | Iterator):
+    elif isinstance(X, Mapping | Set | Iterator) and not sp.issparse(X):  # some sparse matrices are dicts
         what = f"an object of type {type(X).__name__}"
     elif isinstance(getattr(X, "sequences", None), list):
         what = f"an object of type {type(X).__name__}, whose sequences are in X.sequences"
