@@ -239,9 +239,11 @@ def require_moderate_diagonal(rows: RowSource, kernel: KernelParameters) -> None
     largest = float(diagonal.max())
     if not largest < LARGEST_KERNEL_VALUE:
         row = int(diagonal.argmax())
+        of_vectors = kernel.source is None or kernel.source.requires_vector_input
+        instead = "scale X (for example to unit variance) or lower gamma, coef0 or degree"
         raise ValueError(
-            f"kernel={kernel.kernel!r} reaches {largest:.3g} at row {row} of X, too large to compute with; scale X "
-            "(for example to unit variance) or lower gamma, coef0 or degree."
+            f"kernel={kernel.kernel!r} reaches {largest:.3g} at row {row} of X, too large to compute with; "
+            f"{instead if of_vectors else 'multiply it, or its weights, by a smaller number'}."
         )
 
 

@@ -119,6 +119,18 @@ def codes_of_letters(letters: NDArray[np.uint32], alphabet: str) -> NDArray[np.i
     return found[which.reshape(-1)] if known.size else np.empty(0, dtype=np.int16)
 
 
+def in_alphabet(text: str, alphabet: str) -> str:
+    """Write a text in the letters of an alphabet that its own stand for; those of no such letter stay.
+
+    Examples
+    --------
+    >>> in_alphabet("aUgN", "ACGT")
+    'ATGN'
+    """
+    codes = codes_of_letters(np.array([ord(letter) for letter in text], dtype=np.uint32), alphabet)
+    return "".join(alphabet[code] if code >= 0 else letter for letter, code in zip(text, codes, strict=True))
+
+
 def letters_outside(letters: Iterable[str], alphabet: str) -> set[str]:
     """Return the letters that are not in an alphabet, and no codes for several nucleotides or amino acids, or gaps.
 

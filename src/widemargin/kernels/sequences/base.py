@@ -6,7 +6,9 @@ from collections import Counter
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
-from widemargin.kernels.base import Kernel, Vector
+import numpy as np
+
+from widemargin.kernels.base import Kernel, Vector, value_written
 from widemargin.kernels.sequences.alphabet import (
     alphabet_of,
     letters_outside,
@@ -100,10 +102,23 @@ class SequenceKernel(Kernel):
         super()._require_numbers()
         name = type(self).__name__
         require_alphabet(name, self.alphabet)
-        if not isinstance(self.reverse_complement, bool):
-            raise ValueError(f"reverse_complement of {name} is {self.reverse_complement!r}; it must be True or False.")
+        require_flag(name, "reverse_complement", self.reverse_complement)
         if self.reverse_complement:
             require_complements(name, self.alphabet)
+
+
+def require_flag(kernel: str, name: str, value: Any) -> None:
+    """Refuse a parameter that is not a truth value."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} of {kernel} is {value!r}; it must be True or False.")
+
+
+def require_weights(kernel: str, given: Any, weights: Vector) -> None:
+    """Refuse weights that are not numbers from 0 on, or all 0."""
+    if not ((weights >= 0.0) & np.isfinite(weights)).all() or not weights.any():
+        raise ValueError(
+            f"weights of {kernel} must be finite and at least 0, and not all 0; got {value_written(given)[:200]}."
+        )
 
 
 def require_whole(kernel: str, name: str, value: Any, least: int) -> None:
@@ -139,13 +154,13 @@ def reading(kernel: Any, k: int) -> Reading:
     return Reading(kernel.alphabet, int(k), bool(kernel.reverse_complement), origin)
 
 
-def parts_of(kernel: Kernel) -> list[SequenceKernel]:
+def kernels_in(kernel: Kernel) -> list[SequenceKernel]:
     """Return the kernels of sequences that a kernel consists of.
 
     Examples
     --------
     >>> from widemargin.kernels import Oligo, Spectrum
-    >>> parts_of(2.0 * Oligo(2) + Spectrum(3))
+    >>> kernels_in(2.0 * Oligo(2) + Spectrum(3))
     [Spectrum(), Oligo(k=2)]
     """
     return [part for part in (kernel, *kernel.get_params().values()) if isinstance(part, SequenceKernel)]
@@ -162,6 +177,8 @@ def letters_left_out(given: Kernel, fitted: Kernel, X: Any) -> set[str]:
     >>> letters_left_out(Oligo(2), Oligo(2).fitted(["ABBA", "BAB"]), ["ABBA", "CAB"])
     {'C'}
     """
-    from_data = [own for asked, own in zip(parts_of(given), parts_of(fitted), strict=True) if asked.alphabet is None]
+    from_data = [
+        own for asked, own in zip(kernels_in(given), kernels_in(fitted), strict=True) if asked.alphabet is None
+    ]
     texts = Sequences.of(X) if from_data else Sequences([])
     return {letter for own in from_data for letter in letters_outside(own._letters(texts), own.alphabet)}

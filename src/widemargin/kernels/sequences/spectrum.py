@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from widemargin.kernels.base import Matrix, Vector
 from widemargin.kernels.rows import RowSource, row_source
 from widemargin.kernels.sequences.alphabet import partners_of
-from widemargin.kernels.sequences.base import SequenceKernel, require_length, require_whole
+from widemargin.kernels.sequences.base import SequenceKernel, require_flag, require_length, require_whole
 from widemargin.kernels.sequences.oligomers import Reading, oligomers_in
 from widemargin.kernels.sequences.texts import Sequences, Texts
 
@@ -135,8 +135,7 @@ class CountingKernel(SequenceKernel):
         super()._require_numbers()
         name = type(self).__name__
         require_length(name, "k", self.k, self.alphabet)
-        if not isinstance(self.normalize, bool):
-            raise ValueError(f"normalize of {name} is {self.normalize!r}; it must be True or False.")
+        require_flag(name, "normalize", self.normalize)
 
 
 def _require_few(kernel: str, number: int) -> None:

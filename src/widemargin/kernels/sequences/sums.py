@@ -79,6 +79,11 @@ class OligoSums:
         self._reach = _reach(*self._oligomers)
 
     @property
+    def k(self) -> int:
+        """Letters of the oligomers."""
+        return self._reading.k
+
+    @property
     def symmetric(self) -> bool:
         """Whether both sets are the same."""
         return self.left is self.right
