@@ -78,6 +78,7 @@ class CombinedOligo(OligoKernel):
     def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         super()._take_from_data(X, gamma, weights)
         self._require_numbers()
+        self.lengths = tuple(int(k) for k in self.lengths)
         for name in self._positive:
             if np.ndim(getattr(self, name)) == 0:
                 setattr(self, name, self._each(name).copy())
