@@ -337,7 +337,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         require_moderate_diagonal(rows, kernel)
         at_once = isinstance(kernel.kernel, FixedKernel) and not kernel.kernel.in_core and self.max_time is None
         if at_once and 8 * rows.size**2 <= cache_bytes(self.cache_size, rows.size, "float64"):
-            return source_at_once(cast(FixedKernel, kernel.kernel), X)
+            return source_at_once(cast(FixedKernel, kernel.kernel), X, thread_count(self.n_jobs))
         return rows
 
     def _stop_rule(self, n: int, began: float) -> StopRule:
