@@ -12,7 +12,7 @@ import pytest
 from tests.oracles.sequences import naive_oligo_matrix, random_texts
 
 from widemargin import SVC, GridSearchCV, _core
-from widemargin.kernels import CombinedOligo, Oligo, TripletOligo
+from widemargin.kernels import CombinedOligo, Oligo, TripletOligo, WeightedOligo
 from widemargin.kernels.rows import FixedKernel, row_source
 from widemargin.kernels.sequences import Sequences
 from widemargin.kernels.sequences.alphabet import oligomers_of
@@ -181,3 +181,20 @@ def test_threads_are_those_of_the_model_and_change_nothing(kernel: Any, monkeypa
     used.clear()
     GridSearchCV(SVC(kernel=kernel), {"C": [1.0, 2.0]}, cv=2, n_jobs=2).fit(texts, np.arange(40) % 2)
     assert 2 in used
+
+
+@pytest.mark.parametrize(
+    ("kernel", "computed"),
+    [(Oligo(3), 1), (TripletOligo(), 65), (CombinedOligo(lengths=(1, 2)), 4), (WeightedOligo(lengths=(1, 2)), 4)],
+)
+def test_derivatives_take_the_values_of_each_length_once(
+    kernel: Any, computed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, others = random_texts(5, "ACGT", 20, 30), random_texts(4, "ACGT", 20, 30, seed=1)
+    own = kernel.fitted(texts)
+    X, Y, K = own.samples(texts), own.samples(others), own(texts, others)
+    calls: list[str] = []
+    sums = _core.oligo_sums
+    monkeypatch.setattr(_core, "oligo_sums", lambda *given, **others: calls.append("sums") or sums(*given, **others))
+    assert len(list(own.derivatives(X, Y, K))) == own.n_dims
+    assert len(calls) == computed

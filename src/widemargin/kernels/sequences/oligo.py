@@ -113,15 +113,17 @@ class OligoKernel(SequenceKernel):
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """Yield the derivatives, one parameter after the other."""
         terms, sums = self._terms(), self._sums(X, Y)
+        scales, parts = [self._scales(own) for own in sums], dict[int, Matrix]()
         for number, what, codes in self._slopes():
             term, own = terms[number], sums[number]
-            left, right = self._scales(own)
-            scale = term.factor * np.outer(left, right)
-            values = own.values() * scale
+            left, right = scales[number]
+            if number not in parts:
+                parts[number] = K if len(terms) == 1 else own.values(term.factor * left, right)
+            values = parts[number]
             if what == "factor":
                 yield values
                 continue
-            straight = own.values_of(what, codes) * scale
+            straight = own.values_of(what, codes, term.factor * left, right)
             if self.normalize:
                 ends = own.of_left(what, codes) * left**2, own.of_right(what, codes) * right**2
                 straight -= 0.5 * values * (ends[0][:, np.newaxis] + ends[1])
@@ -168,10 +170,6 @@ class OligoKernel(SequenceKernel):
                 else:
                     found[place] = straight.of(what, codes) - 0.5 * sum(end.of(what, codes) for end in ends)
         return found
-
-    def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
-        """Sum of the derivatives of k(x, x), weighted by `w`."""
-        return np.array([float(w @ one) for one in self.diagonal_derivatives(X)])
 
     def row_source(self, X: Any) -> RowSource:
         """Kernel rows of the sequences `X`, which the core computes."""
