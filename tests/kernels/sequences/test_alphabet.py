@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
 
 from widemargin import SVC
 from widemargin.kernels import Oligo
-from widemargin.kernels.sequences.alphabet import PROTEIN, alphabet_of, codes_of_letters, letters_outside, oligomers_of
+from widemargin.kernels.sequences.alphabet import (
+    PROTEIN,
+    all_codes,
+    alphabet_of,
+    codes_of,
+    codes_of_letters,
+    digits_of,
+    letters_outside,
+    written,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,10 +65,18 @@ def test_letters_that_stand_for_others() -> None:
 
 
 def test_complements_are_named_once() -> None:
-    names = oligomers_of("ACGT", 3, reverse_complement=True)
+    names = written(all_codes("ACGT", 3, reverse_complement=True), "ACGT", 3)
     assert len(names) == 32
     assert "CAT" not in names
     assert "ATG" in names
+
+
+@pytest.mark.parametrize(("alphabet", "k"), [("ACGT", 5), ("01", 9), ("A", 3), (PROTEIN, 2)])
+def test_codes_are_those_of_the_letters(alphabet: str, k: int) -> None:
+    codes = all_codes(alphabet, k)
+    names = written(codes, alphabet, k)
+    assert names == ["".join(letters) for letters in product(alphabet, repeat=k)]
+    assert codes_of(digits_of(codes, k, len(alphabet)), len(alphabet)).tolist() == codes.tolist()
 
 
 def test_ends_of_lines_are_no_letters_of_dna() -> None:

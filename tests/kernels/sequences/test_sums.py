@@ -15,7 +15,7 @@ from widemargin import SVC, GridSearchCV, _core
 from widemargin.kernels import CombinedOligo, Oligo, TripletOligo, WeightedOligo
 from widemargin.kernels.rows import FixedKernel, row_source
 from widemargin.kernels.sequences import Sequences
-from widemargin.kernels.sequences.alphabet import oligomers_of
+from widemargin.kernels.sequences.alphabet import all_codes, written
 from widemargin.kernels.sequences.oligomers import Reading
 from widemargin.kernels.sequences.sums import OligoSums
 from widemargin.runtime import Stop, StoppedError, allowance, allowing
@@ -131,7 +131,7 @@ def test_what_does_not_fit_together_is_refused() -> None:
 
 def test_oligomers_that_are_rare_have_their_weights() -> None:
     """Few of a kind in long sequences: all pairs are looked at, and no table is made."""
-    texts, names = random_texts(4, "ACGT", 180, 220), oligomers_of("ACGT", 3)
+    texts, names = random_texts(4, "ACGT", 180, 220), written(all_codes("ACGT", 3), "ACGT", 3)
     weights = dict(zip(names, np.random.default_rng(0).uniform(0.1, 3.0, 64).tolist(), strict=True))
     expected = naive_oligo_matrix(texts[:2], texts, 3, 5.0, weights=weights.__getitem__)
     assert TripletOligo(5.0, weights, alphabet="ACGT")(texts[:2], texts) == pytest.approx(expected, rel=1e-12)

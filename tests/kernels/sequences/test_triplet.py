@@ -8,8 +8,8 @@ from sklearn.base import clone
 from tests.oracles.sequences import naive_oligo_matrix, random_texts, two_kinds
 
 from widemargin import SVC, ModelSearch
+from widemargin.datasets.genbank import reverse_complement
 from widemargin.kernels import Oligo, TripletOligo
-from widemargin.kernels.sequences.alphabet import complement
 from widemargin.testing import kernel_object_contract
 
 TEXTS, OTHERS = random_texts(7, "ACGT", 7, 25), random_texts(5, "ACGTN", 12, 30, seed=1)
@@ -101,7 +101,7 @@ def test_complements_share_a_weight() -> None:
     assert len(kernel.weights) == 32
 
     def same(oligomer: str) -> str:
-        return min(oligomer, complement(oligomer, "ACGT"))
+        return min(oligomer, reverse_complement(oligomer))
 
     expected = naive_oligo_matrix(
         TEXTS, OTHERS, 3, 1.2, same=same, weights=lambda oligomer: 4.0 if oligomer == "ATG" else 1.0

@@ -30,8 +30,11 @@ ENOUGH_AMINO_ACIDS = 15
 #: Code of a letter that is not in the alphabet.
 UNKNOWN = -1
 
-#: Numbers of oligomers are counted in 64 bits.
+#: Codes of oligomers, their numbers among all of their length in alphabetical order, have 64 bits.
 MOST_OLIGOMERS = 2**62
+
+#: Places of letters in an alphabet, a row for each oligomer.
+Digits = NDArray[np.int64]
 
 
 def alphabet_of(counts: dict[str, int]) -> str:
@@ -150,33 +153,62 @@ def letters_outside(letters: Iterable[str], alphabet: str) -> set[str]:
     return {letter for letter in unknown if not usual or not (letter.isspace() or letter.upper() in usual)}
 
 
-def oligomers_of(alphabet: str, k: int, reverse_complement: bool = False) -> list[str]:
-    """Write all oligomers of k letters, in the order of their codes; of two that are complements, the first.
+def digits_of(codes: NDArray[Any], k: int, base: int) -> Digits:
+    """Write the codes of oligomers as the places of their letters in an alphabet of so many, a row for each.
 
     Examples
     --------
-    >>> oligomers_of("ACGT", 2)[:5], oligomers_of("ACGT", 1, reverse_complement=True)
-    (['AA', 'AC', 'AG', 'AT', 'CA'], ['A', 'C'])
+    >>> digits_of(np.array([6]), 3, 4).tolist()
+    [[0, 1, 2]]
     """
-    found = [""]
-    for _ in range(k):
-        found = [begin + letter for begin in found for letter in alphabet]
-    if reverse_complement:
-        order = {one: place for place, one in enumerate(found)}
-        found = [one for one in found if order[one] <= order[complement(one, alphabet)]]
+    left, found = codes.astype(np.int64), np.empty((len(codes), k), dtype=np.int64)
+    for place in reversed(range(k)):
+        left, found[:, place] = np.divmod(left, base)
     return found
 
 
-def complement(oligomer: str, alphabet: str) -> str:
-    """Return the reverse complement of an oligomer.
+def codes_of(digits: Digits, base: int) -> NDArray[np.int64]:
+    """Undo :func:`digits_of`."""
+    found = np.zeros(len(digits), dtype=np.int64)
+    for place in range(digits.shape[1]):
+        found = found * base + digits[:, place]
+    return found
+
+
+def complements(digits: Digits, alphabet: str) -> Digits:
+    """Return the reverse complements of oligomers.
 
     Examples
     --------
-    >>> complement("AAC", "ACGT"), complement("AAC", "ACGU")
-    ('GTT', 'GUU')
+    >>> complements(np.array([[0, 0, 1]]), "ACGT").tolist()  # of AAC: GTT
+    [[2, 3, 3]]
     """
-    partners = partners_of(alphabet)
-    return "".join(alphabet[partners[alphabet.index(letter)]] for letter in reversed(oligomer))
+    return np.asarray(np.array(partners_of(alphabet))[digits[:, ::-1]], dtype=np.int64)
+
+
+def written(codes: NDArray[Any], alphabet: str, k: int) -> list[str]:
+    """Write the oligomers of some codes.
+
+    Examples
+    --------
+    >>> written(np.array([6, 0]), "ACGT", 3)
+    ['ACG', 'AAA']
+    """
+    return ["".join(letters) for letters in np.array(list(alphabet))[digits_of(codes, k, len(alphabet))]]
+
+
+def all_codes(alphabet: str, k: int, reverse_complement: bool = False) -> NDArray[np.int64]:
+    """Return the codes of all oligomers of k letters, in order; of two that are complements, the first.
+
+    Examples
+    --------
+    >>> written(all_codes("ACGT", 2), "ACGT", 2)[:5], all_codes("ACGT", 1, reverse_complement=True).tolist()
+    (['AA', 'AC', 'AG', 'AT', 'CA'], [0, 1])
+    """
+    codes = np.arange(len(alphabet) ** k)
+    if not reverse_complement:
+        return codes
+    return codes[codes <= codes_of(complements(digits_of(codes, k, len(alphabet)), alphabet), len(alphabet))]
 
 
 def partners_of(alphabet: str) -> list[int]:

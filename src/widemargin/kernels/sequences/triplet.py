@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels.base import WIDE, Bounds, Vector, value_written
-from widemargin.kernels.sequences.alphabet import in_alphabet, oligomers_of
+from widemargin.kernels.sequences.alphabet import all_codes, in_alphabet, written
 from widemargin.kernels.sequences.base import reading, require_length, require_weights
 from widemargin.kernels.sequences.oligo import POSITIONS, OligoKernel, Term
 from widemargin.kernels.sequences.oligomers import Origin
@@ -159,7 +159,7 @@ class TripletOligo(OligoKernel):
 
     def _by_code(self) -> Vector:
         """Return the weights by the codes of oligomers."""
-        codes = codes_of(self.alphabet, int(self.k), bool(self.reverse_complement))
+        codes = known_codes(self.alphabet, int(self.k), bool(self.reverse_complement))
         found = np.zeros(len(self.alphabet) ** int(self.k))
         weights = self._each()
         found[codes] = weights / weights.max()  # the kernel is normalised, and sums of huge weights are none
@@ -173,7 +173,7 @@ class TripletOligo(OligoKernel):
         if "sigma" in free:
             yield 0, "sigma", None
         if "weights" in free:
-            codes = codes_of(self.alphabet, int(self.k), bool(self.reverse_complement))
+            codes = known_codes(self.alphabet, int(self.k), bool(self.reverse_complement))
             for code in codes[self._each() > 0.0]:
                 yield 0, "weights", int(code)
 
@@ -216,21 +216,18 @@ class TripletOligo(OligoKernel):
 
 
 @lru_cache(maxsize=16)
+def known_codes(alphabet: str, k: int, reverse_complement: bool) -> NDArray[np.int64]:
+    """Return the codes of the oligomers that have weights."""
+    return all_codes(alphabet, k, reverse_complement)
+
+
+@lru_cache(maxsize=16)
 def names_of(alphabet: str, k: int, reverse_complement: bool) -> tuple[str, ...]:
-    """Write all oligomers of k letters once; of two that are complements, the first."""
-    return tuple(oligomers_of(alphabet, k, reverse_complement))
+    """Write these oligomers."""
+    return tuple(written(known_codes(alphabet, k, reverse_complement), alphabet, k))
 
 
 @lru_cache(maxsize=16)
 def set_of(names: tuple[str, ...]) -> frozenset[str]:
     """Return the same names to look up."""
     return frozenset(names)
-
-
-@lru_cache(maxsize=16)
-def codes_of(alphabet: str, k: int, reverse_complement: bool) -> NDArray[np.intp]:
-    """Return the codes of these oligomers."""
-    if not reverse_complement:
-        return np.arange(len(alphabet) ** k)
-    places = {name: code for code, name in enumerate(oligomers_of(alphabet, k))}
-    return np.array([places[name] for name in names_of(alphabet, k, True)])
