@@ -110,7 +110,7 @@ def read_table(
     target : str, int or None, default=None
         The column that becomes `y`: its name, or its position counted from 0 (negative from the end). None takes the
         column named label, target, class or y, in upper or lower case, else the last one; ``notes`` says which. In the
-        LIBSVM format the target comes first in a line, and None is the only choice. In the FASTA format it is a word
+        LIBSVM format the target comes first in a line, and None is the only choice. In the FASTA format it is a tag
         ``name=value`` or ``[name=value]`` of every header, and there is no last one.
     labelled : bool, default=True
         False reads all columns as features.
@@ -131,7 +131,7 @@ def read_table(
         A column of strings that are the samples, such as DNA; all other columns but those named here are left out.
         FASTA files hold sequences without being told.
     group : str or None, default=None
-        A column (in FASTA, a word of the header) of names of groups, which is no feature: genes, patients.
+        A column (in FASTA, a tag of the header) of names of groups, which is no feature: genes, patients.
 
     Returns
     -------
@@ -354,24 +354,24 @@ def _refuse_options(path: FilePath, what: str, options: Mapping[str, Any]) -> No
 
 def _train_on_fasta(path: FilePath, target: str | int | None, labelled: bool, group: str | None) -> Table:
     if isinstance(target, int):
-        raise TableError(f"target must be a word of the headers of {fspath(path)}, got {target!r}.")
+        raise TableError(f"target must be a tag of the headers of {fspath(path)}, got {target!r}.")
     found = read_fasta_table(path)
     name: str | None = target
     notes: tuple[str, ...] = ()
     if labelled and name is None:
-        name, notes = _guessed_word(found.file, found.words)
+        name, notes = _guessed_tag(found.file, found.tags)
     y = labels_of(found.values(name)) if labelled and name is not None else None
     groups = None if group is None else np.array(found.values(group))
     return Table(found.sequences, y, ["sequence"], name, {}, notes, groups)
 
 
-def _guessed_word(file: str, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    likely = [word for word in words if word.lower() in TARGET_NAMES]
+def _guessed_tag(file: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    likely = [tag for tag in tags if tag.lower() in TARGET_NAMES]
     if len(likely) == 1:
         return likely[0], (f"The target is {likely[0]!r} in the headers, by its name.",)
-    found = f"the words found are {listed(words)}" if words else "no such words were found"
+    found = f"the tags found are {listed(tags)}" if tags else "no such tags were found"
     raise TableError(
-        f"{file} has {'several words' if likely else 'no word'} in its headers that may be the target, such as "
+        f"{file} has {'several tags' if likely else 'no tag'} in its headers that may be the target, such as "
         f"label=1; {found}; name one as target."
     )
 
