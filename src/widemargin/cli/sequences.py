@@ -39,7 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--group",
         metavar="NAME",
-        help="a column, or a tag name=VALUE of FASTA headers, of groups (genes, patients): none is on both sides of a split",
+        help="a column (in FASTA files, a tag NAME=... of the headers) of names of groups (genes, patients), of which "
+        "none is on both sides of a split",
     )
 
 
