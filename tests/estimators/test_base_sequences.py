@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, cross_val_score
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, cross_val_score
 
 from widemargin import (
     SVC,
@@ -23,6 +23,7 @@ from widemargin import (
     NuSVC,
     NuSVR,
     OneClassSVM,
+    OnlineSVC,
     VectorQuantizer,
     compress,
     load_model,
@@ -67,6 +68,48 @@ def test_every_estimator_learns_from_strings(kernel: Any) -> None:
     for model in (OneClassSVM(kernel=kernel, nu=0.2), SVDD(kernel=kernel)):
         scores = model.fit(usual).decision_function(NEW)
         assert scores[NEW_Y == 1].mean() > scores[NEW_Y == 0].mean()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_streams_of_strings_come_near_the_model_of_all(kernel: Any) -> None:
+    online = OnlineSVC(kernel=kernel, epochs=20, random_state=0).fit(X, Y)
+    batch = SVC(kernel=kernel).fit(X, Y)
+    np.testing.assert_allclose(online.decision_function(NEW), batch.decision_function(NEW), atol=0.05)
+    stream = OnlineSVC(kernel=kernel)
+    for begin in range(0, 80, 20):
+        stream.partial_fit(X[begin : begin + 20], Y[begin : begin + 20], classes=[0, 1])
+    assert stream.finish().score(NEW, NEW_Y) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grid"),
+    [
+        (Oligo(2), {"kernel__sigma": [0.5, 2.0]}),
+        (CombinedOligo(lengths=(1, 2)), {"kernel__sigmas": [0.5, [0.5, 2.0]]}),
+        (WeightedOligo(lengths=(1, 2)), {"kernel__weights": [1.0, [0.2, 1.0]], "kernel__sigmas": [0.5, 2.0]}),
+        (TripletOligo(k=2), {"kernel__weights": [None, {"AG": 3.0, "CC": 0.0}]}),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("of", [SVC, SVR])
+def test_grids_over_parameters_find_what_folds_say(of: Any, kernel: Any, grid: dict[str, Any]) -> None:
+    targets = Y if of is SVC else np.array([one.count("AG") for one in X], dtype=np.float64)
+    folds = StratifiedGroupKFold(2) if of is SVC else GroupKFold(2)
+    search = GridSearchCV(of(kernel=kernel), {**grid, "C": [1.0, 10.0]}, cv=folds).fit(X, targets, groups=GENES)
+    best = clone(of(kernel=kernel)).set_params(**search.best_params_)
+    scores = cross_val_score(best, np.array(X), targets, cv=folds, groups=GENES)
+    assert search.best_score_ == pytest.approx(scores.mean(), abs=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore::widemargin.model_selection.UnfinishedSearchWarning")
+@pytest.mark.parametrize("kernel", [CombinedOligo(lengths=(1, 2)), WeightedOligo(lengths=(1, 3))], ids=repr)
+@pytest.mark.parametrize("objective", ["likelihood", "target-alignment"])
+def test_model_searches_of_widths_and_weights(kernel: Any, objective: str) -> None:
+    search = ModelSearch(SVC(kernel=kernel), objective=objective, max_evaluations=10, random_state=0).fit(X, Y)
+    found = search.best_estimator_.kernel_
+    assert found.n_dims == kernel.fitted(X).n_dims
+    assert not np.array_equal(found.theta, kernel.fitted(X).theta)
+    assert search.score(NEW, NEW_Y) > 0.6
 
 
 @pytest.mark.parametrize("container", [tuple, np.array, lambda x: np.array(x, dtype="S"), pd.Series], ids=range(4))
