@@ -253,6 +253,11 @@ def test_text_for_a_kernel_of_numbers_is_told_of_kernels_of_sequences(text: Any)
         GridSearchCV(SVC(), {"C": [1.0, 2.0]}).fit(text, Y)
     with pytest.raises(ValueError, match=sentence):
         SVC().fit([[1.0], [2.0]], [0, 1]).predict(text)
+    if np.ndim(text) == 2:
+        with pytest.raises(
+            ValueError, match=r"^X holds text .*, but features must be numbers; for sequences pass a list"
+        ):
+            select(text, Y)
     for model in (CompactSVC(), VectorQuantizer()):
         with pytest.raises(ValueError, match=rf"^X holds text .*, but {type(model).__name__} needs numbers\.$"):
             model.fit(text, Y)

@@ -167,17 +167,23 @@ def test_values_end_with_the_time_that_they_are_allowed_or_when_another_thread_a
 def test_threads_are_those_of_the_model_and_change_nothing(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
 
-    def counted(*given: Any, n_threads: int, **others: Any) -> None:
-        used.append(n_threads)
-        computed(*given, n_threads=n_threads, **others)
+    def counted(computed: Any) -> Any:
+        def compute(*given: Any, n_threads: int, **others: Any) -> Any:
+            used.append(n_threads)
+            return computed(*given, n_threads=n_threads, **others)
 
-    computed = _core.oligo_sums
+        return compute
+
     texts, new = random_texts(40, "ACGT", 20, 30), random_texts(70, "ACGT", 20, 30, seed=1)
     model = SVC(kernel=kernel).fit(texts, np.arange(40) % 2)
     expected = model.decision_function(new)
-    monkeypatch.setattr(_core, "oligo_sums", counted)
+    for name in ("oligo_sums", "oligo_sums_within"):
+        monkeypatch.setattr(_core, name, counted(getattr(_core, name)))
     assert model.set_params(n_jobs=3).decision_function(new).tolist() == expected.tolist()
     assert set(used) == {3}
+    used.clear()
+    SVC(kernel=kernel, n_jobs=3).fit(texts, np.arange(40) % 2)
+    assert used.count(3) > 1
     used.clear()
     GridSearchCV(SVC(kernel=kernel), {"C": [1.0, 2.0]}, cv=2, n_jobs=2).fit(texts, np.arange(40) % 2)
     assert 2 in used
