@@ -7,7 +7,7 @@ import threading
 from widemargin.runtime import Stop, allowance, allowing
 
 
-def test_it_holds_within_and_the_innermost_counts() -> None:
+def test_it_holds_within_and_a_stop_holds_until_there_is_another() -> None:
     stop = Stop().within(60.0)
     assert allowance()["n_threads"] == 1
     with allowing(3, stop):
@@ -16,6 +16,8 @@ def test_it_holds_within_and_the_innermost_counts() -> None:
         assert 0.0 < allowance()["max_seconds"] <= 60.0
         with allowing(2):
             assert allowance()["n_threads"] == 2
+            assert allowance()["signal"] is stop.signal.core
+        with allowing(2, Stop()):
             assert allowance()["max_seconds"] > 1e9
         assert allowance()["n_threads"] == 3
     assert allowance()["n_threads"] == 1

@@ -13,7 +13,7 @@ from typing import Any
 
 from widemargin.runtime.stopping import Stop
 
-_allowed: ContextVar[tuple[int, Stop]] = ContextVar("_allowed")
+_allowed: ContextVar[tuple[int, Stop | None]] = ContextVar("_allowed", default=(1, None))
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def allowing(n_threads: int = 1, stop: Stop | None = None) -> Iterator[None]:
     ----------
     n_threads : int, default=1
     stop : Stop, optional
-        When to end with a TimeoutError; Ctrl-C ends everything.
+        When to end with a TimeoutError; without it, what held before. Ctrl-C ends everything.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def allowing(n_threads: int = 1, stop: Stop | None = None) -> Iterator[None]:
     >>> allowance()["n_threads"]
     1
     """
-    before = _allowed.set((n_threads, stop or Stop()))
+    before = _allowed.set((n_threads, stop or _allowed.get()[1]))
     try:
         yield
     finally:
@@ -43,5 +43,5 @@ def allowing(n_threads: int = 1, stop: Stop | None = None) -> Iterator[None]:
 
 def allowance() -> dict[str, Any]:
     """Return what is allowed here, in the words of the core; one thread and any time if nobody said anything."""
-    n_threads, stop = _allowed.get((1, Stop()))
-    return {"n_threads": n_threads, **stop.limits()}
+    n_threads, stop = _allowed.get()
+    return {"n_threads": n_threads, **(stop or Stop()).limits()}
