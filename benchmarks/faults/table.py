@@ -697,8 +697,8 @@ PACKAGE = (
     Fault(
         "places-from-the-end-off-by-one",
         "src/widemargin/kernels/sequences/oligomers.py",
-        "else lengths + origin",
-        "else lengths + origin + 1",
+        "else len(text) + origin",
+        "else len(text) + origin + 1",
         SEQUENCES,
     ),
     Fault(
@@ -725,8 +725,8 @@ PACKAGE = (
     Fault(
         "weights-of-oligomers-not-at-mean-1",
         "src/widemargin/kernels/sequences/triplet.py",
-        "self._set_weights(found * np.exp(-mean))",
-        "self._set_weights(found)",
+        "np.exp(logarithms - mean)",
+        "np.exp(logarithms)",
         SEQUENCES,
     ),
     Fault(

@@ -452,6 +452,9 @@ def value_written(value: Any) -> str:
     return repr(value)
 
 
+_ROWS = (list, tuple, range, np.ndarray)
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two values of a parameter are equal; lists, tuples and arrays of the same numbers are.
 
@@ -464,7 +467,7 @@ def same(one: Any, other: Any) -> bool:
         return True
     if isinstance(one, GaussianProcessKernel) or isinstance(other, GaussianProcessKernel):
         return bool(one == other)
-    if isinstance(one, list | tuple | np.ndarray) and isinstance(other, list | tuple | np.ndarray):
+    if isinstance(one, _ROWS) and isinstance(other, _ROWS):
         return np.shape(one) == np.shape(other) and bool(np.all(np.asarray(one) == np.asarray(other)))
     for kind in (Number, str):  # of whatever library
         if isinstance(one, kind) and isinstance(other, kind):

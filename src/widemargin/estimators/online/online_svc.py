@@ -33,6 +33,8 @@ from widemargin.estimators.validation import (
     warn_if_gamma_is_unused,
 )
 from widemargin.kernels.rows import count, kernel_block, take
+from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.kernels.sequences import letters_left_out
 from widemargin.machines.active import ActivePass
 from widemargin.machines.classifier import PairSolution
 from widemargin.machines.dual import Vector
@@ -210,6 +212,9 @@ class OnlineSVC(KernelClassifier):
     _names_seen: set[Any] = field(init=False)
     _numbers_are_ids: bool = field(init=False)
 
+    #: Letters of sequences that were warned of.
+    _letters_named: frozenset[str] = field(init=False, default=frozenset())
+
     #: Whether it comes from a file that held its decision functions only.
     _has_no_stream: bool = field(init=False, default=False)
 
@@ -316,6 +321,7 @@ class OnlineSVC(KernelClassifier):
             raise ValueError(f"warm_start=True goes on with the classes {known}; y holds {found}.")
         else:
             self._require_same_kernel()
+            self._warn_of_letters(X)
         self.class_weight_ = self._class_factors(labels, weights)
         weights = weights * self.class_weight_[labels]
         priced(weights, self.C)
@@ -379,6 +385,7 @@ class OnlineSVC(KernelClassifier):
         else:
             self._require_same_kernel()
             X = self._check_new_data(X)
+            self._warn_of_letters(X)
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         labels = self._class_numbers(y, classes)
@@ -604,7 +611,8 @@ class OnlineSVC(KernelClassifier):
         """Start a stream whose first samples are these."""
         rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
-        self.__dict__.pop("_has_no_stream", None)
+        for name in ("_has_no_stream", "_letters_named"):
+            self.__dict__.pop(name, None)
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
         self._given_kernel = self._kernel_asked_for()
         self._n_given, self._names_seen, self._numbers_are_ids = 0, set(), False
@@ -619,6 +627,21 @@ class OnlineSVC(KernelClassifier):
                     f"{name} was {before!r} when the model began to learn, and is {now!r} now; set it back, or call "
                     "fit to begin anew."
                 )
+
+    def _warn_of_letters(self, X: Any) -> None:
+        """Warn, once of each, of letters that the first batch did not hold."""
+        source = self._stream.kernel.source
+        if not self._takes_objects or source is None:
+            return
+        found = letters_left_out(as_kernel(self.kernel), source, X) - self._letters_named
+        if found:
+            self._letters_named |= found
+            warnings.warn(
+                f"X holds letters that are not in the alphabet of the kernel, taken from the first batch: "
+                f"{', '.join(map(repr, sorted(found)))}; oligomers with them are skipped. Pass the kernel an alphabet "
+                "of all letters that may ever occur (alphabet=...) if they matter.",
+                stacklevel=3,
+            )
 
     def _rules(self, began: float, n: int) -> OnlineRules:
         return OnlineRules(

@@ -24,6 +24,7 @@ from widemargin.estimators.calibration import class_probabilities
 from widemargin.estimators.multi_class import OneVersusOne, OneVersusRest
 from widemargin.estimators.validation import (
     Accepts,
+    numbers_needed,
     require_choice,
     require_finite,
     require_flag,
@@ -31,7 +32,7 @@ from widemargin.estimators.validation import (
     require_jobs,
     require_number,
 )
-from widemargin.kernels.rows import checked_rows
+from widemargin.kernels.rows import checked_rows, require_samples
 from widemargin.model_selection.compact.search import CompactModel, CompactSearch, Ids, Matrix
 from widemargin.model_selection.compact.selection import Searched
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
@@ -332,7 +333,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return DecisionQuality(self.sv_penalty, self.feature_penalty, self.feature_costs), strategy
 
     def _checked_samples(self, X: Any, y: Any) -> tuple[Any, Ids]:
-        X, y = validate_data(self, X, y, **NUMBERS)
+        require_samples(X)
+        with numbers_needed("CompactSVC needs numbers"):
+            X, y = validate_data(self, X, y, **NUMBERS)
         X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         check_classification_targets(y)

@@ -24,7 +24,7 @@ from widemargin.estimators.validation import (
     warn_if_gamma_is_unused,
     without_gamma_warnings,
 )
-from widemargin.kernels.rows import count
+from widemargin.kernels.rows import count, require_samples
 from widemargin.model_selection.grid.calibration import fit_chosen
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
@@ -229,6 +229,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         objective = objective_of(self.objective)
         strategy = strategy_of(self.strategy, objective)
         require_model(self.estimator)
+        require_samples(X)
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
