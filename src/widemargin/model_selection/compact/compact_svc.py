@@ -37,6 +37,7 @@ from widemargin.model_selection.compact.selection import Searched
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.objectives.decision_quality import DecisionQuality, balanced_rate, kappas
 from widemargin.runtime import Stop, single_threaded_blas
+from widemargin.runtime.interrupts import interrupt_held_back
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import TabuSearch
 from widemargin.study import Journal, fingerprint, progress_for
@@ -111,7 +112,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Largest violation of the optimality conditions.
     max_time : float, default=None
         Seconds after which the search ends with the best model so far. Several classes share it evenly. Ctrl-C does
-        the same, unless there are classes that have no model yet.
+        the same, unless there are classes that have no model yet; pressed once more, it ends the fit.
     max_evaluations : int, default=None
         Largest number of evaluations, for each decision function.
     journal : path, default=None
@@ -275,7 +276,10 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 n_jobs=self.n_jobs,
                 progress=self.progress,
             )
-            self._keep(search, search.models(), began)
+            found = search.models()
+            with interrupt_held_back() as held:
+                self._keep(search, found, began)
+            self._finish(search, held.asked or search.interrupted)
         for sentence in search.remarks:
             warnings.warn(sentence, UnfinishedSearchWarning, stacklevel=2)
         return self
@@ -375,12 +379,21 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             labels = search.labels[search.split.test]
             winners = self._winners(search.values(models, search.split.test))
             self.recognition_rate_ = balanced_rate(winners == labels, labels)
-        if self.refit:
-            self._hold([search.refitted(one) for one in models])
         reports = [report_of(one.trace, None, 0.0) for _, one in found]
         self.n_evaluations_ = sum(one.evaluations for one in reports)
         counts = SearchReport.of_all(reports).counts() | {"seconds": time.perf_counter() - began}
         self.work_report_ = SearchReport(evaluations=self.n_evaluations_, **counts)
+
+    def _finish(self, search: CompactSearch, interrupted: bool) -> None:
+        """Train the models once more if that is asked for; an interruption leaves them as they are."""
+        if self.refit and not interrupted:
+            try:
+                self._hold([search.refitted(one) for one in self.models_])
+            except KeyboardInterrupt:
+                interrupted = True
+        if interrupted:
+            what = "the chosen model was not trained once more" if self.refit else "the model that it chose is complete"
+            search.remarks.append(f"The search had ended when it was interrupted; {what}.")
 
     def _hold(self, models: list[CompactModel]) -> None:
         """Take the decision functions, and say what follows from them."""
