@@ -25,10 +25,15 @@ def test_a_first_interruption_waits() -> None:
 
 def test_a_second_one_does_not() -> None:
     usual, reached = signal.getsignal(signal.SIGINT), []
-    with pytest.raises(KeyboardInterrupt), interrupt_held_back():
-        for number in range(3):
-            signal.raise_signal(signal.SIGINT)
-            reached.append(number)
+
+    def interrupted() -> None:
+        with interrupt_held_back():
+            for number in range(3):
+                signal.raise_signal(signal.SIGINT)
+                reached.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert reached == [0]
     assert signal.getsignal(signal.SIGINT) is usual
 
