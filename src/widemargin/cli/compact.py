@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.cli.messages import MISUSED, CommandError, Facts, progress_bar
 from widemargin.cli.options import penalty
 from widemargin.datasets import Table
+from widemargin.datasets.tables import have_names
 from widemargin.model_selection.compact import CompactSVC
 from widemargin.model_selection.compact.search import CompactModel
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
@@ -79,6 +80,8 @@ def chosen(arguments: argparse.Namespace, table: Table) -> tuple[CompactSVC, Fac
         raise CommandError(f"--max-time {given} is too short: not every class has a model; allow more") from None
     except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
+    if table.names is not None and have_names(table.names):
+        model.feature_names_in_ = np.array(table.names, dtype=object)
     return model, described(model, table)
 
 

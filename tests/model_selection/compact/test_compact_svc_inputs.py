@@ -200,8 +200,15 @@ def test_data_frames(library: str, data: Any) -> None:
     # All columns in another order, one that is missing, and one that is new: as scikit-learn says it.
     with pytest.raises(ValueError, match="Feature names must be in the same order as they were in fit"):
         model.predict(frame(names[::-1]))
-    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
-        model.predict(frame([*chosen[1:], *others]))
+    words = (
+        rf"^X lacks the column '{chosen[0]}' of the {len(chosen)} that the model reads; the other {len(others)} of its "
+    )
+    for columns in ([*chosen[1:], *others], [*chosen[1:], *others[1:]]):
+        with pytest.raises(ValueError, match=words):
+            model.predict(frame(columns))
+    if len(chosen) > 1:
+        with pytest.raises(ValueError, match=rf"^X lacks the column '{chosen[0]}' and {len(chosen) - 1} more of the"):
+            model.predict(frame(others))
     with pytest.raises(ValueError, match="Feature names unseen at fit time"):
         model.predict(FRAMES[library]({"new": X[:, 0], **{name: X[:, 0] for name in names}}))
     with pytest.raises(ValueError, match=f"X has 2 features, but CompactSVC is expecting {X.shape[1]} features"):
@@ -211,6 +218,26 @@ def test_data_frames(library: str, data: Any) -> None:
     words = rf"contains NaN in column {model.selected_features_[0]} \('{chosen[0]}'\), first at row 4"
     with pytest.raises(ValueError, match=words):
         model.predict(FRAMES[library]({name: bad[:, names.index(name)] for name in chosen}))
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_columns_of_a_data_frame_that_are_not_selected_may_hold_anything(library: str) -> None:
+    X, y = two_classes()
+    names = list("abcdef")
+    columns = {name: X[:, place] for place, name in enumerate(names)}
+    model = fitted(FRAMES[library](columns), y, select_features=True, feature_penalty=0.05, strategy=None)
+    others = np.setdiff1d(np.arange(6), model.selected_features_)
+    odd = columns | {names[others[0]]: ["?"] * len(X), names[others[-1]]: [None] * len(X)}
+    np.testing.assert_array_equal(
+        model.decision_function(FRAMES[library](odd)), model.decision_function(FRAMES[library](columns))
+    )
+
+
+def test_all_columns_are_needed_where_all_are_selected() -> None:
+    X, y = two_classes()
+    model = fitted(pd.DataFrame(X, columns=list("abcdef")), y)
+    with pytest.raises(ValueError, match=r"Feature names seen at fit time, yet now missing:\n- b"):
+        model.predict(pd.DataFrame(X[:, :5], columns=list("acdef")))
 
 
 def test_a_data_frame_that_repeats_a_column() -> None:

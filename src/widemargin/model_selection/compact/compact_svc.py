@@ -417,19 +417,29 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack(columns)
 
     def _selected(self, X: Any) -> Any:
-        """Return the selected columns of new samples, which may be all that a data frame has."""
-        names: Any = _get_feature_names(X)
+        """Return the selected columns of new samples; of a data frame, no other column is looked at."""
         own: Any = getattr(self, "feature_names_in_", None)
-        chosen = self.selected_features_
-        some = frozenset() if own is None or names is None else frozenset(names)
-        # All columns have to be in order, as scikit-learn asks for.
-        if some and len(some) == len(names) and some.issuperset(own[chosen]) and some < frozenset(own):
+        chosen, by_name = self.selected_features_, False
+        names = None if own is None else _get_feature_names(X)
+        if names is not None and len(chosen) < len(own):
+            there = set(names)
+            missing = [name for name in own[chosen] if name not in there]
+            if missing:
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                raise ValueError(
+                    f"X lacks the column {missing[0]!r}{more} of the {len(chosen)} that the model reads; the other "
+                    f"{len(own) - len(chosen)} of its training may be missing."
+                )
+            # All columns have to be in order, as scikit-learn asks for.
+            in_order = len(there) < len(own) or np.array_equal(names, own)
+            by_name = in_order and len(there) == len(names) and there.issubset(own)
+        if by_name:
             samples = check_array(X[own[chosen].tolist()], **NUMBERS)
         else:
             samples = validate_data(self, X, reset=False, **NUMBERS)
-            samples = checked_rows(samples) if sp.issparse(samples) else samples
-            if len(chosen) < samples.shape[1]:
-                samples = samples[:, chosen]
+        samples = checked_rows(samples) if sp.issparse(samples) else samples
+        if len(chosen) < samples.shape[1]:
+            samples = samples[:, chosen]
         require_finite(samples, own, chosen)
         return samples
 
