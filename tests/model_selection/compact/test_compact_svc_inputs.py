@@ -98,7 +98,7 @@ def test_contradicting_duplicates() -> None:
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("factor", [1e-20, 1e20])
+@pytest.mark.parametrize("factor", [1e-300, 1e-165, 1e-20, 1e20, 1e155, 1e300])
 def test_scales_do_not_matter(factor: float, make: Any) -> None:
     X, y = two_classes()
     usual, scaled = fitted(make(X), y, select_features=True), fitted(make(X * factor), y, select_features=True)
@@ -107,19 +107,26 @@ def test_scales_do_not_matter(factor: float, make: Any) -> None:
     np.testing.assert_array_equal(scaled.predict(make(X * factor)), usual.predict(make(X)))
 
 
-def test_offsets_do_not_matter() -> None:
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("select", [False, True])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("offset", [1e4, 1e7, 1e8])
+def test_offsets_do_not_matter(offset: float, make: Any, select: bool, standardize: bool) -> None:
     X, y = two_classes()
-    usual, far = fitted(X, y), fitted(X + 1e7, y)
+    usual, far = (
+        fitted(samples, y, select_features=select, standardize=standardize) for samples in (X, make(X + offset))
+    )
     assert far.quality_ == pytest.approx(usual.quality_)
-    np.testing.assert_allclose(far.decision_function(X + 1e7), usual.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(far.selected_features_, usual.selected_features_)
+    np.testing.assert_allclose(far.decision_function(make(X + offset)), usual.decision_function(X), atol=1e-4)
 
 
 def test_samples_that_are_too_large_unless_they_are_scaled() -> None:
     X, y = two_classes()
     X[:, 3] *= 1e20
     words = (
-        r"^Column 3 of X reaches .*e\+20 on the scale of the search, too far for distances in float32; pass "
-        r"standardize=True, or scale X\.$"
+        r"^Column 3 of X reaches .*e\+20 on the scale of the search, too far for distances in float32; scale "
+        r"X, with standardize=True or yourself, or leave the samples out that are so far away\.$"
     )
     with pytest.raises(ValueError, match=words):
         fitted(X, y, standardize=False)

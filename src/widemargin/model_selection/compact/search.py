@@ -137,7 +137,7 @@ class CompactSearch:
             raise ValueError(
                 "X has no feature with more than one value among the samples to train on; none can be used."
             )
-        self._scaled = self.scale.single(self.X)
+        self._scaled = self.scale.for_search(self.X)
         self._n_threads = thread_count(self.n_jobs)
 
     def models(self) -> list[tuple[CompactModel, Searched]]:
