@@ -32,7 +32,7 @@ _ID_TYPES: dict[str, type] = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f":
 
 def describe_stream(model: OnlineSVC) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Take the stream of a model apart; compressed models, which left their kept samples behind, have none."""
-    if "_stream" not in vars(model) or hasattr(model, "compression_report_"):
+    if "_stream" not in vars(model):
         return {}, {}
     try:
         model._require_same_kernel()
