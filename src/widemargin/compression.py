@@ -196,8 +196,8 @@ def _last_step(model: Any) -> tuple[Any, KernelModel]:
     if not isinstance(model, KernelModel):
         better = "; pass its best_estimator_" if hasattr(model, "best_estimator_") else ""
         raise TypeError(
-            f"compress takes a fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD or OnlineSVC, or a Pipeline that ends with "
-            f"one; got {type(model).__name__}{better}."
+            f"compress takes a fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD or OnlineSVC, or a Pipeline that ends "
+            f"with one; got {type(model).__name__}{better}."
         )
     check_is_fitted(model)
     return steps, model
