@@ -53,8 +53,8 @@ DECISIONS = CALIBRATED, LARGEST, FUZZY = "calibrated", "argmax", "fuzzy-minimum"
 #: What is searched with by default. Walks from several levels end differently, and long diversifications mostly see
 #: models of nearly all samples, which get half of the work; a quarter where features are selected, since the rest is
 #: much then. Improvements are small and far apart there; a thousandth of the quality is less than samples can tell.
-WITHOUT_FEATURES = TabuSearch(failures=2, walks=4, large_share=0.5, gain=1e-3)
-WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, gain=1e-3)
+WITHOUT_FEATURES = TabuSearch(failures=2, walks=4, large_share=0.5, min_improvement=1e-3)
+WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, min_improvement=1e-3)
 
 
 class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -99,9 +99,11 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "argmax" takes the largest decision value, "fuzzy-minimum" the largest membership, as in :class:`SVC`. May be
         changed after the fit.
     strategy : TabuSearch, default=None
-        The search with other options; None is ``TabuSearch(failures=2, walks=4, large_share=0.5, gain=1e-3)``, or
-        ``TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, gain=1e-3)`` where features are selected: models
-        far larger than the best one take that share of the work at most. ``TabuSearch(scan=False)`` is the paper's.
+        The search with other options. None is
+        ``TabuSearch(failures=2, walks=4, large_share=0.5, min_improvement=1e-3)``, or
+        ``TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, min_improvement=1e-3)`` where features are
+        selected: models far larger than the best one take that share of the work at most. ``TabuSearch(scan=False)``
+        is the paper's. Its `step` is for :class:`ModelSearch`: C and the width take steps of the root of 2 here.
     validation_size, test_size : float, default=1/3
         Shares of the samples; `validation_size` is that of what the test leaves. A `test_size` of 0 does without a
         test.
@@ -332,6 +334,11 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             strategy = WITH_FEATURES if self.select_features else WITHOUT_FEATURES
         if not isinstance(strategy, TabuSearch):
             raise ValueError(f"strategy must be None or a TabuSearch; got {strategy!r}.")
+        if strategy.step != TabuSearch.step:
+            raise ValueError(
+                f"step={strategy.step!r} of the strategy means nothing to CompactSVC, whose C and width are searched "
+                "in steps of the root of 2; leave it out."
+            )
         progress_for(self.progress)
         return DecisionQuality(self.sv_penalty, self.feature_penalty, self.feature_costs), strategy
 
