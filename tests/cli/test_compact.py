@@ -145,6 +145,29 @@ def test_several_classes(iris: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         assert row["prediction"] == max(names, key=lambda name: float(row[f"score_{name}"]))
 
 
+def test_options_of_the_model(iris: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.wm"
+    options = ["--sv-penalty", "0.2", "--cost", "petal width (cm)=7.5", "--decision", "argmax"]
+    assert main(["select", str(iris), "--compact", "--quiet", "--model", str(model), *options]) == 0
+    saved: Any = open_model(model).model
+    assert (saved.sv_penalty, saved.feature_penalty, saved.decision) == (0.2, 0.01, "argmax")
+    assert saved.feature_costs == (1.0, 1.0, 1.0, 7.5)
+    assert main(["select", str(iris), "--compact", "--quiet", "--model", str(model), "--feature-penalty", "0"]) == 0
+    saved = open_model(model).model
+    assert (saved.sv_penalty, saved.feature_penalty, saved.decision) == (0.01, 0.0, "calibrated")
+    assert saved.feature_costs is None
+
+
+def test_the_cheap_one_of_two_copies_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, costs = tmp_path / "train.csv", tmp_path / "costs.csv"
+    values = np.random.default_rng(0).normal(size=200).round(3).tolist()
+    table.write_text("dear,cheap,label\n" + "".join(f"{x},{x},{'np'[int(x > 0)]}\n" for x in values))
+    costs.write_text("feature,cost\ndear,30\n")
+    for options, chosen in ((["--costs", str(costs)], "cheap"), (["--cost", "cheap=30"], "dear")):
+        assert main(["select", str(table), "--compact", "--quiet", "--penalty", "0.05", *options]) == 0
+        assert facts(capsys.readouterr().out)["features"] == chosen
+
+
 def test_one_feature(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "train.csv"
     lines = [f"{number / 7!r},{'high' if number > 30 else 'low'}" for number in range(60)]
@@ -186,6 +209,18 @@ def test_sparse_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str], monke
     [
         (["--penalty", "0.1"], 2, "--penalty goes with --compact only"),
         (["--keep-features"], 2, "--keep-features goes with --compact only"),
+        (["--cost", "a=2"], 2, "--cost goes with --compact only"),
+        (["--decision", "argmax"], 2, "--decision goes with --compact only"),
+        (
+            ["--compact", "--keep-features", "--feature-penalty", "0.1"],
+            2,
+            "--feature-penalty has no effect with --keep-features, which leaves nothing to choose",
+        ),
+        (
+            ["--compact", "--penalty", "0.1", "--sv-penalty", "0.1", "--feature-penalty", "0.1"],
+            2,
+            "--penalty has no effect beside both --sv-penalty and --feature-penalty",
+        ),
         (
             ["--compact", "--cv", "3"],
             2,

@@ -75,6 +75,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     is simplified and trained on, the other one judges. All parts hold the same share of every class. More than two
     classes are one problem each, against all others, with its own level, features and search.
 
+    There are no weights of samples or classes: prototypes stand for different numbers of samples and count the same,
+    and every class has the same share of the rate, however rare it is.
+
     An evaluation costs at most :math:`(2^k)^2` to :math:`(2^k)^3` operations for training and :math:`2^k n` for
     judging, since distances are kept; a level is quantised once, :math:`2^k n d` a round. Predicting a sample
     takes `cost_` multiplications.
