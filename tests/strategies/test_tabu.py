@@ -465,6 +465,13 @@ def test_steps_of_spaces_without_any() -> None:
     points = np.array([ask.point[0] for asks, _ in exchanges for ask in asks])
     powers = (points - math.log(3.0)) / (math.log(2.0) / 2.0)
     np.testing.assert_allclose(powers, powers.round(), atol=1e-9)
+    both = np.array([True, False])
+    space = Space(np.array([3.0, 0.0]), np.array([1.0, -1.0]), np.array([6.0, 1.0]), whole=both)
+    exchanges = minimise(TabuSearch(step=0.25).begin(space, seed=0), lambda ask: Told(float(np.sum(ask.point**2))))
+    points = np.array([ask.point for asks, _ in exchanges for ask in asks])
+    assert set(points[:, 0]) <= {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
+    assert {1.0, 2.0, 3.0, 4.0} <= set(points[:, 0])
+    assert set(points[:, 1]) <= set(np.arange(-4, 5) / 4)
     with pytest.raises(ValueError, match=r"strategy='tabu' needs bounds; parameter 0 reaches from -inf to 1\."):
         TabuSearch().begin(Space(np.zeros(1), np.array([-np.inf]), np.ones(1)), seed=0)
 

@@ -37,6 +37,8 @@ class Space:
     lower, upper : ndarray of shape (n,)
         Bounds, perhaps infinite; a strategy asks for no point outside of them. Where both are equal there is nothing
         to search.
+    whole : ndarray of bool of shape (n,), optional
+        Parameters that are whole numbers, as start and bounds of them are. None by default.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Space:
     start: Vector
     lower: Vector
     upper: Vector
+    whole: NDArray[np.bool_] | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
         shapes = {self.start.shape, self.lower.shape, self.upper.shape}
@@ -218,12 +221,15 @@ class Strategy(ABC):
         Whether it asks for second and third derivatives, along one parameter.
     copes_with_noise : bool
         Whether values may be random.
+    takes_whole_numbers : bool
+        Whether parameters may be whole numbers.
     """
 
     name: ClassVar[str]
     needs_gradient: ClassVar[bool] = False
     needs_higher: ClassVar[bool] = False
     copes_with_noise: ClassVar[bool] = False
+    takes_whole_numbers: ClassVar[bool] = False
 
     def require(self, parameter: str, holds: bool, accepted: str) -> None:
         """Raise ValueError, in a sentence, unless a parameter is as it should be."""

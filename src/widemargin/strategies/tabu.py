@@ -82,7 +82,7 @@ class TabuSearch(Strategy):
         :math:`t`; the sum of the ranges of all variables if not given.
     step : float, default=log(2) / 2
         Distance between neighbouring values, in spaces that have none of their own: a factor of the root of 2 where
-        parameters are searched on a logarithmic scale.
+        parameters are searched on a logarithmic scale. That of whole numbers is 1.
     scan : bool, default=True
         Whether to look at the points that a space names first; if not, there is one walk, from the start.
     walks : int, default=1
@@ -107,6 +107,7 @@ class TabuSearch(Strategy):
     """
 
     name: ClassVar[str] = "tabu"
+    takes_whole_numbers: ClassVar[bool] = True
 
     promising: float = 0.99
     patience: int = 5
@@ -138,7 +139,8 @@ class TabuSearch(Strategy):
         """Start a run; it knows of no parts."""
         require_bounds(self, space)
         if not isinstance(space, Lattice):
-            space = Lattice(space.start, space.lower, space.upper, steps=np.full(space.n_dims, self.step))
+            whole = np.zeros(space.n_dims, dtype=np.bool_) if space.whole is None else space.whole
+            space = Lattice(space.start, space.lower, space.upper, steps=np.where(whole, 1.0, self.step))
         limits = [limit for limit in (self.evaluations, max_evaluations) if limit is not None]
         return TabuRun(self, space, seed, min(limits) if limits else None)
 
