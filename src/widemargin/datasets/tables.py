@@ -225,6 +225,7 @@ def read_features(
     n_features: int,
     names: Sequence[str] | None = None,
     encoded: Values | None = None,
+    selected: Sequence[int] | None = None,
     target: str | None = None,
     format: str | None = None,
     delimiter: str | None = None,
@@ -246,6 +247,9 @@ def read_features(
         Their names.
     encoded : mapping or None, default=None
         The values of each text column that `names` holds as "column=value".
+    selected : sequence of int or None, default=None
+        Features that the model reads, if not all: the columns of `X`. The others may hold anything, and need not be
+        there where columns are found by name.
     target : str or None, default=None
         The column that the model was trained to predict, ignored if the table has it.
     format, delimiter, header, zero_based
@@ -271,19 +275,24 @@ def read_features(
     """
     encoded = encoded or {}
     raw = None if names is None else _raw_columns(names, encoded)
-    known = raw if raw is not None and _have_names(raw) else []
+    known = raw if raw is not None and have_names(raw) else []
     source = open_table(path, format, header, known, delimiter)
     if not isinstance(source, Grid):
         if known or source == FASTA:
             what = "FASTA format, which holds sequences" if source == FASTA else "LIBSVM format, which names no columns"
             trained_on = f"columns named {listed(known)}" if known else "columns of numbers"
             raise TableError(f"{fspath(path)} is in {what}, but the model was trained on {trained_on}.")
-        return Features(read_sparse(path, n_features, zero_based)[0])
-    columns, notes = _matching_columns(source, raw, n_features, target)
+        X, _ = read_sparse(path, n_features, zero_based)
+        return Features(X if selected is None else X[:, selected])
+    read = range(n_features) if selected is None else selected
     if raw is None:
-        return Features(read_columns(source, columns, [])[0], notes)
+        in_order, notes = _columns_in_order(source, n_features, target)
+        return Features(read_columns(source, [in_order[number] for number in read], [])[0], notes)
     assert names is not None
-    return Features(_predict_from(source, dict(zip(raw, columns, strict=True)), names, encoded), notes)
+    own = [names[number] for number in read]
+    used = {name: values for name, values in encoded.items() if any(f"{name}={value}" in own for value in values)}
+    columns, notes = _matching_columns(source, raw, _raw_columns(own, used), target)
+    return Features(_predict_from(source, columns, own, used), notes)
 
 
 def read_sequences(
@@ -554,32 +563,32 @@ def _raw_columns(names: Sequence[str], encoded: Values) -> list[str]:
 
 
 def _matching_columns(
-    grid: Grid, raw: Sequence[str] | None, n_features: int, target: str | None
-) -> tuple[list[int], tuple[str, ...]]:
-    """Find the model's columns, and say what becomes of the others."""
-    if raw is None:
-        return _columns_in_order(grid, n_features, target)
-    if not _have_names(raw):
+    grid: Grid, raw: Sequence[str], read: Sequence[str], target: str | None
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Find those of the model's columns that are read, and say what becomes of columns that are not the model's."""
+    if not have_names(raw):
         # Without a header the target was known by its number, which only counts if no column was left out in training.
         complete = {*raw, target} == {f"column {number}" for number in range(1, len(raw) + 2)}
-        return _columns_in_order(grid, len(raw), target if complete and not grid.has_header else None)
+        in_order, notes = _columns_in_order(grid, len(raw), target if complete and not grid.has_header else None)
+        found = dict(zip(raw, in_order, strict=True))
+        return {name: found[name] for name in read}, notes
     if not grid.has_header:
-        raise TableError(f"{grid.file} has no header, but the model finds its columns by name: {listed(raw)}.")
-    missing = [name for name in raw if name not in grid.positions]
+        raise TableError(f"{grid.file} has no header, but the model finds its columns by name: {listed(read)}.")
+    missing = [name for name in read if name not in grid.positions]
     if missing:
         raise TableError(
             f"{grid.file} lacks column{'s' if len(missing) > 1 else ''} {listed(missing)}, which the model was trained "
             f"on; its columns are {listed(grid.names)}."
         )
-    columns, expected = [grid.position(name) for name in raw], set(raw)
+    expected = set(raw)
     extra = [name for name in grid.names if name not in expected]
-    notes = []
+    notes = ()
     if target in extra:
         extra.remove(target)
-        notes.append(_left_aside([target], "which the model predicts"))
+        notes += (_left_aside([target], "which the model predicts"),)
     if extra:
-        notes.append(_left_aside(extra, "which the model does not know"))
-    return columns, tuple(notes)
+        notes += (_left_aside(extra, "which the model does not know"),)
+    return {name: grid.position(name) for name in read}, notes
 
 
 def _columns_in_order(grid: Grid, expected: int, target: str | None) -> tuple[list[int], tuple[str, ...]]:
@@ -597,7 +606,14 @@ def _columns_in_order(grid: Grid, expected: int, target: str | None) -> tuple[li
     )
 
 
-def _have_names(raw: Sequence[str]) -> bool:
+def have_names(raw: Sequence[str]) -> bool:
+    """Tell whether names of columns are more than their numbers, which tables without a header have.
+
+    Examples
+    --------
+    >>> have_names(["column 1", "column 2"]), have_names(["length", "column 2"])
+    (False, True)
+    """
     return not all(map(_COUNTED.fullmatch, raw))
 
 

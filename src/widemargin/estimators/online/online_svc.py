@@ -215,7 +215,7 @@ class OnlineSVC(KernelClassifier):
     #: Letters of sequences that were warned of.
     _letters_named: frozenset[str] = field(init=False, default=frozenset())
 
-    #: Whether it comes from a file that held its decision functions only.
+    #: Whether it was compressed, and knows its decision functions only.
     _has_no_stream: bool = field(init=False, default=False)
 
     #: Each class is told apart from all others.
@@ -376,9 +376,7 @@ class OnlineSVC(KernelClassifier):
                 "each class are yet to come; pass a dict of weights."
             )
         if self._has_no_stream:
-            raise ValueError(
-                "This model was saved after its compression, without the samples that it kept; call fit to begin anew."
-            )
+            self._require_started("partial_fit")
         first = "_stream" not in vars(self)
         if first:
             X, y = self._check_samples(X, y)
@@ -566,6 +564,11 @@ class OnlineSVC(KernelClassifier):
         return int(self._stream.core.seen)
 
     def _require_started(self, what: str, error: type[Exception] = ValueError) -> None:
+        if self._has_no_stream:
+            raise error(
+                f"{type(self).__name__} has no {what} after its compression, which left the samples that it had kept "
+                "behind; go on with the model before, or call fit to begin anew."
+            )
         if "_stream" not in vars(self):
             raise error(
                 f"{type(self).__name__} has no {what} before it has learnt from a batch; call fit or partial_fit."
