@@ -255,9 +255,13 @@ def test_a_request_ends_a_level() -> None:
 def test_ctrl_c_ends_a_level_and_leaves_what_there_was(delay: float) -> None:
     X = many()
     books = Codebooks(X, tol=0.0)
-    with pytest.raises(KeyboardInterrupt):
+
+    def interrupted() -> None:
         threading.Timer(delay, _thread.interrupt_main).start()
         books.level(12)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert books.level(2).prototypes.tobytes() == Codebooks(X, tol=0.0).level(2).prototypes.tobytes()
 
 
