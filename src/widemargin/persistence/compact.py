@@ -9,6 +9,7 @@ import numpy as np
 
 from widemargin.estimators.svc import SVC
 from widemargin.model_selection.compact import CompactSVC
+from widemargin.model_selection.compact.feature_costs import in_order
 from widemargin.model_selection.compact.samples import FeatureScale
 from widemargin.model_selection.compact.search import CompactModel
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
@@ -54,7 +55,8 @@ def describe_compact(estimator: CompactSVC, prefix: str) -> tuple[dict[str, Any]
         )
     kept = {name: value for name, value in estimator.get_params(deep=False).items() if name not in NOT_KEPT}
     if kept["feature_costs"] is not None:
-        kept["feature_costs"] = np.asarray(kept["feature_costs"], dtype=np.float64)
+        costs = in_order(kept["feature_costs"], getattr(estimator, "feature_names_in_", None))
+        kept["feature_costs"] = np.asarray(costs, dtype=np.float64)
     strategy = None if estimator.strategy is None else asdict(estimator.strategy)
     description = {
         "class": type(estimator).__name__,

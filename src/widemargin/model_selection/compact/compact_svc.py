@@ -33,6 +33,7 @@ from widemargin.estimators.validation import (
     require_number,
 )
 from widemargin.kernels.rows import checked_rows, require_samples
+from widemargin.model_selection.compact.feature_costs import in_order
 from widemargin.model_selection.compact.search import CompactModel, CompactSearch, Ids, Matrix
 from widemargin.model_selection.compact.selection import Searched
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
@@ -89,9 +90,10 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         :math:`c_1`, at least 0.
     feature_penalty : float, default=0.01
         :math:`c_2`, at least 0. It counts with ``select_features=True`` only.
-    feature_costs : array-like of shape (n_features,), default=None
+    feature_costs : array-like of shape (n_features,), dict or Series, default=None
         What it costs to obtain each feature, in seconds, say; all positive. Only ratios matter:
-        :math:`\kappa_k` is the cost divided by the mean cost. None is the same cost for all.
+        :math:`\kappa_k` is the cost divided by the mean cost. A dict, or a Series with names as its index, has a cost
+        for the name of each column. None is the same cost for all. Costs choose with ``select_features=True`` only.
     select_features : bool, default=False
         Whether to choose features; else all of them are used.
     standardize : bool, default=True
@@ -252,9 +254,11 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         began = time.perf_counter()
         self.__dict__.pop("models_", None)  # those of other data would outlive a fit that fails
-        objective, strategy = self._checked_options()
+        strategy = self._checked_options()
         X, labels = self._checked_samples(X, y)
-        kappas(self.feature_costs, X.shape[1])
+        costs = in_order(self.feature_costs, getattr(self, "feature_names_in_", None))
+        kappas(costs, X.shape[1])
+        objective = DecisionQuality(self.sv_penalty, self.feature_penalty, costs)
         seed = seed_of(self.random_state)
         with ExitStack() as stack:
             stack.enter_context(told_if_memory_runs_out("to search", "train on fewer samples"))
@@ -330,7 +334,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return [self.scale_.original(one.model.support_vectors_, one.features) for one in self.models_]
 
-    def _checked_options(self) -> tuple[DecisionQuality, TabuSearch]:
+    def _checked_options(self) -> TabuSearch:
         for name, check in self._accepts.items():
             check(name, getattr(self, name))
         strategy = self.strategy
@@ -344,7 +348,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "in steps of the root of 2; leave it out."
             )
         progress_for(self.progress)
-        return DecisionQuality(self.sv_penalty, self.feature_penalty, self.feature_costs), strategy
+        return strategy
 
     def _checked_samples(self, X: Any, y: Any) -> tuple[Any, Ids]:
         require_samples(X)
