@@ -24,7 +24,7 @@ VALUES = ("tests/core/test_rows.py", "tests/core/test_simd.py", "tests/estimator
 
 SEQUENCES = ("tests/kernels/sequences",)
 PRICES = ("tests/estimators/online/test_online_svc_prices.py",)
-ONLINE = ("tests/machines/test_online.py", "tests/estimators/online/test_online_svc.py")
+ONLINE = ("tests/machines/online/test_stream.py", "tests/estimators/online/test_online_svc.py")
 
 SMO = "cpp/core/smo"
 CORE = (
@@ -738,7 +738,7 @@ PACKAGE = (
     ),
     Fault(
         "weights-left-out-of-a-new-price",
-        "src/widemargin/machines/online.py",
+        "src/widemargin/machines/online/stream.py",
         "self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core)",
         "self.core.set_bounds(rows, place, C * np.ones(len(place)), core)",
         PRICES,

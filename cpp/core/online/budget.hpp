@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,7 +28,7 @@ struct Inheritance {
 // The number of candidates, each of which costs a pass over a row.
 inline constexpr std::size_t candidates_to_leave = 16;
 
-// Of all that have not left; a class of which only one sample is kept keeps it, so that at least two of some class have
+// Of all that have not left; a class of which only one sample is kept keeps it, so that more samples than classes have
 // to be there.
 template <class T>
 Inheritance smallest_change(std::span<const Decision> decisions, KeptRows<T>& rows, std::span<const std::int32_t> label,
@@ -53,6 +54,7 @@ Inheritance smallest_change(std::span<const Decision> decisions, KeptRows<T>& ro
     for (const Decision& one : decisions) size += one.state().alpha[p] * one.state().alpha[p];
     candidates.push_back({size * static_cast<double>(rows.diagonal()[p]), p, size});
   }
+  assert(!candidates.empty());
   const std::size_t few = std::min(candidates_to_leave, candidates.size());
   std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(few), candidates.end());
 

@@ -33,10 +33,10 @@ from widemargin.estimators.validation import (
     warn_if_gamma_is_unused,
 )
 from widemargin.kernels.rows import count, kernel_block, take
-from widemargin.machines.active import ActivePass
+from widemargin.machines.online.active import ActivePass
 from widemargin.machines.classifier import PairSolution
 from widemargin.machines.dual import Vector
-from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
+from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
 from widemargin.runtime import thread_count
 
 #: Parameters that say what the kernel is; it stays what it was at the first batch.
@@ -508,7 +508,7 @@ class OnlineSVC(KernelClassifier):
         if len(positions):
             rules = self._rules(began, stream.size)
             try:
-                stream.forget(positions, rules, 0)
+                stream.forget(positions, rules)
                 stream.finish(stream.C, rules, everyone=True)
             finally:
                 self._keep(time_is_up=False)

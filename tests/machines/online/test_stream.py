@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, kernel_matrix, row_source
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, solve
-from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, joined
+from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, joined
 
 RBF = KernelParameters("rbf", 0.5)
 
@@ -236,7 +237,8 @@ def test_forgetting_leaves_a_feasible_point_without_the_sample() -> None:
     stream.learn(batch_of(X, labels, weights), in_order(200), 5.0, OnlineRules())
     gone = stream.kept[::2].astype(np.int32)
     ids = stream.ids[gone]
-    stream.forget(gone, OnlineRules(), 1000)
+    stream.forget(gone, OnlineRules())
+    stream.finish(5.0, OnlineRules(), everyone=True)
     assert not np.isin(ids, stream.ids[stream.kept]).any()
     assert abs(stream.alpha.sum()) < 1e-10
     assert stream.solutions(1e-3)[0].outcome.kkt_violation <= 1e-3
@@ -298,3 +300,62 @@ def test_the_core_refuses_what_does_not_fit() -> None:
         stream.core.learn(rows, everybody, everybody, labels, weights, core)
     with pytest.raises(ValueError, match="selection"):
         OnlineRules("best").of_core()
+    with pytest.raises(ValueError, match="classes must be at least 2, got 1"):
+        _core.OnlineMachine(1, True)
+    for label in (-1, 2):
+        with pytest.raises(ValueError, match=f"labels must be numbers of the 2 classes, got {label}"):
+            stream.core.learn(rows, nobody, everybody, np.where(labels == 0, label, 1).astype(np.int32), weights, core)
+    stream.learn(batch_of(X, labels, weights), in_order(10), 5.0, OnlineRules())
+    state = list(stream.core.state())
+    state[3] = state[3] + np.int32(2)
+    with pytest.raises(ValueError, match="labels must be numbers of the 2 classes"):
+        _core.OnlineMachine(2, True).restore(*state)
+
+
+def test_a_budget_below_the_number_of_classes_is_refused() -> None:
+    X, labels, weights = problem(40, classes=4)
+    stream = stream_of(4)
+    with pytest.raises(ValueError, match="budget must be 0 or at least the number of classes, 4, got 3"):
+        stream.learn(batch_of(X, labels, weights), in_order(40), 5.0, OnlineRules(budget=3))
+    assert stream.size == 0
+
+
+def test_who_looks_at_a_machine_while_it_learns_is_refused() -> None:
+    begun, looked = threading.Event(), threading.Event()
+
+    def kernel(A: Any, B: Any) -> Any:
+        begun.set()
+        assert looked.wait(60)
+        return np.asarray(A) @ np.asarray(B).T
+
+    X, labels, weights = problem(30)
+    stream, rules = stream_of(kernel=KernelParameters(kernel)), OnlineRules()
+    learning = threading.Thread(target=stream.learn, args=(batch_of(X, labels, weights), in_order(30), 5.0, rules))
+    learning.start()
+    assert begun.wait(60)
+    core, nothing = stream.core, np.empty(0, np.int32)
+    looks: list[Any] = [
+        *(lambda name=name: getattr(core, name) for name in ("size", "seen", "evaluations")),
+        *(getattr(core, name) for name in ("samples", "labels", "bounds", "arrivals", "left", "steps", "alpha")),
+        *(core.gradient, core.certificates, core.state),
+        lambda: core.put(0, np.empty(0), np.empty(0)),
+        lambda: core.forget(row_source(X), nothing, nothing, rules.of_core()),
+    ]
+    try:
+        for look in looks:
+            with pytest.raises(RuntimeError, match="another thread is using this machine"):
+                look()
+    finally:
+        looked.set()
+        learning.join()
+    assert core.seen == 30
+
+
+def test_a_kernel_that_looks_at_the_machine_it_is_called_for_is_refused() -> None:
+    def kernel(A: Any, B: Any) -> Any:
+        return np.asarray(A) @ np.asarray(B).T + stream.gap
+
+    X, labels, weights = problem(30)
+    stream = stream_of(kernel=KernelParameters(kernel))
+    with pytest.raises(RuntimeError, match="a kernel that it calls asks for it"):
+        stream.learn(batch_of(X, labels, weights), in_order(30), 5.0, OnlineRules())

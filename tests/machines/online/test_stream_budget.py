@@ -10,7 +10,7 @@ import pytest
 
 from oracles.lasvm import Lasvm, outcomes
 from widemargin.kernels.rows import KernelParameters, kernel_matrix
-from widemargin.machines.online import Batch, OnlineRules, Stream
+from widemargin.machines.online.stream import Batch, OnlineRules, Stream
 
 C, BUDGET = 5.0, 12
 

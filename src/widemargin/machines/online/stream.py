@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, canonical, count, take
-from widemargin.machines.active import ActivePass
+from widemargin.machines.online.active import ActivePass
 from widemargin.machines.classifier import OTHERS, PairSolution, box
 from widemargin.machines.dual import (
     Outcome,
@@ -249,16 +249,14 @@ class Stream:
         if rules.budget > 0:
             self._tidy(C, rules)
 
-    def forget(self, positions: NDArray[np.int32], rules: OnlineRules, repair: int) -> None:
-        """Let samples go, whatever their coefficients are, and repair the rest by so many REPROCESS steps at most."""
+    def forget(self, positions: NDArray[np.int32], rules: OnlineRules) -> None:
+        """Let samples go, whatever their coefficients are; others take these up."""
         rows, core = self.kernel.rows_of(self.samples), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
         self._changed()
         try:
             with single_threaded_blas():
                 self.core.forget(rows, place, positions.astype(np.int32), core)
-                if repair > 0:
-                    self.core.reprocess(rows, self.core.samples(), repair, core)
         finally:
             self._settle(self.samples, self.ids, self.numbers, self.weights)
 
