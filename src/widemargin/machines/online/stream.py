@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, canonical, count, take
-from widemargin.machines.online.active import ActivePass
 from widemargin.machines.classifier import OTHERS, PairSolution, box
 from widemargin.machines.dual import (
     Outcome,
@@ -34,6 +33,7 @@ from widemargin.machines.dual import (
     limits_of,
     settings_of,
 )
+from widemargin.machines.online.active import ActivePass
 from widemargin.runtime import Work, single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
@@ -83,6 +83,12 @@ class Batch:
     weights: Vector
     ids: NDArray[Any]
     numbers: NDArray[np.int64]
+
+    def part(self, rows: NDArray[np.int32]) -> Batch:
+        """Return the samples in these rows."""
+        return Batch(
+            take(self.samples, rows), self.labels[rows], self.weights[rows], self.ids[rows], self.numbers[rows]
+        )
 
 
 @dataclass(frozen=True)
