@@ -194,26 +194,6 @@ def test_a_window_forgets_what_is_long_past() -> None:
     assert model.score(X[300:], y[300:]) > 0.8
 
 
-def test_it_starts_from_a_fitted_model() -> None:
-    X, y = load_iris(return_X_y=True)
-    for batch in (
-        SVC(C=3.0, multi_class="ovr").fit(X, y),
-        SVC(C=3.0, class_weight={1: 2.0}).fit(X[:100], y[:100]),
-        SVC(kernel=Gaussian(gamma=0.4)).fit(sp.csr_matrix(X[50:]), y[50:]),
-    ):
-        online = OnlineSVC.from_model(batch)
-        np.testing.assert_allclose(online.decision_function(X), batch.decision_function(X), atol=2e-3)
-        assert sorted(online.kept_ids_) == sorted(batch.support_)
-        assert online.fit_report_[0].kkt_violation <= 2e-3
-        own = np.isin(y, batch.classes_)
-        online.partial_fit(X[own], y[own]).finish()
-        assert online.score(X[own], y[own]) >= 0.85
-    with pytest.raises(ValueError, match="multi_class='ovr'"):
-        OnlineSVC.from_model(SVC().fit(X, y))
-    with pytest.raises(ValueError, match="a fitted SVC"):
-        OnlineSVC.from_model(SVC())
-
-
 @pytest.mark.parametrize("kernel", ["rbf", Gaussian(gamma=0.3), lambda A, B: np.exp(A @ B.T / 10)])
 def test_a_model_saved_mid_stream_goes_on_as_if_it_had_not_been(kernel: Any) -> None:
     X, y = two_classes(300)
@@ -330,24 +310,6 @@ def test_fit_begins_anew_unless_it_starts_warm() -> None:
     assert OnlineSVC(gamma=0.3, finishing=False).fit(X, y).n_seen_ == 200
     with pytest.raises(ValueError, match="warm_start=True goes on with the classes"):
         model.fit(X, np.where(y == "no", 0, 1))
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_fit_comes_near_the_batch_model_since_samples_come_by_once_more(classes: int) -> None:
-    random = np.random.default_rng(0)
-    X = random.normal(size=(1500, 4))
-    noise = X[:, 0] * X[:, 1] + 0.8 * random.normal(size=1500)
-    y = np.digitize(noise, [0.0] if classes == 2 else [-0.5, 0.5])
-
-    def short_of_batch(model: OnlineSVC) -> float:
-        return 1 - sum(end.objective for end in model.fit_report_) / batch
-
-    batch = sum(end.objective for end in SVC(C=10, gamma=1, multi_class="ovr").fit(X, y).fit_report_)
-    parameters = {"C": 10, "gamma": 1, "random_state": 0}
-    fitted = OnlineSVC(**parameters).fit(X, y)
-    assert fitted.fit_report_.converged
-    assert short_of_batch(fitted) < 1e-3
-    assert short_of_batch(OnlineSVC(**parameters, finishing=False).fit(X, y).finish()) > 5e-3
 
 
 def test_a_batch_may_hold_few_samples_of_many_classes() -> None:

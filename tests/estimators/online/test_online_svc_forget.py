@@ -108,14 +108,6 @@ def test_budgets_that_do_not_fit_are_refused() -> None:
         OnlineSVC(budget=1).fit(X, y)
 
 
-def test_a_model_that_is_too_large_starts_within_the_budget() -> None:
-    X, y = banana_like(500)
-    batch = SVC(C=1.0, gamma=0.5).fit(X, y)
-    online = OnlineSVC.from_model(batch, budget=60)
-    assert len(online.kept_ids_) == 60 < len(batch.support_)
-    assert np.mean(online.predict(X) == batch.predict(X)) > 0.9
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_an_active_pass_ends_after_its_labels(classes: int) -> None:
     X, y = banana_like() if classes == 2 else load_iris(return_X_y=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any
 
@@ -111,7 +112,12 @@ def ids_of(ids: Any, n: int) -> NDArray[Any] | None:
     """
     if ids is None:
         return None
-    names = np.asarray(ids)
+    given, names = np.asarray(ids, dtype=object), np.asarray(ids)
     if names.shape != (n,):
         raise ValueError(f"ids has the shape {names.shape}, expected {(n,)}: one id for every row of X.")
-    return names
+    if names.dtype.kind in "biuSU" and len({isinstance(name, str | bytes) for name in given}) <= 1:
+        return names
+    for row, name in enumerate(given):
+        if not isinstance(name, str | bytes | numbers.Real) or name != name:
+            raise ValueError(f"ids holds {name!r} at row {row}; an id must be a number or a string.")
+    return names if names.dtype.kind == "f" else given
