@@ -732,8 +732,8 @@ PACKAGE = (
     Fault(
         "running-numbers-begin-anew",
         "src/widemargin/estimators/online/online_svc.py",
-        "numbers = self._n_given + np.arange(len(labels), dtype=np.int64)",
-        "numbers = np.arange(len(labels), dtype=np.int64)",
+        "dtype=np.int64) + (0 if first else self._n_given)",
+        "dtype=np.int64)",
         ("tests/estimators/online/test_online_svc.py",),
     ),
     Fault(

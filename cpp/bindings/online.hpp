@@ -341,6 +341,7 @@ class HeldOnline {
 
 inline void define_online(nb::module_& m) {
   using namespace nb::literals;
+  m.attr("WAITING") = online::waiting;
   nb::class_<OnlineRules>(m, "OnlineRules")
       .def(
           "__init__",

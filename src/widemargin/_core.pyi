@@ -459,6 +459,8 @@ def nearest_prototypes(
     signal: StopSignal | None = ...,
 ) -> tuple[NDArray[np.int32], Double]: ...
 
+WAITING: Final[int]
+
 class OnlineRules:
     def __init__(
         self,

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators import OnlineSVC
-from widemargin.estimators.validation import require_choice, require_number
+from widemargin.estimators.validation import KERNELS_OF_SAMPLES, require_choice, require_number
 from widemargin.kernels.rows import take
+from widemargin.machines.online.stream import WAITING
 
 try:
     from river.base import Classifier
@@ -24,11 +25,6 @@ except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
         "widemargin.river needs river, which is not installed; pip install widemargin[river].", name="river"
     ) from missing
-
-KERNELS = ("linear", "poly", "rbf", "sigmoid")
-
-#: Samples that wait, while there is only one class, for another one to come.
-WAITING = 16
 
 Row = NDArray[np.float64]
 
@@ -83,7 +79,7 @@ class RiverSVC(Classifier):
         budget: int | None = None,
         tol: float = 1e-3,
     ) -> None:
-        require_choice("kernel", kernel, KERNELS)
+        require_choice("kernel", kernel, KERNELS_OF_SAMPLES)
         require_number("gamma", gamma, at_least=0, others=("auto",))
         self.C, self.kernel, self.gamma, self.degree, self.coef0 = C, kernel, gamma, degree, coef0
         self.selection, self.window, self.budget, self.tol = selection, window, budget, tol

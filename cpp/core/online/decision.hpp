@@ -14,6 +14,7 @@
 #include "core/certificate.hpp"
 #include "core/dual_state.hpp"
 #include "core/online/kept_rows.hpp"
+#include "core/online/together.hpp"
 #include "core/runtime/stopping.hpp"
 #include "core/smo/scans.hpp"
 #include "core/smo/select_maximal_violating_pair.hpp"
@@ -39,7 +40,8 @@ class Decision {
 
   // A sample of class y = +1 or -1 and bound C comes, with coefficient 0: at its lower bound, or at its upper one.
   void append(double y, double bound, double gradient) {
-    reserve();
+    make_room(state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up,
+              state_.room_down, state_.rises, state_.falls, state_.variable);
     state_.alpha.push_back(0), state_.linear.push_back(y), state_.gradient.push_back(gradient);
     state_.lower.push_back(std::min(0.0, y * bound)), state_.upper.push_back(std::max(0.0, y * bound));
     state_.room_up.push_back(0), state_.room_down.push_back(0);
@@ -162,9 +164,8 @@ class Decision {
 
   // Only these positions stay, in this order.
   void keep(std::span<const Id> staying) {
-    const auto move = [&](auto&... vectors) { (..., pick(vectors, staying)); };
-    move(state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up, state_.room_down,
-         state_.rises, state_.falls);
+    pick(staying, state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up,
+         state_.room_down, state_.rises, state_.falls);
     state_.variable.resize(staying.size());
     state_.active = staying.size();
     look();
@@ -184,21 +185,6 @@ class Decision {
   std::vector<std::size_t> taken_to_zero() { return std::exchange(zeros_, {}); }
 
  private:
-  template <class V>
-  static void pick(std::vector<V>& values, std::span<const Id> staying) {
-    for (std::size_t p = 0; p < staying.size(); ++p) values[p] = values[static_cast<std::size_t>(staying[p])];
-    values.resize(staying.size());
-  }
-
-  // So that nothing can fail halfway through an append.
-  void reserve() {
-    const auto grow = [](auto&... vectors) {
-      (..., (vectors.size() == vectors.capacity() ? vectors.reserve(2 * vectors.size() + 16) : void()));
-    };
-    grow(state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up, state_.room_down,
-         state_.rises, state_.falls, state_.variable);
-  }
-
   void look() { pair_ = state_.maximal_violating_pair(); }
 
   // The partner that falls while p rises, and the other way round; their gains are comparable.

@@ -20,6 +20,7 @@
 #include "core/online/arrivals.hpp"
 #include "core/online/budget.hpp"
 #include "core/online/decision.hpp"
+#include "core/online/together.hpp"
 #include "core/runtime/stopping.hpp"
 
 namespace widemargin::online {
@@ -38,12 +39,12 @@ struct Arrival {
   double bound;
 };
 
+// Where only one side of a problem is known there are no pairs; so many samples wait for the other one to come.
+inline constexpr std::size_t waiting = 16;
+
 template <class T>
 class Machine {
  public:
-  // Where only one side of a problem is known there are no pairs; so many samples wait for the other one to come.
-  static constexpr std::size_t waiting = 16;
-
   // Of two classes, the first one is positive; of more, each has a decision function of its own.
   explicit Machine(std::size_t classes) : decisions_(classes > 2 ? classes : 1) {}
 
@@ -220,13 +221,7 @@ class Machine {
     for (std::size_t p = 0; p < size(); ++p) place_[static_cast<std::size_t>(rows_.sample(p))] = Id{-1};
     rows_.keep(staying);
     for (Decision& one : decisions_) one.keep(staying);
-    const auto pick = [&](auto&... vectors) {
-      (..., [&](auto& values) {
-        for (std::size_t p = 0; p < staying.size(); ++p) values[p] = values[static_cast<std::size_t>(staying[p])];
-        values.resize(staying.size());
-      }(vectors));
-    };
-    pick(label_, bound_, arrival_, left_, is_idle_);
+    pick(staying, label_, bound_, arrival_, left_, is_idle_);
     n_left_ = 0;
     for (std::size_t p = 0; p < size(); ++p) place_[static_cast<std::size_t>(rows_.sample(p))] = static_cast<Id>(p);
     note_all();
@@ -345,10 +340,7 @@ class Machine {
   }
 
   void append(const Arrival& one, std::size_t row) {
-    const auto grow = [](auto&... vectors) {
-      (..., (vectors.size() == vectors.capacity() ? vectors.reserve(2 * vectors.size() + 16) : void()));
-    };
-    grow(label_, bound_, arrival_, left_, is_idle_, idle_);
+    make_room(label_, bound_, arrival_, left_, is_idle_, idle_);
     rows_.append(one.sample, values_, static_cast<T>(source_->diagonal(one.sample)));
     for (std::size_t q = 0; q < decisions_.size(); ++q)
       decisions_[q].append(y_of(one.label, q), one.bound, gradient_[q]);

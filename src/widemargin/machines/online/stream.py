@@ -39,6 +39,9 @@ from widemargin.runtime import Work, single_threaded_blas
 #: Working-set selections of PROCESS and REPROCESS.
 ONLINE_SELECTIONS = ("second-order", "maximal-violating-pair")
 
+#: Samples that wait, while there is only one class, for another one to come.
+WAITING = _core.WAITING
+
 
 def joined(samples: Any, others: Any) -> Any:
     """Put two blocks of samples one after the other, in the container of the first.
