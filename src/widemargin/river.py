@@ -40,8 +40,9 @@ class RiverSVC(Classifier):
     values. A prediction looks only at features that have been learnt from. Values are numbers; encode others before.
 
     Classes are those that have been seen. While there is one, it is predicted, and the first 16 samples wait for
-    another. With each further class the model begins anew from the samples it keeps, in the order in which they came;
-    what these have been before is all that is lost. There are no probabilities: decision values are not calibrated.
+    another. With each further class the model begins anew: it learns from the samples that it has kept, in the order
+    in which they came, and nothing else is left of what it was. There are no probabilities: decision values are not
+    calibrated.
 
     Parameters
     ----------

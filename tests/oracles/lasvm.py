@@ -153,24 +153,24 @@ class Lasvm:
         self.reprocess()
         self.leave()
         while self.budget and len(self.kept) > self.budget:
-            self.give_way()
+            self.merge()
 
-    def give_way(self) -> None:
-        """One sample leaves; the nearest of its class takes over its coefficient and its box."""
+    def merge(self) -> None:
+        """One sample is merged into the nearest of its class: its coefficient and its box are added to those."""
 
-        def heirs(n: int) -> list[int]:
+        def others(n: int) -> list[int]:
             return [m for m in self.kept if m != n and self.y[m] == self.y[n]]
 
         def distance(n: int, m: int) -> float:
             return float(self.K[n, n] - 2 * self.K[n, m] + self.K[m, m])
 
-        few = sorted((n for n in self.kept if heirs(n)), key=lambda n: self.alpha[n] ** 2 * self.K[n, n])[:16]
-        pairs = [(n, min(heirs(n), key=lambda m, n=n: distance(n, m))) for n in few]
-        n, heir = self.best(pairs, lambda pair: -(self.alpha[pair[0]] ** 2) * distance(*pair))
+        few = sorted((n for n in self.kept if others(n)), key=lambda n: self.alpha[n] ** 2 * self.K[n, n])[:16]
+        pairs = [(n, min(others(n), key=lambda m, n=n: distance(n, m))) for n in few]
+        n, into = self.best(pairs, lambda pair: -(self.alpha[pair[0]] ** 2) * distance(*pair))
         if self.alpha[n] != 0:
-            self.alpha[heir] += self.alpha[n]
-            self.lower[heir] += self.lower[n]
-            self.upper[heir] += self.upper[n]
+            self.alpha[into] += self.alpha[n]
+            self.lower[into] += self.lower[n]
+            self.upper[into] += self.upper[n]
         self.alpha[n] = 0.0
         self.kept.remove(n)
 

@@ -121,9 +121,9 @@ class Decision {
     look();
   }
 
-  // Position `to` takes over the coefficient of p, and the box that it came from: there is room for it.
+  // The coefficient of p and its box are added to those of position `to`.
   template <class T>
-  void hand_over(std::size_t p, std::size_t to, KeptRows<T>& rows) {
+  void merge(std::size_t p, std::size_t to, KeptRows<T>& rows) {
     state_.lower[to] += state_.lower[p], state_.upper[to] += state_.upper[p];
     state_.set_room(to);
     const smo::WorkingSet B = state_.alpha[p] > 0 ? smo::WorkingSet{to, p, 1.0} : smo::WorkingSet{p, to, 1.0};

@@ -179,13 +179,13 @@ class Machine {
     note_all();
   }
 
-  // As many samples leave as are too many; each hands what it stood for to an heir.
+  // As many samples leave as are too many; each is merged into another one.
   void stay_within(const Rules& rules) {
     while (rules.budget > 0 && alive() > rules.budget) {
-      const Inheritance found = smallest_change<T>(decisions_, rows_, label_, left_);
-      if (!all_zero(found.leaving) && found.heir != found.leaving) {
-        bound_[found.heir] += bound_[found.leaving];
-        for (Decision& one : decisions_) one.hand_over(found.leaving, found.heir, rows_);
+      const Merger found = smallest_change<T>(decisions_, rows_, label_, left_);
+      if (!all_zero(found.leaving) && found.into != found.leaving) {
+        bound_[found.into] += bound_[found.leaving];
+        for (Decision& one : decisions_) one.merge(found.leaving, found.into, rows_);
       }
       let_go(found.leaving);
       note_zeros();

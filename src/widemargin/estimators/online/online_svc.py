@@ -70,6 +70,8 @@ class OnlineSVC(KernelClassifier):
     function. Kernel values among kept samples stay in memory, n_kept^2 numbers at most, as far as `cache_size` allows;
     others are computed anew when they are needed. Beside these, memory grows with the kept samples only.
 
+    Threads that use the same model take turns: who predicts while another one learns waits for the end of that call.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -91,13 +93,13 @@ class OnlineSVC(KernelClassifier):
         leaves; its coefficient goes to the samples whose gradients say that it costs least, as far as their boxes
         allow, and one REPROCESS step more follows. A sample of a fixed set that comes by again counts from then on.
     budget : int or None, default=None
-        Samples that may stay kept at most, no fewer than there are classes; None for any number. Of more, one leaves
-        and hands its coefficient and its price to an heir, the nearest kept sample of its class, as if both had always
-        been in one place. Who leaves is who changes the decision functions least: by
-        :math:`|a_p|^2 \|\phi(x_p) - \phi(x_r)\|^2`, where r is the heir, among the 16 samples with the smallest
-        :math:`|a_p|^2 k(x_p, x_p)`. The sum of the coefficients stays 0. The problem is then that of the kept samples
-        with the prices that they inherited; it is solved as exactly as without a budget, and ``gap_`` is its gap, but
-        no longer is it that of all samples.
+        Samples that may stay kept at most, no fewer than there are classes; None for any number. Of more, one sample p
+        is merged into the nearest kept sample r of its class: its coefficient and its bound are added to theirs, and it
+        leaves. That changes the decision functions by :math:`|a_p|^2 \|\phi(x_p) - \phi(x_r)\|^2`, as in [Wang2012];
+        p is the one that changes them least, of the 16 samples with the smallest :math:`|a_p|^2 k(x_p, x_p)`. It takes
+        16 kernel rows, so some 16 n_kept operations for each sample that leaves. The sum of the coefficients stays 0.
+        The problem is then that of the kept samples with the bounds that they have; it is solved as exactly as without
+        a budget, and ``gap_`` is its gap, but no longer is it that of all samples.
     epochs : int, default=1
         Passes of :meth:`fit` over the samples, each in an order of its own.
     active : bool, default=False
@@ -163,7 +165,7 @@ class OnlineSVC(KernelClassifier):
 
     References
     ----------
-    [Bordes2005]_, [Glasmachers2008]_ chapter 8; keys are those of ``references.bib``.
+    [Bordes2005]_, [Glasmachers2008]_ chapter 8, [Wang2012]_; keys are those of ``references.bib``.
 
     Examples
     --------
@@ -438,19 +440,19 @@ class OnlineSVC(KernelClassifier):
         return near_and_diverse(ambiguity, distances, n)
 
     def forget(self, ids: Any) -> Self:
-        """Remove samples: what is left is the model of the other kept samples, as if these had never come.
+        """Remove samples: what is left is the model of the other kept samples, solved to `tol`.
 
-        Their coefficients go to the samples whose gradients say that it costs least; from there the problem on the
-        other kept samples is solved to `tol`, as :meth:`finish` does it. What left earlier, since it was no support
-        vector then, does not come back.
+        Their coefficients go to the samples whose gradients say that it costs least; the solver begins there, as that
+        of :meth:`finish` does. The model is not always the one that the stream would have led to without the samples:
+        what left earlier because of them does not come back.
 
         Parameters
         ----------
         ids : array-like or a single id
             As given to :meth:`partial_fit`, else running numbers (rows, after :meth:`fit`); all samples of an id leave.
             Samples that have been seen and are not kept have no part in the model, and nothing has to be done. With a
-            `budget` they may have: what a sample handed to its heir is not told apart from the heir's own, leaves with
-            the heir, and only then.
+            `budget` they may have: the coefficient of a sample that was merged into another one leaves with that one,
+            and only then.
 
         Returns
         -------

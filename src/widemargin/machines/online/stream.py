@@ -147,7 +147,7 @@ class Stream:
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
         self.solved = [Work() for _ in self.names]  # what FINISH has taken so far, for each decision function
-        self.inherits = False  # whether samples stand for others that had to leave
+        self.inherits = False  # whether bounds may be those of samples that were merged
 
     def __getstate__(self) -> dict[str, Any]:
         core = self.core
@@ -361,7 +361,7 @@ class Stream:
         return place
 
     def _weights_at(self, place: NDArray[np.int32], weights: Vector) -> Vector:
-        """Return the weights of the positions, from those of the source's samples, or with what they inherited."""
+        """Return the weights of the positions: those of the source's samples, or of all that were merged."""
         return self.core.bounds() / self.C if self.inherits else weights[place]
 
     def _tidy(self, C: float, rules: OnlineRules) -> None:
