@@ -118,8 +118,9 @@ class HeldOnline {
   }
   // Samples at 0 that improve with no partner leave, and all that left give up their places.
   void tidy(const Source& source, Vector<Id> ids, const OnlineRules& how) {
-    work(source, ids, how,
-         [&](auto& machine, TimeBudget&) { machine.drop_idle(), machine.stay_within(how.rules), machine.close_up(0); });
+    work(source, ids, how, [&](auto& machine, TimeBudget&) {
+      machine.drop_idle(how.rules), machine.stay_within(how.rules), machine.close_up(0);
+    });
   }
 
   // The ordinary solver on a problem over the positions, sample p of the source at position p. Values that are stored

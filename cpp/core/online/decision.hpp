@@ -71,6 +71,25 @@ class Decision {
            (state_.falls[p] != 0 && state_.gradient[p] < pair_.up);
   }
 
+  // Where all coefficients are at their bounds, two samples that violate their margins, one of either class, may make a
+  // pair when neither makes one with those that are kept: PROCESS would never take a step again. So the first of them
+  // waits for the other one. Whether a sample of class y, gradient G and coefficient 0 makes pairs with samples yet to
+  // come, beyond those that others would make: never so while a kept variable is free.
+  bool awaits_partner(double y, double gradient, double tolerance) const {
+    return has_pairs() && (y > 0 ? gradient > pair_.up + tolerance : gradient < pair_.down - tolerance);
+  }
+  // The same of position p, whose coefficient is 0, compared with samples that have coefficients.
+  bool awaits_partner(std::size_t p, double tolerance) const {
+    const bool first = pair_.i == static_cast<std::int64_t>(p);
+    if (!has_pairs() || (!first && pair_.j != static_cast<std::int64_t>(p))) return false;
+    const double own = state_.gradient[p];
+    for (std::size_t q = 0; q < state_.size(); ++q) {
+      if (state_.alpha[q] == 0 || (first ? state_.rises[q] : state_.falls[q]) == 0) continue;
+      if (first ? own <= state_.gradient[q] + tolerance : own >= state_.gradient[q] - tolerance) return false;
+    }
+    return true;
+  }
+
   // PROCESS [Glasmachers2008, section 8.2]: a step along the best pair that holds p. At its lower bound p is the first
   // of the pair, at its upper one the second; a free variable tries both.
   template <class T>

@@ -2,7 +2,7 @@
 //
 //   for every sample that arrives
 //     PROCESS    a step along the best pair that holds it; it is kept if its coefficient moves
-//     REPROCESS  a step among the kept; those at 0 that improve with no partner leave
+//     REPROCESS  a step among the kept; those at 0 that improve with no partner, and wait for none, leave
 //
 // Several decision functions (each class against all others) share one set of kept samples, whose kernel values are
 // computed once. A sample that leaves stays in its place, without a box, until there are enough of them to close up:
@@ -133,7 +133,7 @@ class Machine {
       note_zeros();
       steps += moved;
     }
-    drop_idle();
+    drop_idle(rules);
     return steps;
   }
 
@@ -192,8 +192,8 @@ class Machine {
     }
   }
 
-  // Samples at 0 that improve with no partner leave.
-  void drop_idle() {
+  // Samples at 0 that improve with no partner, and wait for none, leave.
+  void drop_idle(const Rules& rules) {
     std::size_t kept = 0;
     std::vector<std::size_t> leaving;
     for (const std::size_t p : idle_) {
@@ -201,7 +201,7 @@ class Machine {
         is_idle_[p] = 0;
         continue;
       }
-      if (worth_keeping(p, alive() - leaving.size()))
+      if (worth_keeping(p, alive() - leaving.size(), rules.tolerance))
         idle_[kept++] = p;
       else
         leaving.push_back(p);
@@ -280,7 +280,7 @@ class Machine {
     ++seen_;
     for (Decision& decision : decisions_) decision.reprocess(rows_, rules.selection, rules.tolerance);
     note_zeros();
-    drop_idle();
+    drop_idle(rules);
     stay_within(rules);
   }
 
@@ -289,7 +289,9 @@ class Machine {
     bool wanted = false, waits = false;
     for (std::size_t q = 0; q < decisions_.size(); ++q) {
       wanted = wanted || decisions_[q].wants(y_of(one.label, q), gradient_[q], rules.tolerance);
-      waits = waits || (!decisions_[q].has_pairs() && alive() < waiting);
+      const double y = y_of(one.label, q);
+      waits = waits || (decisions_[q].has_pairs() ? decisions_[q].awaits_partner(y, gradient_[q], rules.tolerance)
+                                                  : alive() < waiting);
     }
     if (!wanted && !waits) return;
     append(one, row);
@@ -364,9 +366,9 @@ class Machine {
     return true;
   }
   // One that is at 0, and among so many that stay.
-  bool worth_keeping(std::size_t p, std::size_t staying) const {
+  bool worth_keeping(std::size_t p, std::size_t staying, double tolerance) const {
     for (const Decision& one : decisions_)
-      if (one.has_pairs() ? one.can_improve(p) : staying <= waiting) return true;
+      if (one.has_pairs() ? one.can_improve(p) || one.awaits_partner(p, tolerance) : staying <= waiting) return true;
     return false;
   }
 

@@ -45,6 +45,15 @@ def test_many_epochs_reach_the_model_of_all_samples(selection: str) -> None:
     assert set(online.support_) <= set(online.kept_ids_.tolist())
 
 
+@pytest.mark.parametrize("C", [1e-6, 1e-3])
+def test_many_epochs_reach_a_model_whose_coefficients_are_all_at_their_bounds(C: float) -> None:
+    X, y = two_classes(300)
+    batch = SVC(C=C, gamma=0.3).fit(X, y)
+    online = OnlineSVC(C=C, gamma=0.3, epochs=8, random_state=0).fit(X, y)
+    assert online.fit_report_[0].objective == pytest.approx(batch.fit_report_[0].objective, rel=1e-3)
+    np.testing.assert_allclose(online.decision_function(X), batch.decision_function(X), atol=2e-3)
+
+
 def test_finish_certifies_the_kept_samples_and_a_second_one_changes_nothing() -> None:
     X, y = two_classes()
     model = learnt(X, y)

@@ -56,15 +56,15 @@ def follow(twin: Lasvm, stream: Stream, n: int) -> Lasvm:
 
 @pytest.mark.parametrize("selection", ONLINE_SELECTIONS)
 @pytest.mark.parametrize("window", [0, 25])
-@pytest.mark.parametrize("seed", range(2))
-def test_the_core_takes_the_steps_of_its_naive_twin(selection: str, window: int, seed: int) -> None:
+@pytest.mark.parametrize(("seed", "C"), [(0, 5.0), (1, 5.0), (0, 0.02)])
+def test_the_core_takes_the_steps_of_its_naive_twin(selection: str, window: int, seed: int, C: float) -> None:
     X, labels, weights = problem(seed=seed)
     K = kernel_matrix(X, gamma=0.5, dtype="float64")
-    twin = Lasvm(K, np.where(labels == 0, 1.0, -1.0), 5.0 * weights, selection, window=window)
-    stream = stream_of()
+    twin = Lasvm(K, np.where(labels == 0, 1.0, -1.0), C * weights, selection, window=window)
+    stream = stream_of(C=C)
     for n in range(120):
         own = slice(n, n + 1)
-        stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(1), 5.0, OnlineRules(selection, window))
+        stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(1), C, OnlineRules(selection, window))
         twin = follow(twin, stream, n)
     assert len(twin.kept) > 10
 
@@ -165,6 +165,25 @@ def test_a_saved_stream_goes_on_as_if_it_had_not_been_saved() -> None:
     assert straight.ids.tolist() == saved.ids.tolist()
     for one, other in zip(straight.core.state(), saved.core.state(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_samples_of_two_classes_that_make_pairs_only_with_each_other_find_each_other(classes: int) -> None:
+    # All coefficients are at their bounds, and bounds so small that gradients hardly move.
+    X, labels, weights = problem(120, seed=7, classes=classes)
+    C, rules, K = 1e-5, OnlineRules(), kernel_matrix(X, gamma=0.5, dtype="float64")
+    core, rows = _core.OnlineMachine(classes, True), row_source(X, gamma=0.5)
+    everybody = np.arange(120, dtype=np.int32)
+    for _ in range(12):
+        core.learn(rows, core.samples(), everybody, labels, C * weights, rules.of_core())
+    alpha = np.zeros((len(core.alpha()), 120))
+    alpha[:, core.samples()] = core.alpha()
+    for number, a in enumerate(alpha):
+        y = np.where(labels == number, 1.0, -1.0)
+        G, ends = y - K @ a, C * y * weights
+        up, down = G[a < np.maximum(ends, 0)], G[a > np.minimum(ends, 0)]
+        assert up.max(initial=-np.inf) - down.min(initial=np.inf) <= 2 * rules.stop.tolerance
+    assert core.size < 120 or classes == 3
 
 
 def finished(classes: int, double: bool, rules: OnlineRules, X: Any) -> Stream:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -115,9 +115,9 @@ def ids_of(ids: Any, n: int) -> NDArray[Any] | None:
     given, names = np.asarray(ids, dtype=object), np.asarray(ids)
     if names.shape != (n,):
         raise ValueError(f"ids has the shape {names.shape}, expected {(n,)}: one id for every row of X.")
-    if names.dtype.kind in "biuSU" and len({isinstance(name, str | bytes) for name in given}) <= 1:
+    if names.dtype.kind not in "fO" and len({isinstance(name, str | bytes) for name in given}) <= 1:
         return names
     for row, name in enumerate(given):
-        if not isinstance(name, str | bytes | numbers.Real) or name != name:
+        if name is None or name != name or not isinstance(name, Hashable):
             raise ValueError(f"ids holds {name!r} at row {row}; an id must be a number or a string.")
     return names if names.dtype.kind == "f" else given

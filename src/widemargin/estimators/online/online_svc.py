@@ -200,9 +200,6 @@ class OnlineSVC(KernelClassifier):
     _numbers_are_ids: bool = field(init=False)
     _n_given: int = field(init=False)
 
-    #: Whether time was up before all was learnt.
-    _late: bool = field(init=False, default=False)
-
     #: Whether it comes from a file that held its decision functions only.
     _has_no_stream: bool = field(init=False, default=False)
 
@@ -307,7 +304,7 @@ class OnlineSVC(KernelClassifier):
             self._check_batch(batch)
             self._n_given, self._numbers_are_ids = self._n_given + len(rows), True
             self._learn_all(batch, self._rules(began, len(rows)))
-            if self.fit_status_ and (self.finishing or self._late):
+            if self.fit_status_ and (self.finishing or self._stream.late):
                 self._tell()
             elif self.verbose:
                 print(self.fit_report_)
@@ -365,7 +362,7 @@ class OnlineSVC(KernelClassifier):
             self._names_seen.update(() if names is None else names.tolist())
             self._numbers_are_ids = self._numbers_are_ids or names is None
             used = np.flatnonzero(weights > 0).astype(np.int32)
-            self._late = self._learn(batch, [used], self._rules(began, len(labels))) < len(used)
+            self._stream.late = self._learn(batch, [used], self._rules(began, len(labels))) < len(used)
             if self.verbose:
                 print(self.fit_report_)
         return self
@@ -476,8 +473,9 @@ class OnlineSVC(KernelClassifier):
             self._require_same_kernel()
             positions = self._positions_of(ids)
             if len(positions):
-                rules, self._late = self._rules(began, self._stream.size), False
+                rules = self._rules(began, self._stream.size)
                 with self._changing() as stream:
+                    stream.late = False
                     stream.forget(positions, rules)
                     stream.finish(stream.C, rules, everyone=True)
                 self._tell()
@@ -637,8 +635,8 @@ class OnlineSVC(KernelClassifier):
 
     def _learn(self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], rules: OnlineRules) -> int:
         """Learn from checked samples; whatever ends it, the model is what has been learnt."""
-        self._late = True
         with self._changing() as stream:
+            stream.late = True
             return stream.learn(batch, orders, float(self.C), rules)
 
     def _learn_all(self, batch: Batch, rules: OnlineRules) -> None:
@@ -654,7 +652,7 @@ class OnlineSVC(KernelClassifier):
             if self.window is None and self.budget is None:
                 in_time = self._look_again(batch, used, rules)
             self._finish(rules)
-        self._late = not in_time
+        self._stream.late = not in_time
 
     def _look_again(self, batch: Batch, used: NDArray[np.int32], rules: OnlineRules) -> bool:
         """Offer the samples that are not kept, and violate their margins or nearly so, once more; False if time is up.
@@ -672,11 +670,11 @@ class OnlineSVC(KernelClassifier):
         return self._learn(batch.part(rows), [np.arange(len(rows), dtype=np.int32)], rules) == len(rows)
 
     def _finish(self, rules: OnlineRules) -> None:
-        try:
-            with self._changing() as stream:
+        with self._changing() as stream:
+            try:
                 stream.finish(float(self.C), rules)
-        finally:
-            self._late = float(self.C) != stream.C
+            finally:
+                stream.late = float(self.C) != stream.C
 
     def _describe(self) -> None:
         """Set the attributes that come from the stream."""
@@ -684,7 +682,7 @@ class OnlineSVC(KernelClassifier):
             if "_stream" not in vars(self):
                 return
             stream = self._stream
-            solutions = stream.solutions(float(self.tol), "time budget" if self._late else "iteration budget")
+            solutions = stream.solutions(float(self.tol), "time budget" if stream.late else "iteration budget")
             labels, alive = stream.labels.astype(np.intp), (stream.core.left() == 0).astype(np.float64)
             self._keep_solutions(stream.samples, labels, alive, stream.kernel, self._scheme(), solutions)
             self.support_ = stream.numbers[self.support_].astype(np.int32)

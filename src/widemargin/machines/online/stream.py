@@ -147,6 +147,7 @@ class Stream:
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
         self.solved = [Work() for _ in self.names]  # what FINISH has taken so far, for each decision function
+        self.late = False  # whether time was up before all was learnt, as whoever calls it says
         self.inherits = False  # whether bounds may be those of samples that were merged
 
     def __getstate__(self) -> dict[str, Any]:
