@@ -739,8 +739,8 @@ PACKAGE = (
     Fault(
         "weights-left-out-of-a-new-price",
         "src/widemargin/machines/online/stream.py",
-        "self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core)",
-        "self.core.set_bounds(rows, place, C * np.ones(len(place)), core)",
+        "bounds = C * self._weights_at(place, weights)",
+        "bounds = C * np.ones(len(place))",
         PRICES,
     ),
 )

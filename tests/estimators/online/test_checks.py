@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from widemargin.estimators.online.checks import class_numbers, classes_of, ids_of, require_no_gram, weights_of
+from widemargin.estimators.online.checks import (
+    class_numbers,
+    classes_of,
+    ids_of,
+    require_finite_prices,
+    require_no_gram,
+    weights_of,
+)
 
 UNSEEN = r"The target label\(s\) {} in y do not exist in the initial classes"
 
@@ -48,6 +55,14 @@ def test_weights_may_all_be_0_but_must_be_weights() -> None:
     for weights, message in (([1.0, -1.0], "negative weight -1 at row 1"), ([1.0], "expected \\(2,\\)")):
         with pytest.raises(ValueError, match=message):
             weights_of(weights, 2)
+
+
+def test_prices_must_be_numbers_of_float64() -> None:
+    require_finite_prices(np.array([0.0, 1e300]), 2.0)
+    with pytest.raises(ValueError, match=r"C times the weight of row 1, 1e\+10 times 1e\+300, is beyond float64"):
+        require_finite_prices(np.array([1.0, 1e300]), 1e10)
+    with pytest.raises(ValueError, match="is 0 in float64 for every row"):
+        require_finite_prices(np.array([1e-300]), 1e-300)
 
 
 def test_ids_stay_what_they_are() -> None:

@@ -64,7 +64,7 @@ def test_unknown_numbers_are_refused_and_nothing_has_changed() -> None:
     X, y = banana_like(60)
     model = OnlineSVC(gamma=0.5).partial_fit(X, y, classes=[-1, 1])
     before = pickle.dumps(model)
-    for unknown in (60, -1, 0.5, "a"):
+    for unknown in (60, -1, 0.5, "a", {3}):
         with pytest.raises(KeyError, match="running numbers below 60"):
             model.forget([model.kept_ids_[0], unknown])
     assert pickle.dumps(model) == before

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from widemargin.estimators.validation import check_weights, require_kernel
+from widemargin.estimators.validation import check_weights, priced, require_kernel
 from widemargin.machines.dual import Vector
 
 #: Labels that messages show.
@@ -100,6 +100,16 @@ def weights_of(sample_weight: Any, n: int) -> Vector:
         if given.dtype.kind in NUMBERS and not given.any():
             return np.zeros(n)
     return check_weights(sample_weight, n)
+
+
+def require_finite_prices(weights: Vector, C: float) -> None:
+    """Refuse weights whose products with C are all 0 in float64, or one of them beyond it."""
+    infinite = ~np.isfinite(priced(weights, C))
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise ValueError(
+            f"C times the weight of row {row}, {C:g} times {weights[row]:g}, is beyond float64; lower C or the weights."
+        )
 
 
 def ids_of(ids: Any, n: int) -> NDArray[Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,6 +18,7 @@ from widemargin.estimators.online.checks import (
     class_numbers,
     classes_of,
     ids_of,
+    require_finite_prices,
     require_labels,
     require_no_gram,
     weights_of,
@@ -301,6 +302,7 @@ class OnlineSVC(KernelClassifier):
             self.class_weight_ = self._class_factors(labels, weights)
             rows = np.arange(count(X), dtype=np.int64)
             batch = Batch(X, labels.astype(np.int32), weights * self.class_weight_[labels], rows, rows)
+            priced(batch.weights, self.C)  # refuses weights that are all 0, which a batch may be
             self._check_batch(batch)
             self._n_given, self._numbers_are_ids = self._n_given + len(rows), True
             self._learn_all(batch, self._rules(began, len(rows)))
@@ -496,9 +498,10 @@ class OnlineSVC(KernelClassifier):
         found: list[int] = []
         for name in np.asarray(ids, dtype=object).ravel().tolist():
             numbered = isinstance(name, int | np.integer) and 0 <= name < self._n_given and self._numbers_are_ids
-            if name in where:
+            known = isinstance(name, Hashable)
+            if known and name in where:
                 found += where.pop(name)
-            elif not (numbered or name in self._names_seen):
+            elif not (numbered or (known and name in self._names_seen)):
                 raise KeyError(
                     f"No sample with the id {name!r} has been learnt from; ids are those given to partial_fit, else "
                     f"running numbers below {self._n_given}."
@@ -625,7 +628,7 @@ class OnlineSVC(KernelClassifier):
         """Refuse checked samples that cannot be learnt from, before anything has changed."""
         self._require_room_for_classes()
         if batch.weights.any():
-            priced(batch.weights, self.C)
+            require_finite_prices(batch.weights, self.C)
         if first:
             return
         kernel = self._stream.kernel

@@ -357,7 +357,11 @@ class Stream:
         """Give the kept samples other bounds, if time suffices, and take over C; return their places in the source."""
         self.core.tidy(rows, place, core)
         place = self.core.samples()
-        if self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core):
+        with np.errstate(over="ignore"):
+            bounds = C * self._weights_at(place, weights)
+        if not np.isfinite(bounds).all():
+            raise ValueError(f"C={C:g} times the weight of a kept sample is beyond float64; lower C.")
+        if self.core.set_bounds(rows, place, bounds, core):
             self.C = C
         return place
 
