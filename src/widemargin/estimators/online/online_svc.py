@@ -483,6 +483,9 @@ class OnlineSVC(KernelClassifier):
                 self._tell()
         return self
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_kernel_parameters" in vars(self)
+
     def _append_features(self, more: int) -> None:
         """Give all samples so far further features that are 0, which changes no values of the kernels by name."""
         with self._alone, self._changing() as stream:
