@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 from widemargin import SVC, OnlineSVC
 from widemargin.datasets import chess_board
@@ -266,6 +267,11 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :2], y)
     assert (model.decision_function(X) == before).all()
+    unlearnt = OnlineSVC(budget=2)
+    with pytest.raises(ValueError, match="budget must be at least"):
+        unlearnt.partial_fit(X, np.arange(50) % 3, classes=[0, 1, 2])
+    with pytest.raises(NotFittedError):
+        unlearnt.predict(X)
     for parameters, message in (
         ({"kernel": "precomputed"}, "no values for samples that are yet to come"),
         ({"C": np.inf}, "C"),
