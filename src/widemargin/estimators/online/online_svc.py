@@ -62,8 +62,9 @@ class OnlineSVC(KernelClassifier):
     the sample and the kept one that raises the objective most with it; the sample is kept if its coefficient moves.
     REPROCESS takes the best pair of kept samples; afterwards samples whose coefficient is 0, and which raise the
     objective with no partner, leave. Where all coefficients are at their bounds, a sample of either side may wait for a
-    partner that is yet to come, so that no C is too small to learn with. :meth:`finish` solves the problem on the kept set to `tol`. In the limit of many
-    passes the model is that of :class:`~widemargin.SVC`; after one it is near it, with about as many support vectors.
+    partner that is yet to come, so that no C is too small to learn with. :meth:`finish` solves the problem on the kept
+    set to `tol`. In the limit of many passes the model is that of :class:`~widemargin.SVC`; after one it is near it,
+    with about as many support vectors.
 
     More than two classes have a decision function each, against all others; all of them share the kept samples and
     their kernel values. While only one class has been seen, the first 16 samples are kept until another one comes.
