@@ -152,6 +152,10 @@ class HeldOnline {
   std::uint64_t evaluations() const {
     return look([](const auto& machine) { return machine.rows().evaluations(); });
   }
+  // How many sources there have been: `samples` are numbers in the last one.
+  std::uint64_t sources() const {
+    return look([this](const auto&) { return sources_; });
+  }
   bool double_precision() const { return std::holds_alternative<Double>(machine_); }
 
   auto samples() const {
@@ -290,6 +294,7 @@ class HeldOnline {
       std::visit(
           [&](auto& machine) {
             machine.attach(*source.rows, team, how.cache_bytes, view(ids));
+            ++sources_;
             try {
               run(machine, budget);
             } catch (...) {
@@ -337,6 +342,7 @@ class HeldOnline {
 
   OneAtATime using_it_{"this machine"};
   std::size_t classes_;
+  std::uint64_t sources_ = 0;
   std::variant<Single, Double> machine_{std::in_place_type<Single>, std::size_t{2}};
 };
 
@@ -371,6 +377,7 @@ inline void define_online(nb::module_& m) {
       .def_prop_ro("size", &HeldOnline::size)
       .def_prop_ro("seen", &HeldOnline::seen)
       .def_prop_ro("evaluations", &HeldOnline::evaluations)
+      .def_prop_ro("sources", &HeldOnline::sources)
       .def_prop_ro("double_precision", &HeldOnline::double_precision)
       .def("samples", &HeldOnline::samples)
       .def("labels", &HeldOnline::labels)

@@ -198,7 +198,7 @@ class RiverSVC(Classifier):
             X: Any = np.array([row for row, _ in self._waiting])
             labels, weights = np.zeros(len(X), dtype=np.int32), np.array([w for _, w in self._waiting])
         else:
-            stream = self._model._stream
+            stream = self._model._settled()
             kept = stream.kept
             X, labels, weights = take(stream.samples, kept), stream.labels[kept], stream.weights[kept]
         return self._begin().partial_fit(X, labels, classes=list(range(number)), sample_weight=weights)

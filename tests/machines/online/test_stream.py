@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import threading
 from typing import Any
@@ -15,6 +16,7 @@ from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, kernel_matrix, row_source
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, solve
+from widemargin.machines.online import stream as stream_module
 from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, joined
 
 RBF = KernelParameters("rbf", 0.5)
@@ -290,6 +292,50 @@ def test_a_kernel_that_fails_leaves_what_was_learnt() -> None:
     assert 0 < stream.size == len(stream.ids) == len(stream.weights)
     assert (X[stream.ids] == stream.samples).all()
     assert abs(stream.alpha.sum()) < 1e-10
+
+
+class Interrupted:
+    """A function that Ctrl-C interrupts at one of its calls."""
+
+    def __init__(self, function: Any, call: int) -> None:
+        self.function, self.calls_left = function, call
+
+    def __call__(self, *given: Any) -> Any:
+        self.calls_left -= 1
+        if self.calls_left == 0:
+            raise KeyboardInterrupt
+        return self.function(*given)
+
+
+@pytest.mark.parametrize("where", ["single_threaded_blas", "take"])
+@pytest.mark.parametrize("act", ["learn", "price", "forget", "finish"])
+def test_a_stream_goes_on_wherever_it_was_interrupted(where: str, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, labels, weights = problem(200)
+    stream, rules = stream_of(), OnlineRules()
+    stream.learn(batch_of(X[:100], labels[:100], weights[:100]), in_order(100), 5.0, rules)
+    for n in range(100, 200, 2):
+        own, call = slice(n, n + 2), 1 + n % 4 // 2
+        with monkeypatch.context() as patch:
+            patch.setattr(stream_module, where, Interrupted(getattr(stream_module, where), call))
+            with contextlib.suppress(KeyboardInterrupt):
+                if act == "learn":
+                    stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(2), 5.0, rules)
+                elif act == "price":
+                    C = 5.0 + n % 3
+                    stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(2), C, rules)
+                elif act == "forget":
+                    stream.forget(stream.kept[:1].astype(np.int32), rules)
+                else:
+                    stream.finish(5.0 + n % 3, rules)
+        stream.settle()
+        if act != "learn":
+            stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(2), stream.C, rules)
+        np.testing.assert_array_equal(stream.samples, X[stream.numbers])
+        np.testing.assert_array_equal(stream.labels, labels[stream.numbers])
+        assert len(stream.ids) == len(stream.weights) == stream.size
+        K = kernel_matrix(stream.samples, gamma=0.5, dtype="float64")
+        y = np.where(stream.labels == 0, 1.0, -1.0)
+        np.testing.assert_allclose(stream.core.gradient()[0], y - K @ stream.alpha[0], atol=1e-8)
 
 
 def test_blocks_of_samples_are_joined_in_the_container_of_the_first() -> None:

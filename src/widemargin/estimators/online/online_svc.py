@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
@@ -478,10 +477,10 @@ class OnlineSVC(KernelClassifier):
             positions = self._positions_of(ids)
             if len(positions):
                 rules = self._rules(began, self._stream.size)
-                with self._changing() as stream:
-                    stream.late = False
-                    stream.forget(positions, rules)
-                    stream.finish(stream.C, rules, everyone=True)
+                stream = self._changing()
+                stream.late = False
+                stream.forget(positions, rules)
+                stream.finish(stream.C, rules, everyone=True)
                 self._tell()
         return self
 
@@ -490,13 +489,15 @@ class OnlineSVC(KernelClassifier):
 
     def _append_features(self, more: int) -> None:
         """Give all samples so far further features that are 0, which changes no values of the kernels by name."""
-        with self._alone, self._changing() as stream:
+        with self._alone:
+            stream = self._changing()
             stream.samples = np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1)
             self.n_features_in_ += more
 
     def _positions_of(self, ids: Any) -> NDArray[np.int32]:
         """Return the positions of the kept samples with these ids; refuse ids that no sample has had."""
-        stream, kept = self._stream, self._stream.kept
+        stream = self._settled()
+        kept = stream.kept
         where: dict[Any, list[int]] = {}
         for position, name in zip(kept.tolist(), stream.ids[kept].tolist(), strict=True):
             where.setdefault(name, []).append(position)
@@ -525,7 +526,8 @@ class OnlineSVC(KernelClassifier):
         """Ids of the kept samples, in the order in which they came."""
         with self._alone:
             self._require_started("kept_ids_", AttributeError)
-            return np.asarray(self._stream.ids[self._stream.kept])
+            stream = self._settled()
+            return np.asarray(stream.ids[stream.kept])
 
     @property
     def n_seen_(self) -> int:
@@ -574,14 +576,16 @@ class OnlineSVC(KernelClassifier):
         known = self.__dict__.get("_lock")
         return cast(Lock, self.__dict__.setdefault("_lock", Lock()) if known is None else known)
 
-    @contextmanager
-    def _changing(self) -> Iterator[Stream]:
-        """Give the stream to those who change it; whatever ends them, attributes are those of what it is then."""
-        try:
-            yield self._stream
-        finally:
-            for name in (*FROM_STREAM, "compression_report_", "_shares_vectors"):
-                self.__dict__.pop(name, None)
+    def _settled(self) -> Stream:
+        """Return the stream to those who look at it."""
+        self._stream.settle()
+        return self._stream
+
+    def _changing(self) -> Stream:
+        """Return the stream to those who change it: whatever ends them, attributes are those of what it is then."""
+        for name in (*FROM_STREAM, "compression_report_", "_shares_vectors"):
+            self.__dict__.pop(name, None)
+        return self._settled()
 
     def _begin(self, X: Any, kernel: Any) -> None:
         """Start a stream whose first samples are these."""
@@ -643,9 +647,9 @@ class OnlineSVC(KernelClassifier):
 
     def _learn(self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], rules: OnlineRules) -> int:
         """Learn from checked samples; whatever ends it, the model is what has been learnt."""
-        with self._changing() as stream:
-            stream.late = True
-            return stream.learn(batch, orders, float(self.C), rules)
+        stream = self._changing()
+        stream.late = True
+        return stream.learn(batch, orders, float(self.C), rules)
 
     def _learn_all(self, batch: Batch, rules: OnlineRules) -> None:
         """Learn from checked samples in `epochs` passes, look at them again and finish, as parameters ask for it."""
@@ -667,8 +671,8 @@ class OnlineSVC(KernelClassifier):
 
         Of a model that is nearly finished, these are few.
         """
-        with self._changing() as stream:
-            stream.nearly_finish(float(self.C), nearly_finished(rules))
+        stream = self._changing()
+        stream.nearly_finish(float(self.C), nearly_finished(rules))
         others = np.setdiff1d(used, stream.numbers[stream.kept])
         rows = violating(self._functions(), batch, others, len(self.classes_), rules.stop)
         if rows is None:
@@ -678,18 +682,18 @@ class OnlineSVC(KernelClassifier):
         return self._learn(batch.part(rows), [np.arange(len(rows), dtype=np.int32)], rules) == len(rows)
 
     def _finish(self, rules: OnlineRules) -> None:
-        with self._changing() as stream:
-            try:
-                stream.finish(float(self.C), rules)
-            finally:
-                stream.late = float(self.C) != stream.C
+        stream = self._changing()
+        try:
+            stream.finish(float(self.C), rules)
+        finally:
+            stream.late = float(self.C) != stream.C
 
     def _describe(self) -> None:
         """Set the attributes that come from the stream."""
         with self._alone:
             if "_stream" not in vars(self):
                 return
-            stream = self._stream
+            stream = self._settled()
             solutions = stream.solutions(float(self.tol), "time budget" if stream.late else "iteration budget")
             labels, alive = stream.labels.astype(np.intp), (stream.core.left() == 0).astype(np.float64)
             self._keep_solutions(stream.samples, labels, alive, stream.kernel, self._scheme(), solutions)

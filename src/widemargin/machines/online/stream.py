@@ -147,10 +147,14 @@ class Stream:
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
         self.solved = [Work() for _ in self.names]  # what FINISH has taken so far, for each decision function
+        #: How many sources the machine had before the one that it has, or is to have; and samples, ids, numbers and weights
+        #: of that one, until those that stay are taken from it.
+        self._source: tuple[int, Any, NDArray[Any], NDArray[np.int64], Vector] | None = None
         self.late = False  # whether time was up before all was learnt, as whoever calls it says
         self.inherits = False  # whether bounds may be those of samples that were merged
 
     def __getstate__(self) -> dict[str, Any]:
+        self.settle()
         core = self.core
         return {**vars(self), "core": (core.double_precision, core.state())}
 
@@ -219,6 +223,7 @@ class Stream:
         place = np.arange(before, dtype=np.int32)
         core, bounds = rules.of_core(), C * batch.weights
         self._changed()
+        self._source = self.core.sources, samples, ids, numbers, weights
         self.inherits = self.inherits or rules.budget > 0
         try:
             with single_threaded_blas():
@@ -237,7 +242,7 @@ class Stream:
                     if self.core.seen - seen < len(order):
                         break
         finally:
-            self._settle(samples, ids, numbers, weights)
+            self.settle()
         return done
 
     def adopt(
@@ -249,13 +254,14 @@ class Stream:
         """
         signs = self._signs(batch.labels)
         rows, core = self.kernel.rows_of(batch.samples), rules.of_core()
+        self._source = self.core.sources, batch.samples, batch.ids, batch.numbers, batch.weights
         with single_threaded_blas():
             everyone = np.arange(len(batch.labels), dtype=np.int32)
             bounds = C * batch.weights
             self.core.keep(rows, everyone[:0], everyone, batch.labels, bounds, core)
         for number, y in enumerate(signs):
             self.core.put(number, np.ascontiguousarray(alpha[number]), np.ascontiguousarray(y - values[number]))
-        self._settle(batch.samples, batch.ids, batch.numbers, batch.weights)
+        self.settle()
         if rules.budget > 0:
             self._tidy(C, rules)
 
@@ -264,11 +270,12 @@ class Stream:
         rows, core = self.kernel.rows_of(self.samples), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
         self._changed()
+        self._source = self.core.sources, self.samples, self.ids, self.numbers, self.weights
         try:
             with single_threaded_blas():
                 self.core.forget(rows, place, positions.astype(np.int32), core)
         finally:
-            self._settle(self.samples, self.ids, self.numbers, self.weights)
+            self.settle()
 
     def nearly_finish(self, C: float, rules: OnlineRules) -> None:
         """Come to the tolerance, which need not be certified: by REPROCESS steps, or FINISH if these would be many."""
@@ -374,19 +381,29 @@ class Stream:
         rows, core = self.kernel.rows_of(self.samples), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
         self.inherits = self.inherits or rules.budget > 0
+        self._source = self.core.sources, self.samples, self.ids, self.numbers, self.weights
         try:
             with single_threaded_blas():
                 if C != self.C:
                     place = self._price(rows, place, self.weights, C, core)
                 self.core.tidy(rows, place, core)
         finally:
-            self._settle(self.samples, self.ids, self.numbers, self.weights)
+            self.settle()
 
-    def _settle(self, samples: Any, ids: NDArray[Any], numbers: NDArray[np.int64], weights: Vector) -> None:
-        """Keep of the source's samples those that hold a position."""
+    def settle(self) -> None:
+        """Keep of the source's samples those that hold a position, where that has not been done.
+
+        To be called before samples are read: Ctrl-C may have come in the way of the last time.
+        """
+        if self._source is None:
+            return
+        before, samples, ids, numbers, weights = self._source
+        if self.core.sources == before:  # which it has not come to see
+            self._source = None
+            return
         place = self.core.samples()
-        if len(place) == count(samples) and (place == np.arange(len(place))).all():
-            self.samples = samples
-        else:
-            self.samples = take(samples, place)
-        self.ids, self.numbers, self.weights = ids[place], numbers[place], self._weights_at(place, weights)
+        if len(place) != count(samples) or (place != np.arange(len(place))).any():
+            samples = take(samples, place)
+        weights = self._weights_at(place, weights)
+        # One call, which no signal handler interrupts.
+        self.__dict__.update(samples=samples, ids=ids[place], numbers=numbers[place], weights=weights, _source=None)
