@@ -147,8 +147,8 @@ class Stream:
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
         self.solved = [Work() for _ in self.names]  # what FINISH has taken so far, for each decision function
-        #: How many sources the machine had before the one that it has, or is to have; and samples, ids, numbers and weights
-        #: of that one, until those that stay are taken from it.
+        #: How many sources the machine had before the one that it has, or is to have; and samples, ids, numbers and
+        #: weights of that one, until those that stay are taken from it.
         self._source: tuple[int, Any, NDArray[Any], NDArray[np.int64], Vector] | None = None
         self.late = False  # whether time was up before all was learnt, as whoever calls it says
         self.inherits = False  # whether bounds may be those of samples that were merged
