@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 #: Attributes of the decision functions and of the report, which are set together.
 FROM_STREAM = (
@@ -18,6 +18,9 @@ FROM_STREAM = (
     "_fitted_scheme",
     "_predict_in_double",
 )
+
+
+Model = TypeVar("Model", bound=type)
 
 
 class FromStream:
@@ -51,3 +54,10 @@ class FromStream:
         if self.name not in vars(model):
             raise AttributeError(f"{of.__name__!r} object has no attribute {self.name!r}")
         return vars(model)[self.name]
+
+
+def described_later(model: Model) -> Model:
+    """Give a class these attributes; its ``_describe`` sets them."""
+    for name in FROM_STREAM:
+        setattr(model, name, FromStream(name))
+    return model

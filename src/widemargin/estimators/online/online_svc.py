@@ -22,7 +22,7 @@ from widemargin.estimators.online.checks import (
     require_no_gram,
     weights_of,
 )
-from widemargin.estimators.online.from_stream import FROM_STREAM, FromStream
+from widemargin.estimators.online.from_stream import FROM_STREAM, described_later
 from widemargin.estimators.online.from_svc import adopt, parameters_of
 from widemargin.estimators.online.look_again import nearly_finished, violating
 from widemargin.estimators.online.query import ambiguities, near_and_diverse
@@ -51,6 +51,7 @@ from widemargin.runtime import Lock, thread_count
 KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
 
 
+@described_later
 @dataclass(kw_only=True, repr=False, eq=False)
 class OnlineSVC(KernelClassifier):
     r"""C-support vector classification that learns from one sample after the other (LASVM).
@@ -204,18 +205,6 @@ class OnlineSVC(KernelClassifier):
 
     #: Whether it comes from a file that held its decision functions only.
     _has_no_stream: bool = field(init=False, default=False)
-
-    support_ = cast(Any, FromStream("support_"))
-    support_vectors_ = cast(Any, FromStream("support_vectors_"))
-    n_support_ = cast(Any, FromStream("n_support_"))
-    dual_coef_ = cast(Any, FromStream("dual_coef_"))
-    intercept_ = cast(Any, FromStream("intercept_"))
-    shape_fit_ = cast(Any, FromStream("shape_fit_"))
-    fit_report_ = cast(Any, FromStream("fit_report_"))
-    fit_status_ = cast(Any, FromStream("fit_status_"))
-    n_iter_ = cast(Any, FromStream("n_iter_"))
-    _fitted_scheme = cast(Any, FromStream("_fitted_scheme"))
-    _predict_in_double = cast(Any, FromStream("_predict_in_double"))
 
     #: Each class is told apart from all others.
     multi_class = "ovr"
