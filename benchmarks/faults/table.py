@@ -337,6 +337,13 @@ CORE = (
         ONLINE,
     ),
     Fault(
+        "samples-wait-for-no-partner",
+        "cpp/core/online/decision.hpp",
+        "return has_pairs() && (y > 0 ? gradient > pair_.up + tolerance",
+        "return !has_pairs() && (y > 0 ? gradient > pair_.up + tolerance",
+        ONLINE,
+    ),
+    Fault(
         "idle-samples-leave-too-early",
         "cpp/core/online/decision.hpp",
         "return (state_.rises[p] != 0 && state_.gradient[p] > pair_.down) ||",
@@ -735,6 +742,20 @@ PACKAGE = (
         "dtype=np.int64) + (0 if first else self._n_given)",
         "dtype=np.int64)",
         ("tests/estimators/online/test_online_svc.py",),
+    ),
+    Fault(
+        "threads-take-no-turns",
+        "src/widemargin/estimators/online/online_svc.py",
+        'self.__dict__.setdefault("_lock", Lock()) if known is None else known',
+        "Lock()",
+        ("tests/estimators/online/test_online_svc_threads.py",),
+    ),
+    Fault(
+        "samples-taken-from-a-source-never-seen",
+        "src/widemargin/machines/online/stream.py",
+        "if self.core.sources == before:",
+        "if self.core.sources < before:",
+        ("tests/machines/online/test_stream.py",),
     ),
     Fault(
         "weights-left-out-of-a-new-price",
