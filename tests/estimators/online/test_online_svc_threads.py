@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from tests.estimators.online.test_online_svc import two_classes
 
 from widemargin import OnlineSVC
+from widemargin.estimators.online import online_svc
 
 
 class Waiting:
@@ -112,3 +114,17 @@ def test_copies_have_locks_of_their_own() -> None:
     with model._alone:
         twins = copy.deepcopy(model), pickle.loads(pickle.dumps(model))
         assert in_threads(*(lambda twin=twin: twin.n_seen_ for twin in twins)) == [40, 40]
+
+
+def test_who_waits_does_not_spend_max_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = two_classes(40)
+    model, held = OnlineSVC(gamma=0.3, max_time=60.0), []
+
+    class Clock:
+        def perf_counter(self) -> float:
+            held.append(model._alone.held)
+            return time.perf_counter()
+
+    monkeypatch.setattr(online_svc, "time", Clock())
+    model.partial_fit(X, y, classes=["no", "yes"]).finish().forget(model.kept_ids_[0]).fit(X, y)
+    assert held == [True] * 4

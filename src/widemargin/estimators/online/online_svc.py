@@ -275,8 +275,8 @@ class OnlineSVC(KernelClassifier):
         OnlineSVC
             The estimator itself.
         """
-        began = time.perf_counter()
         with self._alone:
+            began = time.perf_counter()
             self._check_parameters()
             warn_if_gamma_is_unused(self.kernel, self.gamma)
             known = self.classes_.tolist() if self.warm_start and "_stream" in vars(self) else None
@@ -323,8 +323,8 @@ class OnlineSVC(KernelClassifier):
         OnlineSVC
             The estimator itself.
         """
-        began = time.perf_counter()
         with self._alone:
+            began = time.perf_counter()
             self._check_parameters()
             self._require_stream_of_samples()
             first = "_stream" not in vars(self)
@@ -367,8 +367,8 @@ class OnlineSVC(KernelClassifier):
         OnlineSVC
             The estimator itself. Where nothing has changed since it was last finished, nothing happens.
         """
-        began = time.perf_counter()
         with self._alone:
+            began = time.perf_counter()
             self._check_parameters()
             self._require_started("finish")
             self._require_same_kernel()
@@ -458,8 +458,8 @@ class OnlineSVC(KernelClassifier):
         >>> bool(kept[0] in model.forget(kept[:3]).kept_ids_)
         False
         """
-        began = time.perf_counter()
         with self._alone:
+            began = time.perf_counter()
             self._check_parameters()
             self._require_started("forget")
             self._require_same_kernel()
