@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import signal
 import threading
@@ -314,6 +315,35 @@ def test_an_interruption_leaves_what_was_learnt() -> None:
     assert model.finish().score(X[:1000], y[:1000]) > 0.9
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_a_first_batch_that_is_interrupted_before_its_first_sample(container: Any) -> None:
+    calls = []
+
+    def kernel(A: Any, B: Any) -> Any:
+        calls.append(A)
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return np.array([[float(a @ b) for b in map(dense, B)] for a in map(dense, A)])
+
+    def dense(row: Any) -> Any:
+        return row.toarray().ravel() if sp.issparse(row) else np.asarray(row)
+
+    X, y = two_classes(40)
+    stop = -1
+    OnlineSVC(kernel=kernel).partial_fit(container(X), y, classes=["no", "yes"])
+    for stop in range(1, len(calls) + 1):
+        calls.clear()
+        model = OnlineSVC(kernel=kernel)
+        with contextlib.suppress(KeyboardInterrupt):
+            model.partial_fit(container(X), y, classes=["no", "yes"])
+        stop = -1
+        if hasattr(model, "kernel_"):
+            assert model.predict(container(X)).shape == (40,)
+            assert model.gap_ >= 0
+        model.partial_fit(container(X), y, classes=["no", "yes"])
+        assert model.finish().score(container(X), y) > 0.6
+
+
 def test_fit_begins_anew_unless_it_starts_warm() -> None:
     X, y = two_classes(200)
     model = OnlineSVC(gamma=0.3, random_state=0).fit(X, y)
@@ -325,6 +355,14 @@ def test_fit_begins_anew_unless_it_starts_warm() -> None:
     assert OnlineSVC(gamma=0.3, finishing=False).fit(X, y).n_seen_ == 200
     with pytest.raises(ValueError, match="warm_start=True goes on with the classes"):
         model.fit(X, np.where(y == "no", 0, 1))
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="X has 3 features, but OnlineSVC is expecting 4"):
+        model.fit(X[:, :3], y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    with pytest.raises(ValueError, match="budget must be at least the number of classes, 3"):
+        model.set_params(warm_start=False, budget=2).fit(X, np.arange(200) % 3)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 def test_a_batch_may_hold_few_samples_of_many_classes() -> None:

@@ -280,20 +280,22 @@ class OnlineSVC(KernelClassifier):
             self._check_parameters()
             warn_if_gamma_is_unused(self.kernel, self.gamma)
             known = self.classes_.tolist() if self.warm_start and "_stream" in vars(self) else None
+            if known is not None:
+                self._require_same_kernel()
+                self._check_new_data(X)  # which is to have the same features
             X, labels, weights = self._check_training_data(X, y, sample_weight)
             if known is None:
-                self.__dict__.pop("_stream", None)
-                self._begin(X, self._checked_kernel(X, weights))
+                self._end()
             elif known != self.classes_.tolist():
                 found, self.classes_ = self.classes_.tolist(), np.asarray(known)
                 raise ValueError(f"warm_start=True goes on with the classes {known}; y holds {found}.")
-            else:
-                self._require_same_kernel()
             self.class_weight_ = self._class_factors(labels, weights)
             rows = np.arange(count(X), dtype=np.int64)
             batch = Batch(X, labels.astype(np.int32), weights * self.class_weight_[labels], rows, rows)
             priced(batch.weights, self.C)  # refuses weights that are all 0, which a batch may be
-            self._check_batch(batch)
+            self._check_batch(batch, first=known is None)
+            if known is None:
+                self._begin(X, self._checked_kernel(X, weights))
             self._n_given, self._numbers_are_ids = self._n_given + len(rows), True
             self._learn_all(batch, self._rules(began, len(rows)))
             if self.fit_status_ and (self.finishing or self._stream.late):
@@ -572,16 +574,24 @@ class OnlineSVC(KernelClassifier):
 
     def _changing(self) -> Stream:
         """Return the stream to those who change it: whatever ends them, attributes are those of what it is then."""
-        for name in (*FROM_STREAM, "compression_report_", "_shares_vectors"):
-            self.__dict__.pop(name, None)
+        self._drop(*FROM_STREAM, "compression_report_", "_shares_vectors")
         return self._settled()
+
+    def _end(self) -> None:
+        """Leave nothing of what was learnt, so that a fit that is refused leaves no model of other samples."""
+        self._drop(*FROM_STREAM, "compression_report_", "_shares_vectors", "_stream", "_kernel_parameters", "queried_")
+
+    def _drop(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
 
     def _begin(self, X: Any, kernel: Any) -> None:
         """Start a stream whose first samples are these."""
         rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
-        self.__dict__.pop("_has_no_stream", None)
+        self._drop("_has_no_stream")
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
+        self._stream.samples = take(X, np.empty(0, dtype=np.intp))  # a model that has learnt nothing is one, too
         self._kernel_parameters, self._given_kernel = kernel, self._kernel_asked_for()
         self._n_given, self._names_seen, self._numbers_are_ids = 0, set(), False
 
@@ -643,7 +653,7 @@ class OnlineSVC(KernelClassifier):
     def _learn_all(self, batch: Batch, rules: OnlineRules) -> None:
         """Learn from checked samples in `epochs` passes, look at them again and finish, as parameters ask for it."""
         used, asked = np.flatnonzero(batch.weights > 0).astype(np.int32), list[int]()
-        self.__dict__.pop("queried_", None)
+        self._drop("queried_")
         done = self._learn(batch, self._passes(used, asked, rules), rules)
         in_time = done == self.epochs * min(len(used), self.max_labels or len(used))
         if self.active:
