@@ -499,9 +499,9 @@ class OnlineSVC(KernelClassifier):
             if known and name in where:
                 found += where.pop(name)
             elif not (numbered or (known and name in self._names_seen)):
+                running = f", else running numbers below {self._n_given}" if self._numbers_are_ids else ""
                 raise KeyError(
-                    f"No sample with the id {name!r} has been learnt from; ids are those given to partial_fit, else "
-                    f"running numbers below {self._n_given}."
+                    f"No sample with the id {name!r} has been learnt from; ids are those given to partial_fit{running}."
                 )
         return np.array(sorted(found), dtype=np.int32)
 
