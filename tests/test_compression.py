@@ -23,6 +23,7 @@ from widemargin import (
     NuSVC,
     NuSVR,
     OneClassSVM,
+    OnlineSVC,
     compress,
     compression,
     load_model,
@@ -151,6 +152,42 @@ def test_more_vectors_never_make_the_fit_worse(seed):
     model = SVR(C=10.0).fit(X, y)
     found = [compress(model, X=X, n_vectors=m).compression_report_.rms_change for m in (1, 3, 10, 20, 40)]
     assert all(later <= sooner + 1e-9 for sooner, later in pairwise(found))
+
+
+@pytest.mark.parametrize("one", [X[:1], np.tile(X[:1], (5, 1)), X + 1e6])
+@pytest.mark.parametrize("wanted", [{"max_change": 0.1}, {"max_change": 1e-9}, {"max_change": 1e-9, "n_vectors": 3}])
+def test_samples_of_one_decision_value_need_no_vector(one, wanted):
+    model = SVC(C=10.0).fit(X, LABELS)
+    small = compress(model, X=one, **wanted)
+    assert (len(small.support_), small.compression_report_.reason) == (0, MET)
+    np.testing.assert_allclose(small.decision_function(one), model.decision_function(one), atol=1e-12)
+
+
+def test_pairs_of_classes_change_by_so_much_and_their_votes_by_more():
+    model = SVC(C=10.0, decision_function_shape="ovo").fit(X, THREE)
+    small = compress(model, X=X, max_change=0.3)
+    assert np.abs(small.decision_function(X) - model.decision_function(X)).max() <= 0.3
+    votes = [one.set_params(decision_function_shape="ovr").decision_function(X) for one in (small, model)]
+    assert np.abs(votes[0] - votes[1]).max() > 0.9
+
+
+@pytest.mark.parametrize("wanted", [{"n_vectors": 10}, {"max_change": 1e-300}])
+def test_a_compressed_model_learns_nothing_from_a_stream(wanted):
+    model = OnlineSVC(C=10.0).partial_fit(X[:200], LABELS[:200], classes=["no", "yes"])
+    small = compress(model, X=X[:200], **wanted)
+    expected = small.decision_function(X)
+    words = r"^OnlineSVC has no {} after its compression, which left the samples that it had kept behind; go on with"
+    for name, call in (
+        ("partial_fit", lambda: small.partial_fit(X[200:], LABELS[200:])),
+        ("finish", small.finish),
+        ("forget", lambda: small.forget([0])),
+    ):
+        with pytest.raises(ValueError, match=words.format(name)):
+            call()
+    assert not hasattr(small, "n_seen_")
+    np.testing.assert_array_equal(small.decision_function(X), expected)
+    assert model.partial_fit(X[200:], LABELS[200:]).n_seen_ == 300
+    assert small.fit(X, LABELS).partial_fit(X[:5], LABELS[:5]).n_seen_ > 300
 
 
 def test_repeated_support_vectors_are_compressed_without_loss():

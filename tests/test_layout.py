@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,9 @@ def test_exceptions_are_about_what_exists_and_are_needed() -> None:
         assert not any(belongs(test, Path(name)) for test in FILES), f"{name} has tests"
     for name in OF_NO_MODULE:
         assert (TESTS / name).exists(), name
+
+
+def test_what_runs_on_the_oldest_versions_exists() -> None:
+    named = re.findall(r"tests/[\w/]+(?:\.py)?", (TESTS.parent / ".ci" / "oldest").read_text())
+    assert named
+    assert [name for name in named if not (TESTS.parent / name).exists()] == []

@@ -251,12 +251,17 @@ def test_a_request_ends_a_level() -> None:
         books.level(12)
 
 
-def test_ctrl_c_ends_a_level_and_leaves_what_there_was() -> None:
+@pytest.mark.parametrize("delay", [0.0, 0.001, 0.002, 0.3])
+def test_ctrl_c_ends_a_level_and_leaves_what_there_was(delay: float) -> None:
     X = many()
     books = Codebooks(X, tol=0.0)
-    threading.Timer(0.3, _thread.interrupt_main).start()
-    with pytest.raises(KeyboardInterrupt):
+
+    def interrupted() -> None:
+        threading.Timer(delay, _thread.interrupt_main).start()
         books.level(12)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert books.level(2).prototypes.tobytes() == Codebooks(X, tol=0.0).level(2).prototypes.tobytes()
 
 

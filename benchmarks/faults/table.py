@@ -121,7 +121,7 @@ CORE = (
     ),
     Fault(
         "first-look-misses-infinity",
-        "cpp/core/rows/symmetry.hpp",
+        "cpp/core/matrices/symmetry.hpp",
         "if (!(std::fabs(times_x[p] - transposed) <= tolerance * largest)) return false;",
         "if (std::fabs(times_x[p] - transposed) > tolerance * largest) return false;",
         ("tests/machines/test_classifier_many_classes.py",),
@@ -448,8 +448,8 @@ PACKAGE = (
     Fault(
         "no-number-is-the-best-value",
         "src/widemargin/study/strategy_search.py",
-        "best = np.nanargmax(values) if self._objective.greater_is_better else np.nanargmin(values)",
-        "best = np.argmax(values) if self._objective.greater_is_better else np.argmin(values)",
+        'usable = (self.trace["part"] == -1) & np.isfinite(self.trace["value"])',
+        'usable = self.trace["part"] == -1',
         ("tests/model_selection/search/test_study_ends.py", "tests/model_selection/search/test_model_search.py"),
     ),
     Fault(
@@ -704,8 +704,8 @@ PACKAGE = (
     Fault(
         "places-from-the-end-off-by-one",
         "src/widemargin/kernels/sequences/oligomers.py",
-        "else lengths + origin",
-        "else lengths + origin + 1",
+        "else len(text) + origin",
+        "else len(text) + origin + 1",
         SEQUENCES,
     ),
     Fault(
@@ -732,8 +732,8 @@ PACKAGE = (
     Fault(
         "weights-of-oligomers-not-at-mean-1",
         "src/widemargin/kernels/sequences/triplet.py",
-        "self._set_weights(found * np.exp(-mean))",
-        "self._set_weights(found)",
+        "np.exp(logarithms - mean)",
+        "np.exp(logarithms)",
         SEQUENCES,
     ),
     Fault(

@@ -40,9 +40,7 @@ inline void check_link(const Task& link, std::size_t n) {
                                   std::to_string(p) + " is not");
 }
 
-inline chain::Link link_of(const Task& task) {
-  return {task.problem(), task.ridge ? view(*task.ridge) : std::span<const double>{}};
-}
+inline chain::Link link_of(const Task& task) { return {task.problem(), view(task.ridge)}; }
 
 // The problems of a chain, over `ids` of so many samples or all of them, with all that they refer to but the signal;
 // and the clock.
@@ -71,8 +69,7 @@ struct ChainParts {
   // The gradient at the start comes with the first problem.
   Start start() const {
     const std::optional<Vector<double>>& gradient = tasks.front().gradient;
-    return {given_start ? view(*given_start) : std::span<const double>{},
-            given_start && gradient ? view(*gradient) : std::span<const double>{}};
+    return {view(given_start), given_start && gradient ? view(*gradient) : std::span<const double>{}};
   }
 
   void raise_what_interrupted() const {

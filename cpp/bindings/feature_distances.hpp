@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "bindings/sources.hpp"
-#include "core/rows/feature_distances.hpp"
+#include "core/matrices/feature_distances.hpp"
 
 namespace widemargin::bindings {
 

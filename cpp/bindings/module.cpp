@@ -27,10 +27,10 @@
 #include "bindings/trace.hpp"
 #include "core/geometric/maxminover.hpp"
 #include "core/linear_algebra/blas.hpp"
+#include "core/matrices/kernel_matrix.hpp"
+#include "core/matrices/symmetry.hpp"
 #include "core/nu_border.hpp"
-#include "core/rows/kernel_matrix.hpp"
 #include "core/rows/row_sums.hpp"
-#include "core/rows/symmetry.hpp"
 #include "core/solve.hpp"
 #include "core/solve/feasible.hpp"
 
@@ -539,7 +539,7 @@ NB_MODULE(_core, m) {
   nb::class_<HeldLbg>(m, "Lbg")
       .def(nb::init<const HeldSamples&, Vector<double>, double, std::int64_t, bool>(), "samples"_a, "weights"_a,
            "tolerance"_a, "max_rounds"_a, "double_precision"_a)
-      .def("advance", &HeldLbg::advance, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+      .def("level", &HeldLbg::level, "number"_a, "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("nearest_prototypes", &nearest_prototypes_of, "samples"_a, "prototypes"_a, "n_threads"_a,
         "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
   m.def("slopes_inside", &slopes_of_sum, "slopes"_a, "sizes"_a, "bounds"_a);

@@ -34,11 +34,6 @@ nb::ndarray<nb::numpy, T> numpy_matrix(std::vector<T> values, std::size_t rows) 
   return nb::ndarray<nb::numpy, T>(kept->data(), {rows, columns}, owner);
 }
 
-template <class T>
-std::span<const T> view(const Vector<T>& values) {
-  return {values.data(), values.shape(0)};
-}
-
 struct Task {
   Vector<Id> ids;
   Vector<double> linear, lower, upper;
@@ -48,14 +43,7 @@ struct Task {
   std::optional<Vector<double>> kink;
   std::optional<Vector<double>> ridge;  // chains only: elsewhere the row source has it
 
-  DualProblem problem() const {
-    return {view(linear),
-            view(lower),
-            view(upper),
-            total,
-            group ? view(*group) : std::span<const std::uint8_t>{},
-            kink ? view(*kink) : std::span<const double>{}};
-  }
+  DualProblem problem() const { return {view(linear), view(lower), view(upper), total, view(group), view(kink)}; }
 };
 
 struct Solved {

@@ -24,12 +24,13 @@ class HeldLbg {
           bool double_precision)
       : held_(samples), lbg_(*samples.samples, checked(samples, weights), {tolerance, max_rounds, double_precision}) {}
 
-  quantization::Codebook advance(std::size_t n_threads, double max_seconds, const StopSignal* signal) {
+  quantization::Codebook level(std::size_t number, std::size_t n_threads, double max_seconds,
+                               const StopSignal* signal) {
     const OneAtATime::Turn alone = using_it_.taken();
     quantization::Codebook found;
     run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
       ThreadTeam team(n_threads);
-      found = lbg_.advance(team, deadline);
+      found = lbg_.level(number, team, deadline);
     });
     return found;
   }

@@ -101,9 +101,7 @@ inline std::vector<Solved> solve_all_over(const RowSource& rows, const std::vect
   for (const Task& task : tasks) check_task(task, rows);
   const auto task_at = [&](std::size_t t) {
     const Task& task = tasks[t];
-    return ProblemToSolve{task.problem(), view(task.ids),
-                          Start{task.alpha ? view(*task.alpha) : std::span<const double>{},
-                                task.gradient ? view(*task.gradient) : std::span<const double>{}}};
+    return ProblemToSolve{task.problem(), view(task.ids), Start{view(task.alpha), view(task.gradient)}};
   };
   std::vector<Solved> solved;
   for (Solution& one : solve_problems(rows, tasks.size(), task_at, options, {tolerance, max_iterations}, max_seconds,

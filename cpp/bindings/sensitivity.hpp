@@ -27,8 +27,7 @@ class HeldMachine {
       : kept_{kernel, row_of, column_of, signs, bounds, ridge, known},
         n_(signs.shape(0)),
         machine_({kernel.data(), kernel.shape(1), view(row_of), view(column_of)}, view(signs), view(bounds),
-                 ridge ? view(*ridge) : std::span<const double>{}, bordered, view(known),
-                 {well_conditioned, dependent}) {
+                 view(ridge), bordered, view(known), {well_conditioned, dependent}) {
     for (const std::size_t size : {row_of.shape(0), column_of.shape(0), bounds.shape(0), alpha.shape(0),
                                    values.shape(0), ridge ? ridge->shape(0) : n_})
       if (size != n_) throw std::invalid_argument("a vector differs in length from the signs");
@@ -59,7 +58,7 @@ class HeldMachine {
     double slope = 0;
     {
       nb::gil_scoped_release release;
-      slope = machine_.adjoint(left, of_coefficients ? view(*of_coefficients) : std::span<const double>{});
+      slope = machine_.adjoint(left, view(of_coefficients));
     }
     return {numpy_array(std::move(left)), slope};
   }

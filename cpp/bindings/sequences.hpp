@@ -23,23 +23,15 @@ namespace widemargin::bindings {
 
 using sequences::Oligomers;
 
-template <class T>
-std::span<const T> span_of(const Vector<T>& values) {
-  return {values.data(), values.shape(0)};
-}
-inline std::span<const double> span_of(const std::optional<Vector<double>>& values) {
-  return values ? span_of(*values) : std::span<const double>{};
-}
-
 // Some of the sequences, and a factor for each.
 inline sequences::Side side_of(const Oligomers& oligomers, const Vector<Id>& ids,
                                const std::optional<Vector<double>>& factors) {
-  for (const Id id : span_of(ids))
+  for (const Id id : view(ids))
     if (id < 0 || static_cast<std::size_t>(id) >= oligomers.size())
       throw std::invalid_argument("the number of a sequence is out of range");
   if (factors && factors->shape(0) != ids.shape(0))
     throw std::invalid_argument("there must be a factor for every sequence");
-  return {span_of(ids), span_of(factors)};
+  return {view(ids), view(factors)};
 }
 
 inline void oligo_sums(const Oligomers& left, Vector<Id> left_ids, std::optional<Vector<double>> left_factors,
@@ -53,7 +45,7 @@ inline void oligo_sums(const Oligomers& left, Vector<Id> left_ids, std::optional
       (symmetric && rows.ids.size() != columns.ids.size()))
     throw std::invalid_argument("out and the sequences differ in number");
   run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
-    const sequences::OligoTerm<double> term(left, right, span_of(near), span_of(weights));
+    const sequences::OligoTerm<double> term(left, right, view(near), view(weights));
     ThreadTeam team(n_threads);
     sequences::sums_between(term, rows, columns, symmetric, out.data(), team, deadline);
   });
@@ -64,7 +56,7 @@ inline std::vector<double> oligo_sums_within(const Oligomers& oligomers, Vector<
                                              double max_seconds, const StopSignal* signal) {
   std::vector<double> found(oligomers.size());
   run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
-    const sequences::OligoTerm<double> term(oligomers, oligomers, span_of(near), span_of(weights));
+    const sequences::OligoTerm<double> term(oligomers, oligomers, view(near), view(weights));
     ThreadTeam team(n_threads);
     sequences::sums_within(term, found.data(), team, deadline);
   });
@@ -85,8 +77,8 @@ inline SlopePair oligo_pull_back(Matrix<double> W, const Oligomers& left, Vector
     throw std::invalid_argument("W and the sequences differ in number");
   sequences::Slopes found;
   run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
-    const sequences::OligoTerm<double> own(left, right, span_of(near), span_of(weights));
-    const sequences::OligoTerm<double> steep(left, right, span_of(slope), span_of(weights));
+    const sequences::OligoTerm<double> own(left, right, view(near), view(weights));
+    const sequences::OligoTerm<double> steep(left, right, view(slope), view(weights));
     ThreadTeam team(n_threads);
     found = sequences::pull_back({own, steep}, W.data(), rows, columns, symmetric, weights.has_value(), team, deadline);
   });
@@ -100,8 +92,8 @@ inline SlopePair oligo_pull_back_within(Vector<double> w, const Oligomers& oligo
   const sequences::Side some = side_of(oligomers, ids, w);
   sequences::Slopes found;
   run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
-    const sequences::OligoTerm<double> own(oligomers, oligomers, span_of(near), span_of(weights));
-    const sequences::OligoTerm<double> steep(oligomers, oligomers, span_of(slope), span_of(weights));
+    const sequences::OligoTerm<double> own(oligomers, oligomers, view(near), view(weights));
+    const sequences::OligoTerm<double> steep(oligomers, oligomers, view(slope), view(weights));
     ThreadTeam team(n_threads);
     found = sequences::pull_back_within({own, steep}, some, weights.has_value(), team, deadline);
   });
@@ -116,7 +108,7 @@ inline std::unique_ptr<Source> oligo_source(nb::list terms, Vector<double> diago
     const nb::tuple term = nb::cast<nb::tuple>(one);
     const auto near = nb::cast<Vector<double>>(term[1]), factors = nb::cast<Vector<double>>(term[3]);
     const auto weights = nb::cast<std::optional<Vector<double>>>(term[2]);
-    parts.push_back({nb::cast<const Oligomers&>(term[0]), span_of(near), span_of(weights), span_of(factors)});
+    parts.push_back({nb::cast<const Oligomers&>(term[0]), view(near), view(weights), view(factors)});
     source->owners.push_back(nb::borrow<nb::object>(term));
   }
   source->rows = std::make_unique<sequences::OligoRows>(
@@ -132,21 +124,21 @@ inline void bind_sequences(nb::module_& m) {
           [](Oligomers* self, Vector<std::int32_t> codes, Vector<std::int64_t> begins, Vector<std::int64_t> origins,
              std::size_t n_codes) {
             nb::gil_scoped_release free;
-            new (self) Oligomers(span_of(codes), span_of(begins), span_of(origins), n_codes);
+            new (self) Oligomers(view(codes), view(begins), view(origins), n_codes);
           },
           "codes"_a, "begins"_a, "origins"_a, "n_codes"_a)
       .def_prop_ro("low", &Oligomers::low)
       .def_prop_ro("high", &Oligomers::high);
   m.def("oligo_sums", &oligo_sums, "left"_a, "left_ids"_a, "left_factors"_a.none(), "right"_a, "right_ids"_a,
-        "right_factors"_a.none(), "near"_a, "weights"_a.none(), "symmetric"_a, "out"_a, "n_threads"_a,
-        "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+        "right_factors"_a.none(), "near"_a, "weights"_a.none(), "symmetric"_a, "out"_a, "n_threads"_a, "max_seconds"_a,
+        "signal"_a.none());
   m.def("oligo_sums_within", &oligo_sums_within, "oligomers"_a, "near"_a, "weights"_a.none(), "n_threads"_a,
-        "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+        "max_seconds"_a, "signal"_a.none());
   m.def("oligo_pull_back", &oligo_pull_back, "W"_a, "left"_a, "left_ids"_a, "left_factors"_a.none(), "right"_a,
         "right_ids"_a, "right_factors"_a.none(), "near"_a, "slope"_a, "weights"_a.none(), "symmetric"_a, "n_threads"_a,
-        "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+        "max_seconds"_a, "signal"_a.none());
   m.def("oligo_pull_back_within", &oligo_pull_back_within, "w"_a, "oligomers"_a, "ids"_a, "near"_a, "slope"_a,
-        "weights"_a.none(), "n_threads"_a, "max_seconds"_a = 1e10, "signal"_a.none() = nb::none());
+        "weights"_a.none(), "n_threads"_a, "max_seconds"_a, "signal"_a.none());
   m.def("oligo_source", &oligo_source, "terms"_a, "diagonal"_a);
 }
 

@@ -6,6 +6,8 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,6 +27,17 @@ template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> view(const Vector<T>& values) {
+  return {values.data(), values.shape(0)};
+}
+
+// Nothing where there is none.
+template <class T>
+std::span<const T> view(const std::optional<Vector<T>>& values) {
+  return values ? view(*values) : std::span<const T>{};
+}
 
 // Samples and whatever Python object holds their memory.
 struct HeldSamples {

@@ -97,16 +97,16 @@ def oligo_sums(
     symmetric: bool,
     out: Double,
     n_threads: int,
-    max_seconds: float = 1e10,
-    signal: StopSignal | None = None,
+    max_seconds: float,
+    signal: StopSignal | None,
 ) -> None: ...
 def oligo_sums_within(
     oligomers: Oligomers,
     near: Double,
     weights: Double | None,
     n_threads: int,
-    max_seconds: float = 1e10,
-    signal: StopSignal | None = None,
+    max_seconds: float,
+    signal: StopSignal | None,
 ) -> list[float]: ...
 def oligo_pull_back(
     W: Double,
@@ -121,8 +121,8 @@ def oligo_pull_back(
     weights: Double | None,
     symmetric: bool,
     n_threads: int,
-    max_seconds: float = 1e10,
-    signal: StopSignal | None = None,
+    max_seconds: float,
+    signal: StopSignal | None,
 ) -> tuple[float, list[float]]: ...
 def oligo_pull_back_within(
     w: Double,
@@ -132,8 +132,8 @@ def oligo_pull_back_within(
     slope: Double,
     weights: Double | None,
     n_threads: int,
-    max_seconds: float = 1e10,
-    signal: StopSignal | None = None,
+    max_seconds: float,
+    signal: StopSignal | None,
 ) -> tuple[float, list[float]]: ...
 def oligo_source(terms: list[tuple[Oligomers, Double, Double | None, Double]], diagonal: Double) -> RowSource: ...
 def solve_all(
@@ -449,7 +449,9 @@ class Lbg:
     def __init__(
         self, samples: Samples, weights: Double, tolerance: float, max_rounds: int, double_precision: bool
     ) -> None: ...
-    def advance(self, n_threads: int, max_seconds: float = ..., signal: StopSignal | None = ...) -> Codebook: ...
+    def level(
+        self, number: int, n_threads: int, max_seconds: float = ..., signal: StopSignal | None = ...
+    ) -> Codebook: ...
 
 def nearest_prototypes(
     samples: Samples,

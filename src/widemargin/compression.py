@@ -21,6 +21,7 @@ from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel, sides
 from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.online import OnlineSVC
 from widemargin.estimators.prediction import Matrix, as_dense
 from widemargin.estimators.svdd import SVDD
 from widemargin.estimators.validation import require_flag, require_jobs, require_number
@@ -54,7 +55,8 @@ ALL_KEPT = "all support vectors kept"
 class CompressionReport:
     """What a compression did, and by how much it changed the model; see :func:`compress`.
 
-    Changes are measured on the samples that :func:`compress` was given, from the decision values of both models:
+    Changes are measured on the samples that :func:`compress` was given, from the decision values of both models, of
+    pairs of classes those of the pairs:
     `largest_change` and `rms_change`, the root of the mean square, over all samples and decision functions.
     `changed_predictions` is the share of samples whose prediction is another one; None for regression. `reason` is why
     no more vectors were added. `moved` tells whether vectors left the places of support vectors.
@@ -99,7 +101,7 @@ def compress(
 
     Parameters
     ----------
-    model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD or Pipeline
+    model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC or Pipeline
         A fitted model, or a pipeline that ends with one. It is not altered.
     X : array, sparse matrix or data frame of shape (n_samples, n_features), default=None
         Samples on which decision values are to change little; best those of the training or more like them, labels are
@@ -108,8 +110,10 @@ def compress(
         training samples, shape (n_samples, n_train).
     max_change : float, default=None
         Largest change of any decision value on `X`; vectors are added until it is met. Decision values are those of
-        ``decision_function``, and ``predict`` for regression; for more than two classes, those of the pairs of classes,
-        or of the classes with ``multi_class="ovr"``.
+        ``decision_function``, and ``predict`` for regression. More than two classes have those of the pairs of classes,
+        which ``decision_function_shape="ovo"`` shows: the usual ``decision_function`` counts votes of pairs, and may
+        change by 1 and more where a pair's value changes its sign. With ``multi_class="ovr"`` they are those of the
+        classes.
     n_vectors : int, default=None
         Most vectors. One of `max_change` and `n_vectors` is required; with both, a warning says if `max_change` was not
         met.
@@ -131,6 +135,7 @@ def compress(
         support vectors that were kept; where vectors were moved, ``support_vectors_`` are no training samples, and
         ``support_`` tells where they started from. With more than two classes in pairs, ``dual_coef_`` has a row for
         each pair, since all pairs share all vectors. ``sigmoids_`` are kept; ``fit_report_`` is that of the fit.
+        A compressed :class:`~widemargin.OnlineSVC` only predicts: the samples that it kept stay with the model before.
         The centre of a compressed :class:`~widemargin.SVDD` is the sum over the new vectors, whose coefficients need
         not sum to 1; its norm and ``radius_`` belong to it.
 
@@ -191,8 +196,8 @@ def _last_step(model: Any) -> tuple[Any, KernelModel]:
     if not isinstance(model, KernelModel):
         better = "; pass its best_estimator_" if hasattr(model, "best_estimator_") else ""
         raise TypeError(
-            f"compress takes a fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD, or a Pipeline that ends with one; "
-            f"got {type(model).__name__}{better}."
+            f"compress takes a fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD or OnlineSVC, or a Pipeline that ends "
+            f"with one; got {type(model).__name__}{better}."
         )
     check_is_fitted(model)
     return steps, model
@@ -317,7 +322,7 @@ class _Compression:
         order = np.argsort(found.chosen)
         kept = found.chosen[order]
         small = clone(model)
-        own = {*model.get_params(deep=False), "support_vectors_", "dual_coef_", "support_", "_last"}
+        own = {*model.get_params(deep=False), "support_vectors_", "dual_coef_", "support_", "_last", "_stream"}
         small.__dict__.update({name: deepcopy(value) for name, value in model.__dict__.items() if name not in own})
         groups = np.repeat(np.arange(len(model.n_support_)), model.n_support_)[kept]
         small.support_ = model.support_[kept]
@@ -391,6 +396,9 @@ class _Compression:
         elif isinstance(small, NoveltyModel):
             changed = float(np.mean(sides(after.ravel()) != sides(before.ravel())))
         size = float(change.max())
+        if isinstance(small, OnlineSVC):  # what it would learn from now on would bring all vectors back
+            small.__dict__.pop("_stream", None)
+            small._has_no_stream = True
         if self._names is not None:
             small.feature_names_in_ = self._names
         small.compression_report_ = CompressionReport(

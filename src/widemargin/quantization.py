@@ -137,7 +137,7 @@ class Codebooks:
         self.n_samples = len(own)
         self.whole_level = (len(own) - 1).bit_length()
 
-    def level(self, number: int, *, keep_whole: bool = True) -> Level:
+    def level(self, number: int, *, keep_whole: bool = True, stop: Stop | None = None) -> Level:
         """Return a level, built from the last one that is known.
 
         Parameters
@@ -146,21 +146,25 @@ class Codebooks:
         keep_whole : bool, default=True
             From `whole_level` on, return the samples as they are. Otherwise prototypes are built there too: one for
             each different sample.
+        stop : Stop, optional
+            When to end this time.
         """
+        stop = stop or self._stop
         if not 0 <= number <= HIGHEST_LEVEL:
             raise ValueError(f"level must be a whole number of 0 to {HIGHEST_LEVEL}; got {number!r}.")
         if keep_whole and number >= self.whole_level:
             return self._whole()
         with self._lock:
             while len(self._levels) <= number:
-                self._stop.check()
-                self._levels.append(self._built(self._core.advance(self._n_threads, **self._stop.limits())))
+                stop.check()
+                found = self._core.level(len(self._levels), self._n_threads, **stop.limits())
+                self._levels.append(self._built(found))
             return self._levels[number]
 
     def _built(self, found: _core.Codebook) -> Level:
         means: Any = np.asarray(found.prototypes)
         if sp.issparse(self._samples):
-            means = (sp.csr_array if isinstance(self._samples, sp.sparray) else sp.csr_matrix)(means)
+            means = type(self._samples)(means)
         parts = np.asarray(found.counts), np.asarray(found.weights), np.asarray(found.labels)
         return Level(means, *parts, found.distortion, found.rounds, found.evaluations, found.reason)
 

@@ -20,7 +20,7 @@ def test_a_table_of_a_small_problem(capsys):
 
 @pytest.mark.parametrize(("seconds", "passed"), [(9.9, True), (10.1, False)])
 def test_the_bar_is_ten_times_the_training(seconds, passed):
-    trained = Line("trained", 1.0, (1.0,), 9000, 0.85)
+    trained = Line("training", 1.0, (1.0,), 9000, 0.85)
     lines = (trained, replace(trained, name="support vectors", seconds=seconds))
     assert judge(COMPRESSIBLE["a9a"], lines, Options(problems=("a9a",), repeats=1)).passed is passed
     assert judge(COMPRESSIBLE["mnist"], lines, Options(problems=("mnist",), repeats=1)).passed is None

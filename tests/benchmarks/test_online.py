@@ -27,6 +27,6 @@ def test_a_table_of_a_small_problem():
     [({}, True), ({"seconds": 1.7}, False), ({"objective": 0.99}, False), ({"accuracy": 0.844}, False)],
 )
 def test_the_bar(changed, passed):
-    batch = Line("batch", 1.0, (1.0,), 1.0, 9000, 0.85)
+    batch = Line("batch", 1.0, (1.0,), 9000, 0.85, objective=1.0)
     lines = (batch, replace(batch, name="epoch", seconds=0.8), replace(batch, **{"seconds": 1.5, **changed}))
     assert judge(lines, Options(problems=("a9a",), repeats=1)).passed is passed

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -58,7 +59,8 @@ def test_two_classes(cancer: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     data = load_breast_cancer()
     X, y = data.data, data.target_names[data.target]
     own = CompactSVC(select_features=True, sv_penalty=0.05, feature_penalty=0.05, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(saved.model.decision_function(X), own.decision_function(X))
+    frame = pd.DataFrame(X, columns=data.feature_names)
+    np.testing.assert_array_equal(saved.model.decision_function(frame), own.decision_function(X))
     vectors, features = own.n_support_.sum(), len(own.selected_features_)
     assert found["data"] == "569 samples, 30 features, 2 classes"
     assert found["model"] == (
@@ -81,6 +83,49 @@ def test_two_classes(cancer: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     np.testing.assert_array_equal([float(row["score_malignant"]) for row in rows], own.decision_function(X))
 
 
+def test_predictions_need_the_selected_columns_only(
+    cancer: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, some, odd = (tmp_path / name for name in ("model.wm", "some.csv", "odd.csv"))
+    assert main(["select", str(cancer), "--compact", "--quiet", "--model", str(model)]) == 0
+    saved: Any = open_model(model).model
+    data = load_breast_cancer()
+    assert saved.feature_names_in_.tolist() == list(data.feature_names)
+    chosen = saved.selected_features_
+    with some.open("w", newline="") as short, odd.open("w", newline="") as long:
+        first, second = csv.writer(short), csv.writer(long)
+        first.writerow(data.feature_names[chosen[::-1]])
+        second.writerow(data.feature_names)
+        for row in data.data:
+            first.writerow(row[chosen[::-1]])
+            second.writerow([value if column in chosen else "?" for column, value in enumerate(row)])
+    capsys.readouterr()
+    expected = ["prediction", *saved.predict(pd.DataFrame(data.data, columns=data.feature_names))]
+    for table in (cancer, some, odd):
+        assert main(["predict", str(model), str(table)]) == 0
+        printed, said = capsys.readouterr()
+        assert printed.split() == expected
+        assert "ignored" not in said or table == cancer
+    short_of_one = tmp_path / "short.csv"
+    short_of_one.write_text(f"{data.feature_names[chosen[0]]}\n1\n")
+    assert main(["predict", str(model), str(short_of_one)]) == 1
+    assert f"lacks column{'s' * (len(chosen) > 2)} '{data.feature_names[chosen[1]]}'" in capsys.readouterr().err
+
+
+def test_columns_without_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, new, model = tmp_path / "train.csv", tmp_path / "new.csv", tmp_path / "model.wm"
+    X = np.random.default_rng(0).normal(size=(90, 3)).round(3)
+    table.write_text("".join(f"{a},{b},{c},{'pn'[int(b > 0)]}\n" for a, b, c in X.tolist()))
+    new.write_text("".join(f"?,{b},?\n" for _, b, _ in X.tolist()))
+    assert main(["select", str(table), "--compact", "--penalty", "0.1", "--quiet", "--model", str(model)]) == 0
+    saved: Any = open_model(model).model
+    assert not hasattr(saved, "feature_names_in_")
+    assert saved.selected_features_.tolist() == [1]
+    capsys.readouterr()
+    assert main(["predict", str(model), str(new)]) == 0
+    assert capsys.readouterr().out.split()[1:] == saved.predict(X).tolist()
+
+
 def test_several_classes(iris: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "model.wm"
     assert main(["select", str(iris), "--compact", "--keep-features", "--quiet", "--model", str(model)]) == 0
@@ -98,6 +143,29 @@ def test_several_classes(iris: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert list(rows[0]) == ["prediction", *(f"score_{name}" for name in names)]
     for row in rows:
         assert row["prediction"] == max(names, key=lambda name: float(row[f"score_{name}"]))
+
+
+def test_options_of_the_model(iris: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.wm"
+    options = ["--sv-penalty", "0.2", "--cost", "petal width (cm)=7.5", "--decision", "argmax"]
+    assert main(["select", str(iris), "--compact", "--quiet", "--model", str(model), *options]) == 0
+    saved: Any = open_model(model).model
+    assert (saved.sv_penalty, saved.feature_penalty, saved.decision) == (0.2, 0.01, "argmax")
+    assert saved.feature_costs == (1.0, 1.0, 1.0, 7.5)
+    assert main(["select", str(iris), "--compact", "--quiet", "--model", str(model), "--feature-penalty", "0"]) == 0
+    saved = open_model(model).model
+    assert (saved.sv_penalty, saved.feature_penalty, saved.decision) == (0.01, 0.0, "calibrated")
+    assert saved.feature_costs is None
+
+
+def test_the_cheap_one_of_two_copies_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, costs = tmp_path / "train.csv", tmp_path / "costs.csv"
+    values = np.random.default_rng(0).normal(size=200).round(3).tolist()
+    table.write_text("dear,cheap,label\n" + "".join(f"{x},{x},{'np'[int(x > 0)]}\n" for x in values))
+    costs.write_text("feature,cost\ndear,30\n")
+    for options, chosen in ((["--costs", str(costs)], "cheap"), (["--cost", "cheap=30"], "dear")):
+        assert main(["select", str(table), "--compact", "--quiet", "--penalty", "0.05", *options]) == 0
+        assert facts(capsys.readouterr().out)["features"] == chosen
 
 
 def test_one_feature(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,6 +209,18 @@ def test_sparse_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str], monke
     [
         (["--penalty", "0.1"], 2, "--penalty goes with --compact only"),
         (["--keep-features"], 2, "--keep-features goes with --compact only"),
+        (["--cost", "a=2"], 2, "--cost goes with --compact only"),
+        (["--decision", "argmax"], 2, "--decision goes with --compact only"),
+        (
+            ["--compact", "--keep-features", "--feature-penalty", "0.1"],
+            2,
+            "--feature-penalty has no effect with --keep-features, which leaves nothing to choose",
+        ),
+        (
+            ["--compact", "--penalty", "0.1", "--sv-penalty", "0.1", "--feature-penalty", "0.1"],
+            2,
+            "--penalty has no effect beside both --sv-penalty and --feature-penalty",
+        ),
         (
             ["--compact", "--cv", "3"],
             2,

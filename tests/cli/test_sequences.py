@@ -155,7 +155,7 @@ def test_groups_of_vectors(run: Run) -> None:
             ["sites.fasta", "--target", "label", "--group", "gene", "--cv", "21"],
             "--cv must be from 2 to 20, the number of groups; got 21",
         ),
-        (["starts.fasta"], "starts.fasta has no word in its headers that may be the target"),
+        (["starts.fasta"], "starts.fasta has no tag in its headers that may be the target"),
         (["sites.fasta", "--target", "label", "--sequence", "window"], "sites.fasta is in FASTA format"),
         (["sites.csv", "--sequence", "window", "--encode"], "encode is for columns that are features"),
         (["sites.csv", "--sequence", "window", "--origin", "A"], "origin of Oligo is 'A'; a marker must be text"),

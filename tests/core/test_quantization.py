@@ -33,7 +33,7 @@ def test_every_sample_is_in_the_cell_of_the_nearest_prototype(n: int, d: int, do
     X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float64 if double else np.float32)
     books = _core.Lbg(core_samples(X), np.ones(n), 0.0, 10_000, double)
     for k in range(7):
-        level = books.advance(2)
+        level = books.level(k, 2)
         squared = ((X[:, np.newaxis].astype(np.float64) - level.prototypes) ** 2).sum(axis=2)
         own = squared[np.arange(n), level.labels]
         assert len(level.prototypes) == 2**k
@@ -75,10 +75,37 @@ def test_what_is_refused() -> None:
         _core.nearest_prototypes(core_samples(X), np.eye(2), 1)
 
 
-def test_a_level_that_is_stopped_can_be_asked_for_again() -> None:
-    X = np.random.default_rng(2).normal(size=(20_000, 10))
-    books, other = lbg(X), lbg(X)
-    for _ in range(5):
+@pytest.mark.parametrize("double", [False, True])
+def test_a_level_that_is_stopped_can_be_asked_for_again(double: bool) -> None:
+    X = np.random.default_rng(2).normal(size=(20_000, 10)).astype(np.float64 if double else np.float32)
+    books, other = lbg(X, double), lbg(X, double)
+    for k in range(5):
         with pytest.raises(_core.StoppedError):
-            books.advance(1, max_seconds=-1.0)
-        assert books.advance(1).prototypes.tobytes() == other.advance(2).prototypes.tobytes()
+            books.level(k, 1, max_seconds=-1.0)
+        assert books.level(k, 1).prototypes.tobytes() == other.level(k, 2).prototypes.tobytes()
+
+
+def test_a_level_is_the_same_however_often_it_was_stopped_on_its_way() -> None:
+    # Without a tolerance iterations go on until the digits of float32 are used up, and then in float64.
+    X = np.random.default_rng(3).normal(size=(5_000, 8)).astype(np.float32)
+    books, other = (_core.Lbg(core_samples(X), np.ones(5_000), 0.0, 10_000, False) for _ in range(2))
+    for k in range(7):
+        limit = 1e-4
+        while True:
+            try:
+                found = books.level(k, 2, max_seconds=limit)
+                break
+            except _core.StoppedError:
+                limit *= 1.5
+        assert found.prototypes.tobytes() == other.level(k, 2).prototypes.tobytes()
+
+
+def test_the_last_level_can_be_asked_for_again() -> None:
+    books = lbg(np.random.default_rng(2).normal(size=(500, 3)))
+    for k in range(3):
+        first, again = books.level(k, 1), books.level(k, 1, max_seconds=-1.0)
+        assert first.prototypes.tobytes() == again.prototypes.tobytes()
+        assert (first.rounds, first.evaluations, first.reason) == (again.rounds, again.evaluations, again.reason)
+    for number in (0, 4):
+        with pytest.raises(ValueError, match="one after the other"):
+            books.level(number, 1)

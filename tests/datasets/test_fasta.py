@@ -9,7 +9,7 @@ from widemargin.datasets import TableError, read_fasta
 
 
 def test_records_over_lines_in_any_case(write: Write) -> None:
-    found = read_fasta(write("\ufeff>a first one\r\nACg\r\n\r\nTT\r\n>b\nnnA", "x.fasta"))
+    found = read_fasta(write("\ufeff>a first one\r\nACg\r\n\r\nTT\r\n>b\nnnA\n", "x.fasta"))
     assert found.names == ["a", "b"]
     assert found.descriptions == ["first one", ""]
     assert found.sequences == ["ACGTT", "NNA"]
@@ -26,10 +26,9 @@ def test_records_over_lines_in_any_case(write: Write) -> None:
         (">a\nAC1T\n", "line 2: '1' found in record 'a', expected letters only"),
         (b">a\nAC\0T\n", "line 2: a zero byte found"),
         (b">a\nAC\xffT\n", "line 2: bytes found that are no UTF-8"),
-        (
-            ">a\nACGT\n>b\nACGT\n>c\nAC",
-            "record 'c' has 2 letters where all others",
-        ),
+        (">a\nACGT\n>b\nACGT\n>c\nAC", "ends within a line, and record 'c' has 2 letters where all others have 4"),
+        (">a\nAC\nGT\n>b\nAC\nGT\n>c\nAC\n", "ends with a full line, and record 'c' has 2 letters where all"),
+        (">a\nAC\nGT\nA\n>b\nAC\nGT\nA\n>c\nAC\nGT\n", "record 'c' has 4 letters where all others have 5"),
     ],
 )
 def test_bad_files(content: str | bytes, message: str, write: Write) -> None:
@@ -52,3 +51,36 @@ def test_a_compressed_file_cut_in_half(write: Write) -> None:
     assert len(read_fasta(write(packed, "x.fasta.gz")).names) == 500
     with pytest.raises(TableError, match="it was cut off"):
         read_fasta(write(packed[: len(packed) // 2], "x.fasta.gz"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ">a\nACGT\n>b\nACGT\n>c\nAC\n",  # a line that was ended
+        ">a\nACG\nT\n>b\nACG\nT\n>c\nAC\n",  # one that is not full
+        ">a\nACG\nT\n>b\nACG\n>c\nACG\n",  # several lengths
+        ">a\nACGT\n>b\nACGT\n>c\nACGT",  # as long as the others
+    ],
+)
+def test_files_that_were_not_cut_off(content: str, write: Write) -> None:
+    assert read_fasta(write(content, "x.fasta")).names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("content", [">a\nACGT", ">a\nACGT\n>b\nACG", ">a\nACGT\n>b\nACGTT\n>c\nACG"])
+def test_a_last_line_without_its_end_is_warned_of(content: str, write: Write) -> None:
+    with pytest.warns(UserWarning, match=r"x.fasta, line \d: the last line, of record '[abc]', has no end") as caught:
+        read_fasta(write(content, "x.fasta"))
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["x.fasta.gz", "x.fasta.bz2", "x.fasta.xz"])
+def test_what_is_not_compressed_as_its_name_says(name: str, write: Write) -> None:
+    with pytest.raises(TableError, match=f"{name} cannot be decompressed"):
+        read_fasta(write(">a\nACGT\n", name))
+
+
+def test_damaged_in_the_middle(write: Write) -> None:
+    packed = bytearray(gzip.compress(b"".join(b">s%d\n%s\n" % (i, b"ACGT" * (i % 7 + 1)) for i in range(500))))
+    packed[len(packed) // 2] ^= 0xFF
+    with pytest.raises(TableError, match=r"x.fasta.gz cannot be decompressed"):
+        read_fasta(write(bytes(packed), "x.fasta.gz"))

@@ -1,4 +1,4 @@
-"""FASTA files as tables: the words of their headers."""
+"""FASTA files as tables: the tags of their headers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from table_files import Write, refusal
 
 from widemargin.datasets import TableError, read_table
-from widemargin.datasets.fasta_table import words_of
+from widemargin.datasets.fasta_table import tags_of
 
 SITES = ">s1 a start label=1 gene=thrA\nACGT\nAC\n>s2 label=-1 [gene=thr B]\nGGTA\n>s3 label=1 gene=thrA\naccc\n"
 
 
-def test_words_are_columns(write: Write) -> None:
+def test_tags_are_columns(write: Write) -> None:
     table = read_table(write(SITES, "sites.fasta"), target="label", group="gene")
     assert table.X == ["ACGTAC", "GGTA", "ACCC"]
     assert table.y is not None
@@ -35,9 +35,9 @@ def test_a_table_that_begins_with_a_sign_is_none(write: Write) -> None:
     assert read_table(write(">50K,y\n1,0\n2,1\n", "table")).names == [">50K"]
 
 
-def test_words_of_headers() -> None:
-    assert words_of("no words == at all =1 a= [x=]") == {"x": ""}
-    assert words_of("a=1 [b=two words]c=3 d=4=5") == {"a": "1", "b": "two words", "d": "4=5"}
+def test_tags_of_headers() -> None:
+    assert tags_of("no words == at all =1 a= [x=]") == {"x": ""}
+    assert tags_of("a=1 [b=two words]c=3 d=4=5") == {"a": "1", "b": "two words", "d": "4=5"}
 
 
 def test_labels_may_be_text(write: Write) -> None:
@@ -52,30 +52,30 @@ def test_labels_may_be_text(write: Write) -> None:
         (
             SITES,
             {"target": "kind"},
-            "sites.fasta: the header of record 's1' has no word kind=...; every record needs one (the words found in "
+            "sites.fasta: the header of record 's1' has no tag kind=...; every record needs one (the tags found in "
             "headers are 'label', 'gene').",
         ),
         (
             ">a label=1\nAC\n>b\nAC\n",
             {},
-            "sites.fasta: the header of record 'b' has no word label=...; every record needs one (the words found in "
+            "sites.fasta: the header of record 'b' has no tag label=...; every record needs one (the tags found in "
             "headers are 'label').",
         ),
         (
             ">a\nAC\n",
             {"target": "label"},
-            "sites.fasta: the header of record 'a' has no word label=...; every record needs one (no header has any).",
+            "sites.fasta: the header of record 'a' has no tag label=...; every record needs one (no header has any).",
         ),
         (
             ">a\nAC\n",
             {},
-            "sites.fasta has no word in its headers that may be the target, such as label=1; no such words were found; "
+            "sites.fasta has no tag in its headers that may be the target, such as label=1; no such tags were found; "
             "name one as target.",
         ),
         (
             ">a label=1 y=2\nAC\n",
             {},
-            "sites.fasta has several words in its headers that may be the target, such as label=1; the words found are "
+            "sites.fasta has several tags in its headers that may be the target, such as label=1; the tags found are "
             "'label', 'y'; name one as target.",
         ),
         (
@@ -90,7 +90,7 @@ def test_labels_may_be_text(write: Write) -> None:
             "sites.fasta is in FASTA format, which consists of sequences and their headers; sequence is for other "
             "formats.",
         ),
-        (SITES, {"target": 0}, "target must be a word of the headers of sites.fasta, got 0."),
+        (SITES, {"target": 0}, "target must be a tag of the headers of sites.fasta, got 0."),
     ],
 )
 def test_one_sentence_about_bad_ones(write: Write, content: str, options: dict[str, object], expected: str) -> None:

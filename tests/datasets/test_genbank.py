@@ -62,13 +62,23 @@ def test_qualifiers_and_records(write: Write) -> None:
         (HEAD + cds("3..21") + TAIL, "positions of the record are 1 to 20"),
         (HEAD + cds("join(3..8") + TAIL, "is not complete"),
         (HEAD + cds("3..8)") + TAIL, "a parenthesis too many"),
-        (HEAD + cds("J00194.1:3..8") + TAIL, "holds 'J00194.1:3..8', expected positions"),
+        (HEAD + cds("0..8") + TAIL, "positions of the record are 1 to 20"),
     ],
 )
 def test_bad_files(content: str, message: str, write: Write) -> None:
     with pytest.raises(TableError, match=r"x\.gb") as caught:
         read_genbank(write(content, "x.gb"))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["J00194.1:3..8", "join(J00194.1:3..8,1..3)", "3^4", "(3.5)..8", "one-of(3,5)..8", "complement(18..4)", "gap(10)"],
+)
+def test_locations_that_are_none_on_the_sequence_are_skipped(location: str, write: Write) -> None:
+    (record,) = read_genbank(write(HEAD + cds(location) + cds("3..8") + TAIL, "x.gb"))
+    assert [feature.parts for feature in record.features] == [(Part(2, 8, 1),)]
+    assert [(one.key, one.location, one.qualifiers) for one in record.skipped] == [("CDS", location, {"gene": ["a"]})]
 
 
 def test_reverse_complement_is_its_own_inverse() -> None:

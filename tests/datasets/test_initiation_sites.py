@@ -47,8 +47,14 @@ def test_both_strands_and_across_the_origin(write: Write) -> None:
 
 
 def test_windows_that_a_linear_record_lacks_are_left_out(write: Write) -> None:
-    sites = translation_initiation_sites(write(record(GENE[16:], [("33..122", TAG)]), "a.gb"), genes=None)
+    path = write(record(GENE[16:], [("33..122", TAG)]), "a.gb")
+    sites = translation_initiation_sites(path, genes=None)
     assert sites.offsets.tolist() == [0, 6]
+    assert sites.notes == ("1 of 3 windows were left out: they go beyond their records.",)
+    again = [("33..122", TAG), ("39..122", '/locus_tag="T2"')]  # ATG, too
+    sites = translation_initiation_sites(write(record(GENE[16:], again), "b.gb"), genes=None, upstream=38)
+    assert (sites.genes, sites.offsets.tolist()) == (["T2"], [0, 75])
+    assert sites.notes[0] == "'T1' was left out: its window goes beyond the record."
 
 
 def test_other_starts_first_parts_and_genetic_codes(write: Write) -> None:
@@ -79,8 +85,38 @@ def test_copies_and_what_is_left_out(write: Write) -> None:
         "'T4' was left out: its start is outside the record.",
         "'T5' was left out: it starts with CCC.",
         "'T6' was left out: genetic code 2 is none of 1, 11, 4, 25.",
-        "3 windows that occur before were left out.",
+        "3 of 6 windows were left out: they are copies.",
     )
+
+
+def test_a_location_that_is_none_on_the_sequence_is_left_out(write: Write) -> None:
+    path = write(record(GENE, [("49..138", TAG), ("join(X1.1:3..9,1..5)", '/locus_tag="T2"')]), "a.gb")
+    for genes in (None, ["T1", "T2"]):
+        sites = translation_initiation_sites(path, genes=genes)
+        assert sites.y.tolist() == [-1, 1, -1]
+        assert sites.notes == ("'T2' was left out: its location, join(X1.1:3..9,1..5), is none on this sequence.",)
+
+
+def test_nameless_genes_are_told_apart_by_their_records_and_strands(write: Write) -> None:
+    other = GENE.replace("ATG", "TTG")
+    both = GENE + reverse_complement(GENE.replace("CCC", "CAC"))
+    n = len(GENE)
+    path = write(record(GENE, [("49..138", "")]) + record(other, [("49..138", "")], name="TWO"), "a.gb")
+    sites = translation_initiation_sites(path, genes=None)
+    assert sites.genes == ["CDS at 49..138 of ONE", "CDS at 49..138 of TWO"]
+    assert sites.groups.tolist() == [0, 0, 0, 1, 1, 1]
+    strands = [("49..138", ""), (f"complement({2 * n - 137}..{2 * n - 48})", "")]
+    sites = translation_initiation_sites(write(record(both, strands), "b.gb"), genes=None)
+    assert sites.genes == ["CDS at 49..138 of ONE", f"CDS at complement({2 * n - 137}..{2 * n - 48}) of ONE"]
+
+
+def test_nothing_to_use_is_an_error_with_the_reasons(write: Write) -> None:
+    features = [("49..138", '/pseudo /locus_tag="T1"'), ("52..138", ""), ("49..138", "/pseudo")]
+    with pytest.raises(TableError, match=r"a.gb has no CDS whose start can be used; 3 were left out") as caught:
+        translation_initiation_sites(write(record(GENE, features), "a.gb"), genes=None)
+    assert str(caught.value).endswith(": a pseudogene (2), it starts with CCC (1).")
+    with pytest.raises(TableError, match=r"a.gb has no CDS whose start can be used; it has none."):
+        translation_initiation_sites(write(record(GENE, []), "a.gb"), genes=None)
 
 
 def test_bad_genes(write: Write) -> None:

@@ -102,3 +102,38 @@ def test_features_in_libsvm_format(write: Write) -> None:
     assert features_refusal(path, ["a", "b"]) == (
         "new.svm is in LIBSVM format, which names no columns, but the model was trained on columns named 'a', 'b'."
     )
+
+
+def test_some_features_by_name(write: Write) -> None:
+    names = ["a", "b", "c"]
+    for content in ("c,a\n3,1\n", "b,a,c\nx,1,3\n", "b,a,c\n,1,3\n"):
+        found = features(write(content), names, selected=[0, 2])
+        assert (found.X.tolist(), found.notes) == ([[1.0, 3.0]], ())
+    assert features_refusal(write("a,b\n1,2\n"), names, selected=[0, 2]).startswith("table.csv lacks column 'c', which")
+    assert features_refusal(write("1,2,3\n"), names, selected=[1]) == (
+        "table.csv has no header, but the model finds its columns by name: 'b'."
+    )
+
+
+def test_some_features_in_order(write: Write) -> None:
+    for content in ("x,2,3\n", "x,2,3,x\n"):
+        found = features(write(content), ["column 1", "column 2", "column 3"], selected=[1, 2], target="column 4")
+        assert found.X.tolist() == [[2.0, 3.0]]
+    assert features(write("a,b,label\n7,x,8\n"), None, selected=[0]).X.tolist() == [[7.0]]
+    assert features_refusal(write("1,2,3,4\n"), None, selected=[1], n_features=2).startswith("table.csv has 4 columns")
+
+
+def test_some_features_from_encoded_text(write: Write) -> None:
+    training = read_table(write("size,grade,shade,y\n1,P,dark,0\n2,Q,pale,1\n3,R,pale,1\n"), encode=True)
+    assert training.names == ["size", "grade=P", "grade=Q", "grade=R", "shade=dark", "shade=pale"]
+    how = {"encoded": training.encoded, "selected": [0, 2]}
+    assert features(write("grade,size\nQ,7\nR,8\n"), training.names, **how).X.tolist() == [[7.0, 1.0], [8.0, 0.0]]
+    assert features_refusal(write("grade,size\nS,7\n"), training.names, **how).endswith(
+        "found 'S', expected one of 'P', 'Q', 'R'."
+    )
+    assert features(write("size\n7\n"), training.names, encoded=training.encoded, selected=[0]).X.tolist() == [[7.0]]
+
+
+def test_some_features_in_libsvm_format(write: Write) -> None:
+    path = write("0 1:5 2:1\n0 2:6 3:2\n", "new.svm")
+    assert features(path, n_features=3, selected=[0, 2]).X.toarray().tolist() == [[5.0, 0.0], [0.0, 2.0]]

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, cross_val_score
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, cross_val_score
 
 from widemargin import (
     SVC,
     SVDD,
     SVR,
+    CompactSVC,
     GridSearchCV,
     ModelSearch,
     NuSVC,
     NuSVR,
     OneClassSVM,
+    OnlineSVC,
+    VectorQuantizer,
     compress,
     load_model,
     save_model,
+    select,
 )
 from widemargin.kernels import CombinedOligo, Gapped, Oligo, Spectrum, TripletOligo, WeightedOligo
 
@@ -63,6 +68,48 @@ def test_every_estimator_learns_from_strings(kernel: Any) -> None:
     for model in (OneClassSVM(kernel=kernel, nu=0.2), SVDD(kernel=kernel)):
         scores = model.fit(usual).decision_function(NEW)
         assert scores[NEW_Y == 1].mean() > scores[NEW_Y == 0].mean()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_streams_of_strings_come_near_the_model_of_all(kernel: Any) -> None:
+    online = OnlineSVC(kernel=kernel, epochs=20, random_state=0).fit(X, Y)
+    batch = SVC(kernel=kernel).fit(X, Y)
+    np.testing.assert_allclose(online.decision_function(NEW), batch.decision_function(NEW), atol=0.05)
+    stream = OnlineSVC(kernel=kernel)
+    for begin in range(0, 80, 20):
+        stream.partial_fit(X[begin : begin + 20], Y[begin : begin + 20], classes=[0, 1])
+    assert stream.finish().score(NEW, NEW_Y) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grid"),
+    [
+        (Oligo(2), {"kernel__sigma": [0.5, 2.0]}),
+        (CombinedOligo(lengths=(1, 2)), {"kernel__sigmas": [0.5, [0.5, 2.0]]}),
+        (WeightedOligo(lengths=(1, 2)), {"kernel__weights": [1.0, [0.2, 1.0]], "kernel__sigmas": [0.5, 2.0]}),
+        (TripletOligo(k=2), {"kernel__weights": [None, {"AG": 3.0, "CC": 0.0}]}),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("of", [SVC, SVR])
+def test_grids_over_parameters_find_what_folds_say(of: Any, kernel: Any, grid: dict[str, Any]) -> None:
+    targets = Y if of is SVC else np.array([one.count("AG") for one in X], dtype=np.float64)
+    folds = StratifiedGroupKFold(2) if of is SVC else GroupKFold(2)
+    search = GridSearchCV(of(kernel=kernel), {**grid, "C": [1.0, 10.0]}, cv=folds).fit(X, targets, groups=GENES)
+    best = clone(of(kernel=kernel)).set_params(**search.best_params_)
+    scores = cross_val_score(best, np.array(X), targets, cv=folds, groups=GENES)
+    assert search.best_score_ == pytest.approx(scores.mean(), abs=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore::widemargin.model_selection.UnfinishedSearchWarning")
+@pytest.mark.parametrize("kernel", [CombinedOligo(lengths=(1, 2)), WeightedOligo(lengths=(1, 3))], ids=repr)
+@pytest.mark.parametrize("objective", ["likelihood", "target-alignment"])
+def test_model_searches_of_widths_and_weights(kernel: Any, objective: str) -> None:
+    search = ModelSearch(SVC(kernel=kernel), objective=objective, max_evaluations=10, random_state=0).fit(X, Y)
+    found = search.best_estimator_.kernel_
+    assert found.n_dims == kernel.fitted(X).n_dims
+    assert not np.array_equal(found.theta, kernel.fitted(X).theta)
+    assert search.score(NEW, NEW_Y) > 0.6
 
 
 @pytest.mark.parametrize("container", [tuple, np.array, lambda x: np.array(x, dtype="S"), pd.Series], ids=range(4))
@@ -146,7 +193,7 @@ def test_what_was_searched_is_saved_and_pickled(tmp_path: Path) -> None:
         (["ACGT", 4], TypeError, r"sequence 1 of X is 4; it must be a string\."),
         (["ACGT", ""], ValueError, r"sequence 1 of X, '', has k\(x, x\) = 0"),
         (["ACGT", "NNNN"], ValueError, r"sequence 1 of X, 'NNNN', has k\(x, x\) = 0"),
-        ("ACGT", TypeError, "X is one string, 'ACGT'; a list, array or column of strings is needed"),
+        ("ACGT", TypeError, "X is one string, 'ACGT'; a list, array, column or data frame of samples"),
         ([[1.0, 2.0], [3.0, 4.0]], TypeError, "a list, array or column of strings is needed|must be a string"),
     ],
 )
@@ -155,3 +202,62 @@ def test_one_sentence_about_what_is_no_sequence(texts: Any, problem: type[Except
         SVC(kernel=Oligo(2)).fit(texts, [0, 1])
     with pytest.raises(problem, match=sentence):
         SVC(kernel=Oligo(2, alphabet="ACGT")).fit(X, Y).predict(texts)
+
+
+FILE = SimpleNamespace(sequences=X)  # as read_fasta returns it
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ("ACGT" * 10, r"one string, 'ACGTACGTACGTACGTACGT'\.\.\."),
+        (Path("x.fasta"), "a path, 'x.fasta', and files are not read here"),
+        (dict(enumerate(X)), "an object of type dict"),
+        (set(X), "an object of type set"),
+        (iter(X), "an object of type list_iterator"),
+        (FILE, "an object of type SimpleNamespace, whose sequences are in X.sequences"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_one_sentence_about_what_is_no_row_of_samples(given: Any, what: str) -> None:
+    sentence = f"^X is {what}; a list, array, column or data frame of samples is needed.$"
+    kernel = Oligo(2, alphabet="ACGT")
+    models = [
+        SVC(),
+        SVC(kernel=kernel),
+        OneClassSVM(kernel=kernel),
+        GridSearchCV(SVC(kernel=kernel), {"C": [1.0, 2.0]}),
+        ModelSearch(SVC(kernel=kernel), max_evaluations=2),
+    ]
+    for model in models:
+        with pytest.raises(TypeError, match=sentence):
+            model.fit(given, Y)
+    with pytest.raises(TypeError, match=sentence):
+        select(given, Y)
+    with pytest.raises(TypeError, match=sentence):
+        SVC(kernel=kernel).fit(X, Y).predict(given)
+    with pytest.raises(TypeError, match=sentence):
+        SVC().fit(np.eye(4), [0, 1, 0, 1]).predict(given)
+
+
+@pytest.mark.parametrize(
+    "text", [X, pd.Series(X), pd.DataFrame({"window": X}), np.array(X)[:, np.newaxis]], ids=range(4)
+)
+def test_text_for_a_kernel_of_numbers_is_told_of_kernels_of_sequences(text: Any) -> None:
+    sentence = (
+        r"^X holds text \(could not convert .*\), but kernel='rbf' compares numbers; .* such as kernel=Oligo\(\)\.$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        SVC().fit(text, Y)
+    with pytest.raises(ValueError, match=sentence):
+        GridSearchCV(SVC(), {"C": [1.0, 2.0]}).fit(text, Y)
+    with pytest.raises(ValueError, match=sentence):
+        SVC().fit([[1.0], [2.0]], [0, 1]).predict(text)
+    if np.ndim(text) == 2:
+        with pytest.raises(
+            ValueError, match=r"^X holds text .*, but features must be numbers; for sequences pass a list"
+        ):
+            select(text, Y)
+    for model in (CompactSVC(), VectorQuantizer()):
+        with pytest.raises(ValueError, match=rf"^X holds text .*, but {type(model).__name__} needs numbers\.$"):
+            model.fit(text, Y)

@@ -58,11 +58,21 @@ def test_weights_of_oligomers(tmp_path: Path) -> None:
     draw(many, wide)
     assert [label.get_text() for label in wide.get_yticklabels()] == [f"{i}" for i in range(300 - MOST_ROWS, 300)]
     assert "64 of 300 shown" in wide.get_title()
+    fewest = np.where(np.arange(300)[:, np.newaxis] < 290, -10.0, 1.0) * np.ones((300, 9))
+    opposed = OligomerTable(4, [f"{i}" for i in range(300)], np.arange(9), fewest, "class b")
+    other = figures.Figure().subplots()
+    draw(opposed, other)  # the heaviest cells are positive, and all other rows have larger weights
+    shown = [label.get_text() for label in other.get_yticklabels()]
+    assert shown[-2:] == ["290", "291"]
+    assert len(shown) == MOST_ROWS
+    assert {patch.get_y() for patch in other.patches} == {MOST_ROWS - 2.5, MOST_ROWS - 1.5}
     save_picture(tmp_path / "one.svg", [contributions, substitutions], stacked=True)
     save_picture(tmp_path / "two.svg", weights.tables)
     assert "<svg" in (tmp_path / "one.svg").read_text(encoding="utf-8")
     assert "<svg" in (tmp_path / "two.svg").read_text(encoding="utf-8")
-    draw(weights.contributions("ACGT" * 50), middle)  # too long for letters
+    long = figures.Figure().subplots()
+    draw(weights.contributions("ACGT" * 50), long)  # too long for letters
+    assert "A" not in {label.get_text()[:1] for label in long.get_xticklabels()}
 
 
 def test_models_without_weights_have_a_picture(tmp_path: Path) -> None:
@@ -71,3 +81,4 @@ def test_models_without_weights_have_a_picture(tmp_path: Path) -> None:
 
     empty = OligomerTable(3, [], np.arange(1), np.empty((0, 1)), "class b")
     save_picture(tmp_path / "empty.svg", [empty])
+    assert "no support vector holds any" in (tmp_path / "empty.svg").read_text(encoding="utf-8")

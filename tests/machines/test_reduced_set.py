@@ -157,3 +157,10 @@ def test_moving_vectors_ends_in_time_with_the_best_so_far():
     found = moved(Z, X, F, gamma=1.0, constant=True, stop=Stop().within(-1.0))
     assert found.kernel_evaluations == 300
     np.testing.assert_array_equal(found.vectors, Z)
+
+
+def test_errors_that_are_all_zero_are_the_least():
+    fit = LeastSquares(np.full((5, 2), 3.0), constant=True)
+    coefficients, constants = fit.minimax(0.0)
+    assert coefficients.shape == (2, 0)
+    np.testing.assert_allclose(constants, [3.0, 3.0])

@@ -43,6 +43,19 @@ def same_answers(one: Any, other: Any, X: Any) -> None:
         np.testing.assert_array_equal(getattr(one, ask)(X), getattr(other, ask)(X))
 
 
+@pytest.mark.parametrize("costs", [pd.Series(np.arange(1, 14)), list(range(1, 14)), [np.float32(2.5)] * 13, None])
+def test_costs_and_options_out_of_other_libraries(costs: Any, tmp_path: Path) -> None:
+    X, y = samples("binary")
+    strategy = TabuSearch(patience=np.int64(1), failures=0, large_share=np.float32(0.5))  # type: ignore[arg-type]
+    how: Any = {"select_features": np.bool_(True), "n_jobs": np.int64(1), "random_state": 0}
+    model = CompactSVC(strategy=strategy, feature_costs=costs, **how).fit(X, y)
+    save_model(model, tmp_path / "model.wm")
+    loaded = load_model(tmp_path / "model.wm")
+    same_answers(loaded, model, X)
+    assert loaded.strategy == strategy
+    assert loaded.feature_costs == (None if costs is None else tuple(costs))
+
+
 @pytest.mark.parametrize("decision", ["calibrated", "argmax", "fuzzy-minimum"])
 @pytest.mark.parametrize(
     "kind", ["binary", "several classes", "binary, sparse", "several classes, sparse", "binary, named", "named"]

@@ -27,6 +27,7 @@ KERNELS = [
     Oligo(2, 1.2, normalize=False, reverse_complement=True, origin=-1, sigma_bounds="fixed"),
     CombinedOligo(1.5),
     CombinedOligo([0.5, 2.0], lengths=(2, 5), sigmas_bounds=(0.1, 10.0)),
+    CombinedOligo(lengths=range(1, 3)),
     WeightedOligo([0.5, 2.0, 3.0], [1.0, 0.0, 2.0], (1, 2, 3)),
     TripletOligo(1.2, {"GAA": 5.0, "TTT": 0.0}),
     TripletOligo(1.2),

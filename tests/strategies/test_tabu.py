@@ -434,12 +434,12 @@ def test_switches_are_left_out_first() -> None:
     assert len(run._next_moves()) == n + 3
 
 
-def test_small_gains_do_not_excuse_failures() -> None:
+def test_small_improvements_do_not_excuse_failures() -> None:
     """A slope of a tenth of a percent for each step: taken to its end, but failures are counted all the way."""
     value = {0: -1.0, -1: -0.9, -2: -0.8, 2: -1.0001, 1: -0.9, -4: -0.5}
 
-    def run(gain: float) -> TabuRun:
-        own = begun([(-9, 9)], patience=1, gain=gain, memory=2)
+    def run(least: float) -> TabuRun:
+        own = begun([(-9, 9)], patience=1, min_improvement=least, memory=2)
         answered(own, lambda at: value.get(at, 0.0), 1)
         own.n_failures, own.phase = 1, "diversification"
         answered(own, lambda at: value.get(at, 0.0), 1)
@@ -448,7 +448,7 @@ def test_small_gains_do_not_excuse_failures() -> None:
     assert (walked(run(0.0))[-1], run(0.0).n_failures) == (2, 0)
     assert (walked(run(1e-3))[-1], run(1e-3).n_failures) == (2, 1)
     # Several small ones together are one.
-    patient = begun([(0, 90)], gain=1e-3)
+    patient = begun([(0, 90)], min_improvement=1e-3)
     failures = []
     while asks := patient.ask():
         patient.n_failures = max(patient.n_failures, 1)
@@ -465,6 +465,13 @@ def test_steps_of_spaces_without_any() -> None:
     points = np.array([ask.point[0] for asks, _ in exchanges for ask in asks])
     powers = (points - math.log(3.0)) / (math.log(2.0) / 2.0)
     np.testing.assert_allclose(powers, powers.round(), atol=1e-9)
+    both = np.array([True, False])
+    space = Space(np.array([3.0, 0.0]), np.array([1.0, -1.0]), np.array([6.0, 1.0]), whole=both)
+    exchanges = minimise(TabuSearch(step=0.25).begin(space, seed=0), lambda ask: Told(float(np.sum(ask.point**2))))
+    points = np.array([ask.point for asks, _ in exchanges for ask in asks])
+    assert set(points[:, 0]) <= {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
+    assert {1.0, 2.0, 3.0, 4.0} <= set(points[:, 0])
+    assert set(points[:, 1]) <= set(np.arange(-4, 5) / 4)
     with pytest.raises(ValueError, match=r"strategy='tabu' needs bounds; parameter 0 reaches from -inf to 1\."):
         TabuSearch().begin(Space(np.zeros(1), np.array([-np.inf]), np.ones(1)), seed=0)
 
@@ -480,12 +487,16 @@ def test_steps_of_spaces_without_any() -> None:
         {"walks": 0},
         {"large_share": -0.1},
         {"large_share": 1.1},
-        {"gain": -1e-3},
-        {"gain": math.inf},
+        {"min_improvement": -1e-3},
+        {"min_improvement": math.inf},
         {"memory": 0},
         {"evaluations": 0},
     ]
-    + [{"step": step} for step in (0.0, -1.0, math.inf, math.nan)],
+    + [{"step": step} for step in (0.0, -1.0, math.inf, math.nan, "1")]
+    + [{name: 2.0} for name in ("patience", "failures", "jumps", "memory", "walks", "evaluations")]
+    + [{name: True} for name in ("promising", "patience", "walks", "large_share", "min_improvement", "step")]
+    + [{name: None} for name in ("promising", "patience", "failures", "walks", "min_improvement", "step")]
+    + [{"memory": "2"}, {"scan": 1}, {"scan": None}, {"promising": math.nan}],
 )
 def test_what_is_refused(wrong: dict[str, Any]) -> None:
     (name,) = wrong

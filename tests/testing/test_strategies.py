@@ -34,10 +34,11 @@ class Compass(CountedRun):
             self.end("the step is short")
 
 
-def strategy_of(kind, *, boasts=False):
+def strategy_of(kind, *, boasts=False, whole=False):
     class Tried(Strategy):
         name = "tried"
         copes_with_noise = boasts
+        takes_whole_numbers = whole
 
         def begin(self, space, *, seed, n_parts=1, max_evaluations=None):
             return kind(space, 2000 if max_evaluations is None else max_evaluations, seed)
@@ -70,6 +71,25 @@ def test_searches_that_do_not_cope_with_noise_fail_if_they_say_so():
     boastful = StrategyContract(strategy_of(Compass, boasts=True), noise=3.0)
     with pytest.raises(AssertionError, match="must be found through noise within"):
         boastful.finds_the_minimum_through_noise_if_declared()
+
+
+def test_searches_that_take_whole_numbers_apart_fail_if_they_say_so():
+    StrategyContract(strategy_of(Compass)).keeps_whole_numbers_whole_if_declared()
+    with pytest.raises(AssertionError, match=r"a whole number must stay one; 1\.5 was asked for"):
+        StrategyContract(strategy_of(Compass, whole=True)).keeps_whole_numbers_whole_if_declared()
+
+    class Wide(Compass):
+        def learn(self, asked, found):
+            super().learn(asked, found)
+            if self.step < 1.0:
+                self.end("the step is short")
+
+        @property
+        def best(self):
+            return np.round(self.centre) + 1.0
+
+    with pytest.raises(AssertionError, match=r"the whole number next to 0\.7 must be found; it is 2"):
+        StrategyContract(strategy_of(Wide, whole=True)).keeps_whole_numbers_whole_if_declared()
 
 
 def test_points_outside_fail():

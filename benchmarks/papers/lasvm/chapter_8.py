@@ -5,10 +5,11 @@ training labels turned around; test labels are left as they are. The thesis's ga
 with grey levels in [0, 1], its models are those of 2/256.
 """
 
+import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from benchmarks.peers.problems import stored
 from widemargin.datasets import chess_board, load_npz
 
 Vector = npt.NDArray[np.float64]
+Measured = TypeVar("Measured")
 
 CHESS_TEST_ROWS = 10_000
 FLIPPED = 0.1
@@ -109,6 +111,7 @@ def usps_with_noise(folder: Path | None, number: int) -> Partition:
 
 MVP, SECOND_ORDER, BATCH = "maximal-violating-pair", "second-order", "batch"
 SELECTIONS = (MVP, SECOND_ORDER)
+TITLES = {MVP: "most violating pair", SECOND_ORDER: "second order", BATCH: "SVC"}
 EXPERIMENTS = {
     one.name: one
     for one in (
@@ -164,6 +167,25 @@ EXPERIMENTS = {
 }
 
 
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare which data sets are read, and from where."""
+    parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
+    parser.add_argument(
+        "--datasets", type=lambda text: text.split(","), default=list(EXPERIMENTS), help="comma-separated (all four)"
+    )
+
+
+def of_each(given: argparse.Namespace, measure: Callable[[Experiment], Measured]) -> dict[str, Measured]:
+    """Measure the data sets that were asked for; one whose file is missing is named and left out."""
+    found = {}
+    for experiment in named(given.datasets):
+        try:
+            found[experiment.name] = measure(experiment)
+        except FileNotFoundError as missing:
+            print(f"{experiment.name}: skipped. {missing}")
+    return found
+
+
 def named(names: Sequence[str]) -> Iterator[Experiment]:
     """Look data sets up by their names."""
     for name in names:
@@ -172,18 +194,22 @@ def named(names: Sequence[str]) -> Iterator[Experiment]:
         yield EXPERIMENTS[name]
 
 
+def signed_coefficients(model: Any) -> Vector:
+    """Return those of the support vectors of a model of two classes."""
+    coefficients = model.dual_coef_.toarray() if issparse(model.dual_coef_) else model.dual_coef_
+    return np.asarray(coefficients, dtype=np.float64).ravel()
+
+
 def dual_objective(model: Any) -> float:
     """Return sum |a| - a'Ka/2 of a model of two classes, from its fitted attributes."""
-    coefficients = model.dual_coef_.toarray() if issparse(model.dual_coef_) else model.dual_coef_
-    a = np.asarray(coefficients, dtype=np.float64).ravel()
+    a = signed_coefficients(model)
     values = model.decision_function(model.support_vectors_) - model.intercept_[0]
     return float(np.abs(a).sum() - 0.5 * (a @ values))
 
 
 def objectives(model: Any, C: float, part: Partition) -> Objectives:
     """Measure a model of labels -1 and 1."""
-    coefficients = model.dual_coef_.toarray() if issparse(model.dual_coef_) else model.dual_coef_
-    a = np.asarray(coefficients, dtype=np.float64).ravel()
+    a = signed_coefficients(model)
     dual = dual_objective(model)
     norm = 2.0 * (float(np.abs(a).sum()) - dual)
     slack = np.maximum(0.0, 1.0 - part.y * model.decision_function(part.X))

@@ -16,21 +16,21 @@ import numpy as np
 
 from benchmarks.papers.lasvm.chapter_8 import (
     BATCH,
-    EXPERIMENTS,
     MVP,
     SECOND_ORDER,
     SELECTIONS,
+    TITLES,
     Experiment,
     Partition,
+    add_data_arguments,
     dual_objective,
-    named,
+    of_each,
 )
 from benchmarks.peers.table import render
 from widemargin import SVC, OnlineSVC, _core
 from widemargin.kernels.rows import kernel_matrix, row_source, take
 
 SUMMARY = "Figures 8.1 and 8.2: objectives along many epochs, and the time of one by the size of the cache"
-TITLES = {MVP: "most violating pair", SECOND_ORDER: "second order", BATCH: "SVC"}
 COLOURS = {MVP: "#d97a1e", SECOND_ORDER: "#2a78d6", BATCH: "#8a8a84"}
 EPOCHS = 10
 MEGABYTES = (1, 4, 16, 64, 256)
@@ -45,18 +45,20 @@ class Epoch(NamedTuple):
     dual: float
 
 
-#: By data set and selection, the epochs.
-Courses = Mapping[str, Mapping[str, Sequence[Epoch]]]
+class Courses(NamedTuple):
+    """By selection, the epochs; and the optimal objective, that of the batch model."""
+
+    epochs: Mapping[str, Sequence[Epoch]]
+    optimum: float
+
+
 #: By data set and algorithm, the seconds for each size of the cache.
 Times = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
-    parser.add_argument(
-        "--datasets", type=lambda text: text.split(","), default=list(EXPERIMENTS), help="comma-separated (all four)"
-    )
+    add_data_arguments(parser)
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="(%(default)s; the thesis: 50)")
     parser.add_argument(
         "--caches",
@@ -75,31 +77,24 @@ def run(given: argparse.Namespace) -> None:
     """Print and draw both figures; the one without a picture is left out if the other has one."""
     print(SUMMARY)
     both = given.epochs_picture is None and given.cache_picture is None
-    courses: dict[str, dict[str, list[Epoch]]] = {}
-    optima: dict[str, float] = {}
-    times: dict[str, dict[str, list[float]]] = {}
-    for experiment in named(given.datasets):
-        try:
-            part = experiment.build(given.data, 0)
-        except FileNotFoundError as missing:
-            print(f"{experiment.name}: skipped. {missing}")
-            continue
-        if both or given.epochs_picture is not None:
-            courses[experiment.name] = {which: follow(experiment, which, part, given.epochs) for which in SELECTIONS}
-            batch = SVC(C=experiment.C, gamma=experiment.gamma).fit(part.X, part.y)
-            optima[experiment.name] = dual_objective(batch)
-        if both or given.cache_picture is not None:
-            times[experiment.name] = by_cache(experiment, part, given.caches, given.repeats)
-    if courses:
-        print(f"\n{table_of_epochs(courses, optima)}")
-    if times:
+    if both or given.epochs_picture is not None:
+        epochs = of_each(given, lambda one: along_epochs(one, one.build(given.data, 0), given.epochs))
+        print(f"\n{table_of_epochs(epochs)}")
+        if given.epochs_picture is not None and epochs:
+            draw_epochs(epochs, given.epochs_picture)
+            print(f"\nFigure 8.1: {given.epochs_picture}")
+    if both or given.cache_picture is not None:
+        times = of_each(given, lambda one: by_cache(one, one.build(given.data, 0), given.caches, given.repeats))
         print(f"\n{table_of_times(times, given.caches)}")
-    if given.epochs_picture is not None and courses:
-        draw_epochs(courses, optima, given.epochs_picture)
-        print(f"\nFigure 8.1: {given.epochs_picture}")
-    if given.cache_picture is not None and times:
-        draw_times(times, given.caches, given.cache_picture)
-        print(f"\nFigure 8.2: {given.cache_picture}")
+        if given.cache_picture is not None and times:
+            draw_times(times, given.caches, given.cache_picture)
+            print(f"\nFigure 8.2: {given.cache_picture}")
+
+
+def along_epochs(experiment: Experiment, part: Partition, epochs: int) -> Courses:
+    """Follow both selections, and compute the optimum."""
+    batch = SVC(C=experiment.C, gamma=experiment.gamma).fit(part.X, part.y)
+    return Courses({which: follow(experiment, which, part, epochs) for which in SELECTIONS}, dual_objective(batch))
 
 
 def follow(experiment: Experiment, selection: str, part: Partition, epochs: int) -> list[Epoch]:
@@ -152,7 +147,7 @@ def by_cache(experiment: Experiment, part: Partition, caches: Sequence[float], r
     return found
 
 
-def table_of_epochs(courses: Courses, optima: Mapping[str, float]) -> str:
+def table_of_epochs(found: Mapping[str, Courses]) -> str:
     """Render the first epoch and the last of each course."""
     header = ["data set", "selection", "epoch", "SVs", "primal", "dual", "optimum"]
     rows = [
@@ -163,10 +158,10 @@ def table_of_epochs(courses: Courses, optima: Mapping[str, float]) -> str:
             f"{at.support:,}",
             f"{at.primal:,.0f}",
             f"{at.dual:,.0f}",
-            f"{optima[name]:,.0f}",
+            f"{own.optimum:,.0f}",
         ]
-        for name, own in courses.items()
-        for which, course in own.items()
+        for name, own in found.items()
+        for which, course in own.epochs.items()
         for number, at in ((1, course[0]), (len(course), course[-1]))
     ]
     return render(header, rows)
@@ -183,18 +178,18 @@ def table_of_times(times: Times, caches: Sequence[float]) -> str:
     return render(header, rows)
 
 
-def draw_epochs(courses: Courses, optima: Mapping[str, float], target: Path) -> None:
+def draw_epochs(found: Mapping[str, Courses], target: Path) -> None:
     """Draw Figure 8.1: a panel for each data set, both objectives in units of the optimum."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-    figure = Figure(figsize=(3.4 * len(courses) + 0.4, 3.6), layout="constrained")
-    panels = figure.subplots(1, len(courses), squeeze=False)[0]
-    for panel, (name, own) in zip(panels, courses.items(), strict=True):
-        for which, course in own.items():
+    figure = Figure(figsize=(3.4 * len(found) + 0.4, 3.6), layout="constrained")
+    panels = figure.subplots(1, len(found), squeeze=False)[0]
+    for panel, (name, own) in zip(panels, found.items(), strict=True):
+        for which, course in own.epochs.items():
             at = range(1, len(course) + 1)
             for objective, style in (("primal", "--"), ("dual", "-")):
-                line = [getattr(epoch, objective) / optima[name] for epoch in course]
+                line = [getattr(epoch, objective) / own.optimum for epoch in course]
                 label = f"{TITLES[which]}, {objective}"
                 panel.plot(at, line, style, color=COLOURS[which], marker="o", markersize=2.5, label=label)
         panel.axhline(1.0, color=COLOURS[BATCH], linewidth=0.8)

@@ -19,17 +19,18 @@ from benchmarks.papers.lasvm.chapter_8 import (
     MVP,
     SECOND_ORDER,
     SELECTIONS,
+    TITLES,
     Experiment,
     Objectives,
     Partition,
-    named,
+    add_data_arguments,
     objectives,
+    of_each,
 )
 from benchmarks.peers.table import render
 from widemargin import SVC, OnlineSVC
 
 SUMMARY = "Table 8.1: LASVM with two selections after one epoch, and the batch model"
-TITLES = {MVP: "most violating pair", SECOND_ORDER: "second order", BATCH: "SVC"}
 
 #: By data set and algorithm, one for each partition.
 Found = dict[str, dict[str, list[Objectives]]]
@@ -37,22 +38,14 @@ Found = dict[str, dict[str, list[Objectives]]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
-    parser.add_argument(
-        "--datasets", type=lambda text: text.split(","), default=list(EXPERIMENTS), help="comma-separated (all four)"
-    )
+    add_data_arguments(parser)
     parser.add_argument("--partitions", type=int, help="of each data set (the thesis's: ten of banana and usps+n)")
 
 
 def run(given: argparse.Namespace) -> None:
     """Print the table and the verdicts; the exit status is 1 if one of them fails."""
     print(SUMMARY)
-    found: Found = {}
-    for experiment in named(given.datasets):
-        try:
-            found[experiment.name] = measure(experiment, given.data, given.partitions or experiment.partitions)
-        except FileNotFoundError as missing:
-            print(f"{experiment.name}: skipped. {missing}")
+    found = of_each(given, lambda one: measure(one, given.data, given.partitions or one.partitions))
     print(table(found))
     lines, held = verdicts(found)
     print("\n".join(lines))

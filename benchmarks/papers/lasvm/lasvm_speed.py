@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.lasvm.chapter_8 import EXPERIMENTS, Experiment, Partition, named
+from benchmarks.papers.lasvm.chapter_8 import Experiment, Partition, add_data_arguments, of_each
 from benchmarks.peers.table import render
 from widemargin import OnlineSVC
 
@@ -29,10 +29,7 @@ class Speed(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--data", type=Path, help="folder of the data sets; WIDEMARGIN_DATA otherwise")
-    parser.add_argument(
-        "--datasets", type=lambda text: text.split(","), default=list(EXPERIMENTS), help="comma-separated (all four)"
-    )
+    add_data_arguments(parser)
     parser.add_argument("--batch", type=int, default=BATCH, help="samples that arrive together (%(default)s)")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw a picture into this file")
 
@@ -40,12 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> None:
     """Print the first, the middle and the last batch, and draw all."""
     print(f"{SUMMARY}; batches of {given.batch}")
-    found: dict[str, list[Speed]] = {}
-    for experiment in named(given.datasets):
-        try:
-            found[experiment.name] = measure(experiment, experiment.build(given.data, 0), given.batch)
-        except FileNotFoundError as missing:
-            print(f"{experiment.name}: skipped. {missing}")
+    found = of_each(given, lambda one: measure(one, one.build(given.data, 0), given.batch))
     print(table(found))
     if given.picture is not None and found:
         draw(found, given.picture)

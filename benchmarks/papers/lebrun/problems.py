@@ -82,7 +82,7 @@ def bound_quality(
     classes, labels = np.unique(problem.y, return_inverse=True)
     split = nested_split(labels, classes, 1 / 3, 1 / 3, seed)
     scale = FeatureScale.of(problem.X[split.train], False)
-    scaled = scale.single(problem.X)
+    scaled = scale.for_search(problem.X)
     signs = np.where(labels == 1, 1.0, -1.0)
     prototypes = Prototypes(scaled, signs, split.train, getattr(split, judges), n_threads, Stop())
     task = Task(scaled, labels, 2, np.ones(len(labels)), tolerance=1e-3)

@@ -18,6 +18,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -49,22 +50,42 @@ class Lbg {
  public:
   // Weights are above 0.
   Lbg(const Samples& samples, std::vector<double> weights, const LloydOptions& options)
-      : samples_(samples), weights_(std::move(weights)), options_(options), in_double_(options.double_precision) {}
+      : samples_(samples),
+        weights_(std::move(weights)),
+        options_(options),
+        in_double_(options.double_precision),
+        last_in_double_(in_double_) {}
 
-  // The next level, the first one being level 0. If it is stopped, the last level is still what the next one starts
-  // from.
-  Codebook advance(ThreadTeam& team, Deadline& deadline) {
-    if (!frame_) frame_.emplace(samples_, weights_, team, deadline);
-    return frame_->sparse() ? advance(Cells<SparseReader>(*frame_, weights_), team, deadline)
-                            : advance(Cells<DenseReader>(*frame_, weights_), team, deadline);
+  // Levels there are so far.
+  std::size_t levels() const { return levels_; }
+
+  // The last level there is, or the next one. One that is stopped leaves everything as it was, so that it is the same
+  // when it is asked for again.
+  Codebook level(std::size_t number, ThreadTeam& team, Deadline& deadline) {
+    if (number == levels_) {
+      if (!frame_) frame_.emplace(samples_, weights_, team, deadline);
+      if (std::exchange(in_double_, last_in_double_) != last_in_double_) encoder_.reset();
+      if (frame_->sparse())
+        advance(Cells<SparseReader>(*frame_, weights_), team, deadline);
+      else
+        advance(Cells<DenseReader>(*frame_, weights_), team, deadline);
+    } else if (number + 1 != levels_)
+      throw std::invalid_argument("levels are built one after the other");
+    return reported();
   }
 
  private:
+  // What the iterations of a level took, and how they ended.
+  struct Course {
+    std::int64_t rounds = 0, evaluations = 0;
+    Reason reason = Reason::converged;
+  };
+
   template <class CellsOf>
-  Codebook advance(const CellsOf& cells, ThreadTeam& team, Deadline& deadline) {
-    Codebook found;
+  void advance(const CellsOf& cells, ThreadTeam& team, Deadline& deadline) {
+    Course course;
     Partition partition;
-    const bool first = current_.cells() == 0;
+    const bool first = levels_ == 0;
     const std::size_t wanted = first ? 1 : std::min(2 * target_, samples_.size());
     if (first) {
       partition.labels.assign(samples_.size(), 0);
@@ -72,24 +93,25 @@ class Lbg {
     } else {
       partition = current_;
       fill(cells, partition, wanted, team, deadline);
-      iterate(cells, partition, found, team, deadline);
+      iterate(cells, partition, course, team, deadline);
     }
     target_ = wanted;
     current_ = std::move(partition);
-    report(found);
-    return found;
+    course_ = course;
+    last_in_double_ = in_double_;
+    ++levels_;
   }
 
   // Lloyd's iterations.
   template <class CellsOf>
-  void iterate(const CellsOf& cells, Partition& partition, Codebook& found, ThreadTeam& team, Deadline& deadline) {
+  void iterate(const CellsOf& cells, Partition& partition, Course& course, ThreadTeam& team, Deadline& deadline) {
     Partition next;
-    found.reason = Reason::iteration_budget;
-    while (found.rounds < options_.max_rounds) {
+    course.reason = Reason::iteration_budget;
+    while (course.rounds < options_.max_rounds) {
       next.labels.resize(partition.labels.size());
       encoder(team, deadline).encode(partition.means, next.labels.data(), team, deadline);
-      ++found.rounds;
-      found.evaluations += static_cast<std::int64_t>(partition.cells() * partition.labels.size());
+      ++course.rounds;
+      course.evaluations += static_cast<std::int64_t>(partition.cells() * partition.labels.size());
       const double before = partition.error;
       const bool same = next.labels == partition.labels;
       if (!same) {
@@ -103,7 +125,7 @@ class Lbg {
         }
       }
       if (before - partition.error <= options_.tolerance * before) {
-        found.reason = Reason::converged;
+        course.reason = Reason::converged;
         return;
       }
     }
@@ -157,7 +179,8 @@ class Lbg {
     return *encoder_;
   }
 
-  void report(Codebook& found) const {
+  Codebook reported() const {
+    Codebook found;
     const std::size_t d = samples_.dimension();
     found.prototypes = current_.means;
     for (std::size_t t = 0; t < found.prototypes.size(); ++t)
@@ -170,16 +193,19 @@ class Lbg {
     found.weights = current_.weights, found.counts = current_.counts, found.labels = current_.labels;
     const double total = std::accumulate(current_.weights.begin(), current_.weights.end(), 0.0);
     found.distortion = frame_->original_square(current_.error / total);
+    found.rounds = course_.rounds, found.evaluations = course_.evaluations, found.reason = course_.reason;
+    return found;
   }
 
   const Samples& samples_;
   std::vector<double> weights_;
   LloydOptions options_;
-  bool in_double_;
+  bool in_double_, last_in_double_;  // now, and where the last level ended
   std::optional<Frame> frame_;
   std::unique_ptr<Encoder> encoder_;
   Partition current_;
-  std::size_t target_ = 1;
+  Course course_;
+  std::size_t target_ = 1, levels_ = 0;
 };
 
 }  // namespace widemargin::quantization

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "core/matrices/kernel_matrix.hpp"
 #include "core/outcome.hpp"
-#include "core/rows/kernel_matrix.hpp"
 #include "core/sequences/oligo_term.hpp"
 
 namespace widemargin::sequences {

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from widemargin.cli.feature_costs import feature_costs, feature_names, named_cost
 from widemargin.cli.messages import MISUSED, CommandError, Facts, progress_bar
 from widemargin.cli.options import penalty
 from widemargin.datasets import Table
+from widemargin.datasets.tables import have_names
 from widemargin.model_selection.compact import CompactSVC
+from widemargin.model_selection.compact.compact_svc import CALIBRATED, DECISIONS
 from widemargin.model_selection.compact.search import CompactModel
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.runtime import INTERRUPTED, TIME_IS_UP
@@ -22,7 +26,21 @@ from widemargin.study.progress import duration
 MOST_NAMES = 8
 
 #: Options that mean something together with --compact only, and what they are without.
-OWN_OPTIONS = {"penalty": None, "keep_features": False}
+OWN_OPTIONS: dict[str, Any] = {
+    "penalty": None,
+    "sv_penalty": None,
+    "feature_penalty": None,
+    "cost": [],
+    "costs": None,
+    "keep_features": False,
+    "decision": None,
+}
+
+#: Those of features that may be left out.
+OF_SELECTION = ("feature_penalty", "cost", "costs")
+
+#: The penalty of both, if none is given.
+PENALTY = 0.01
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +55,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=penalty,
         metavar="P",
         help="with --compact: recognition rate that twice as many support vectors, or features, have to bring "
-        "(default: 0.01)",
+        f"(default: {PENALTY})",
+    )
+    for name, what in (("sv", "support vectors"), ("feature", "features")):
+        parser.add_argument(
+            f"--{name}-penalty", type=penalty, metavar="P", help=f"with --compact: the penalty for {what} only"
+        )
+    parser.add_argument(
+        "--cost",
+        action="append",
+        type=named_cost,
+        default=[],
+        metavar="NAME=COST",
+        help="with --compact: what a feature costs to obtain, in any unit (default: 1); may be given repeatedly",
+    )
+    parser.add_argument(
+        "--costs", type=Path, metavar="FILE", help="with --compact: a CSV file with a feature and its cost in each line"
+    )
+    parser.add_argument(
+        "--decision",
+        choices=DECISIONS,
+        help=f"with --compact: how one of several classes is chosen (default: {CALIBRATED})",
     )
     parser.add_argument("--keep-features", action="store_true", help="with --compact: use all features")
 
@@ -47,8 +85,15 @@ def require_together(arguments: argparse.Namespace, regression: bool) -> None:
     if not arguments.compact:
         for name, default in OWN_OPTIONS.items():
             if getattr(arguments, name) != default:
-                raise CommandError(f"--{name.replace('_', '-')} goes with --compact only", MISUSED)
+                raise CommandError(f"{_option(name)} goes with --compact only", MISUSED)
         return
+    without = [name for name in OF_SELECTION if getattr(arguments, name) != OWN_OPTIONS[name]]
+    if arguments.keep_features and without:
+        raise CommandError(
+            f"{_option(without[0])} has no effect with --keep-features, which leaves nothing to choose", MISUSED
+        )
+    if arguments.penalty is not None and None not in (arguments.sv_penalty, arguments.feature_penalty):
+        raise CommandError("--penalty has no effect beside both --sv-penalty and --feature-penalty", MISUSED)
     if regression:
         raise CommandError(
             "--compact chooses classifiers, but the target is numeric; leave it out, or add --task classification",
@@ -58,12 +103,18 @@ def require_together(arguments: argparse.Namespace, regression: bool) -> None:
         raise CommandError("--cv does not go with --compact, which sets a third of the samples aside instead", MISUSED)
 
 
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def chosen(arguments: argparse.Namespace, table: Table) -> tuple[CompactSVC, Facts]:
     """Choose a model, and say what was chosen."""
-    weight = 0.01 if arguments.penalty is None else arguments.penalty
+    both = PENALTY if arguments.penalty is None else arguments.penalty
     model = CompactSVC(
-        sv_penalty=weight,
-        feature_penalty=weight,
+        sv_penalty=both if arguments.sv_penalty is None else arguments.sv_penalty,
+        feature_penalty=both if arguments.feature_penalty is None else arguments.feature_penalty,
+        feature_costs=feature_costs(arguments.cost, arguments.costs, table),
+        decision=arguments.decision or CALIBRATED,
         select_features=not arguments.keep_features,
         max_time=arguments.max_time,
         journal=arguments.journal,
@@ -79,13 +130,15 @@ def chosen(arguments: argparse.Namespace, table: Table) -> tuple[CompactSVC, Fac
         raise CommandError(f"--max-time {given} is too short: not every class has a model; allow more") from None
     except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
+    if table.names is not None and have_names(table.names):
+        model.feature_names_in_ = np.array(table.names, dtype=object)
     return model, described(model, table)
 
 
 def described(model: CompactSVC, table: Table) -> Facts:
     """Say in a few lines what was chosen, how good it is, and what it took."""
     n_samples, d = table.X.shape
-    names = [f"column {number + 1}" for number in range(d)] if table.names is None else list(table.names)
+    names = feature_names(table)
     used = [names[number] for number in model.selected_features_]
     vectors = int(model.n_support_.sum())
     return [

@@ -16,6 +16,7 @@ from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import add_table_options, layout_of, n_jobs
 from widemargin.datasets import read_features, read_sequences
 from widemargin.kernels.rows import count
+from widemargin.model_selection.compact import CompactSVC
 from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.model_file import SavedModel, is_sparse, open_model
 
@@ -57,9 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
 def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> tuple[Any, list[str] | None]:
     """Read the samples of a table that a model is to predict, with the columns in the model's order; and their names.
 
-    Records of a FASTA file have names, rows of other tables have none.
+    Records of a FASTA file have names, rows of other tables have none. Columns that a compact model has not selected
+    may be missing, and are zeros.
     """
-    layout = layout_of(arguments)
+    layout, selected = layout_of(arguments), None
+    if isinstance(saved.model, CompactSVC) and len(saved.model.selected_features_) < saved.model.n_features_in_:
+        selected = saved.model.selected_features_
     if saved.n_features is None:
         del layout["zero_based"]
         column = None if saved.feature_names is None else saved.feature_names[0]
@@ -70,6 +74,7 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> tuple[Any, 
             n_features=saved.n_features,
             names=saved.feature_names,
             encoded=saved.encoded,
+            selected=None if selected is None else selected.tolist(),
             target=saved.target,
             **layout,
         )
@@ -78,7 +83,17 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> tuple[Any, 
     X: Any = features.X
     sparse_model = is_sparse(_estimator(saved))
     # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
-    return (X.toarray() if sp.issparse(X) and not sparse_model else X), features.ids
+    X = X.toarray() if sp.issparse(X) and not sparse_model else X
+    return (X if selected is None else _spread(X, selected, saved.model.n_features_in_)), features.ids
+
+
+def _spread(X: Any, columns: Any, n_features: int) -> Any:
+    """Put columns into their places among zeros."""
+    if sp.issparse(X):
+        return sp.csr_array((X.data, columns[X.indices], X.indptr), shape=(X.shape[0], n_features))
+    spread = np.zeros((len(X), n_features))
+    spread[:, columns] = X
+    return spread
 
 
 def predictions(saved: SavedModel, X: Any, *, scores: bool, ids: list[str] | None = None) -> str:

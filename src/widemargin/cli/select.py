@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose a model, print what was chosen, and save it."""
-    tables = [arguments.table, *arguments.others]
+    tables = [arguments.table, *arguments.others, arguments.costs]
     require_place("--model", arguments.model, *tables, arguments.journal)
     # A grid that is extended writes further journal files to the same folder.
     require_place("--journal", arguments.journal, *tables)

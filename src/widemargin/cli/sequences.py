@@ -12,10 +12,8 @@ from widemargin.cli.messages import MISUSED, CommandError
 from widemargin.cli.options import origin
 from widemargin.datasets import Table, read_table
 from widemargin.datasets.recognise import FASTA, open_table
+from widemargin.datasets.text_file import uncompressed
 from widemargin.model_selection.selection import is_text
-
-#: Endings of the names of compressed files.
-COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--group",
         metavar="NAME",
-        help="a column of names of groups (genes, patients), of which none is on both sides of a split",
+        help="a column (in FASTA files, a tag NAME=... of the headers) of names of groups (genes, patients), of which "
+        "none is on both sides of a split",
     )
 
 
@@ -67,7 +66,7 @@ def classes_of_files(arguments: argparse.Namespace) -> Table:
         if getattr(arguments, option):
             raise CommandError(f"--{option} does not go with several files, each of which is a class", MISUSED)
     paths = [arguments.table, *arguments.others]
-    names = [_class_name(path) for path in paths]
+    names = [uncompressed(path).stem for path in paths]
     for name, path in zip(names, paths, strict=True):
         if names.count(name) > 1:
             raise CommandError(f"several files are called {name}, which is to be the name of a class; rename one")
@@ -76,11 +75,6 @@ def classes_of_files(arguments: argparse.Namespace) -> Table:
     found = [read_table(path, labelled=False, format=FASTA).X for path in paths]
     y = np.repeat(names, [len(texts) for texts in found])
     return Table([text for texts in found for text in texts], y, ["sequence"], "class")
-
-
-def _class_name(path: Path) -> str:
-    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    return plain.stem
 
 
 def counted_samples(table: Table) -> str:

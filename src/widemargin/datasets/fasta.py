@@ -1,6 +1,7 @@
 """Reader of the FASTA format: records of a line ``>name description`` and lines of letters."""
 
 import re
+import warnings
 from dataclasses import dataclass, field
 from os import fspath
 
@@ -39,6 +40,9 @@ class _Record:
     line: int
     letters: list[str] = field(default_factory=list)
 
+    def __len__(self) -> int:
+        return sum(map(len, self.letters))
+
 
 def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
     r"""Read a FASTA file.
@@ -61,10 +65,16 @@ def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
     ------
     TableError
         In one sentence with the file, the line and the record, if a record has no letters, if a character is no letter
-        of the alphabet, or if the file was cut off: a compressed file that ends too early, a last line without its end
-        in a record that is shorter than all others, which are of one length.
+        of the alphabet, or if the file was cut off, as far as can be known: a compressed file that ends too early, or a
+        last record that is shorter than all others, which are of one length, and ends within a line, or with a full
+        line where those of the others go on over several.
     OSError
         If the file cannot be read.
+
+    Warns
+    -----
+    UserWarning
+        If the last line has no end, and sequences are of several lengths, so that letters may be missing.
 
     Examples
     --------
@@ -102,7 +112,7 @@ def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
         raise TableError(f"{name} holds no sequences; expected lines such as '>name', each followed by letters.")
     _require_letters(name, records)
     sequences = ["".join(record.letters) for record in records]
-    _require_end(name, number, text, records, sequences)
+    _require_end(name, number, text, records)
     return Sequences([record.name for record in records], [record.description for record in records], sequences)
 
 
@@ -120,12 +130,24 @@ def _require_letters(name: str, records: list[_Record]) -> None:
         )
 
 
-def _require_end(name: str, number: int, last: str, records: list[_Record], sequences: list[str]) -> None:
-    """Refuse a file that ends within a line, if the last of more than two records is too short for the others."""
-    lengths = {len(sequence) for sequence in sequences[:-1]}
-    if last.endswith("\n") or len(sequences) < 3 or len(lengths) > 1 or len(sequences[-1]) >= min(lengths):
-        return
-    raise TableError(
-        f"{name}, line {number}: the file ends within a line, and record {records[-1].name!r} has "
-        f"{len(sequences[-1])} letters where all others have {min(lengths)}: it was cut off (end the line if not)."
-    )
+def _require_end(name: str, number: int, last: str, records: list[_Record]) -> None:
+    """Refuse a file that was cut off in its last record; warn of one that may have been."""
+    *others, final = records
+    lengths, given = {len(record) for record in others}, len(final)
+    ends_within_line, full = not last.endswith("\n"), max(lengths, default=0)
+    too_short = len(others) > 1 and len(lengths) == 1 and given < full
+    widths = {len(line) for record in others for line in record.letters[:-1]}
+    ends_with_full_line = len(widths) == 1 and {len(line) for line in final.letters} == widths
+    if too_short and (ends_within_line or ends_with_full_line):
+        end = "within a line" if ends_within_line else "with a full line"
+        instead = "end the line" if ends_within_line else "write each sequence on one line"
+        raise TableError(
+            f"{name}, line {number}: the file ends {end}, and record {final.name!r} has {given} letters where all "
+            f"others have {full}: it was cut off ({instead} if not)."
+        )
+    if ends_within_line and lengths != {given}:
+        warnings.warn(
+            f"{name}, line {number}: the last line, of record {final.name!r}, has no end; if the file was cut off "
+            "there, letters are missing (end the line if not).",
+            stacklevel=3,
+        )

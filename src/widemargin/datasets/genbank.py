@@ -2,7 +2,8 @@
 
 A record starts with LOCUS and ends with ``//``. Its FEATURES have a key in column 6 and a location from column 22 on,
 followed by qualifiers ``/name="value"``; its letters follow ORIGIN. A location is a part ``10..20``, or
-``complement(...)``, ``join(...)`` and ``order(...)`` of locations; ``<`` and ``>`` mark an end that lies outside.
+``complement(...)``, ``join(...)`` and ``order(...)`` of locations; ``<`` and ``>`` mark an end that lies outside. What
+else there may be (parts of other records, sites between letters, a choice of positions) is skipped.
 """
 
 from __future__ import annotations
@@ -59,6 +60,22 @@ class Feature:
 
 
 @dataclass(frozen=True)
+class SkippedFeature:
+    """A feature whose location is none on the sequence of its record, but on another one, say, or between letters.
+
+    `location` is as in the file; `qualifiers` are those of a :class:`Feature`.
+    """
+
+    key: str
+    location: str
+    qualifiers: dict[str, list[str]]
+
+
+class _NoStretchError(Exception):
+    """A part of a location that is no stretch of the sequence of the record."""
+
+
+@dataclass(frozen=True)
 class GenBankRecord:
     """A sequence with its features.
 
@@ -72,12 +89,15 @@ class GenBankRecord:
         Whether the last letter is followed by the first.
     features : list of Feature
         Features of the keys that were asked for, in the order of the file.
+    skipped : list of SkippedFeature
+        Those of them whose location is none on this sequence.
     """
 
     name: str
     sequence: str
     circular: bool
     features: list[Feature]
+    skipped: list[SkippedFeature] = field(default_factory=list)
 
 
 @dataclass
@@ -112,7 +132,7 @@ def read_genbank(path: FilePath, *, keys: Iterable[str] = ("CDS",)) -> list[GenB
     Raises
     ------
     TableError
-        In one sentence with the file, the line and the record, if a location cannot be read or lies outside the
+        In one sentence with the file, the line and the record, if a location is not complete or lies outside the
         sequence, or if a record has no sequence, another length than its first line says, or no end.
     OSError
         If the file cannot be read.
@@ -212,14 +232,18 @@ def _finished(name: str, number: int, draft: _Draft, keys: frozenset[str]) -> Ge
             f"{name}, line {number}: record {draft.name!r} has {len(sequence)} letters, but line {draft.line} says "
             f"{draft.length}."
         )
-    features = []
+    record = GenBankRecord(draft.name, sequence, draft.circular, [])
     for line, key, texts in draft.features:
         if key in keys:
             first = next((i for i, text in enumerate(texts) if text.startswith("/")), len(texts))
-            location = "".join(texts[:first])
-            parts = _location(f"{name}, line {line}: location {location[:60]!r}", location, len(sequence))
-            features.append(Feature(key, parts, _qualifiers(texts[first:])))
-    return GenBankRecord(draft.name, sequence, draft.circular, features)
+            location, qualifiers = "".join(texts[:first]), _qualifiers(texts[first:])
+            try:
+                parts = _location(f"{name}, line {line}: location {location[:60]!r}", location, len(sequence))
+            except _NoStretchError:
+                record.skipped.append(SkippedFeature(key, location, qualifiers))
+            else:
+                record.features.append(Feature(key, parts, qualifiers))
+    return record
 
 
 def _qualifiers(texts: list[str]) -> dict[str, list[str]]:
@@ -262,8 +286,10 @@ def _location(where: str, text: str, length: int) -> tuple[Part, ...]:
 def _part(where: str, text: str, length: int) -> Part:
     found = _PART.fullmatch(text)
     if not found:
-        raise TableError(f"{where} holds {text!r}, expected positions such as 10..50 of the same record.")
+        raise _NoStretchError
     start, stop = int(found[2]), int(found[4] or found[2])
-    if not 1 <= start <= stop <= length:
-        raise TableError(f"{where} does not fit: positions of the record are 1 to {length}, in increasing order.")
+    if not (1 <= start <= length and 1 <= stop <= length):
+        raise TableError(f"{where} does not fit: positions of the record are 1 to {length}.")
+    if start > stop:
+        raise _NoStretchError
     return Part(start - 1, stop, 1, bool(found[1]), bool(found[3]))

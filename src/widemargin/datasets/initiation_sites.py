@@ -12,7 +12,13 @@ import numpy.typing as npt
 
 from widemargin.datasets.checks import whole_number
 from widemargin.datasets.delimited import TableError, listed
-from widemargin.datasets.genbank import Feature, GenBankRecord, read_genbank, reverse_complement
+from widemargin.datasets.genbank import (
+    Feature,
+    GenBankRecord,
+    SkippedFeature,
+    read_genbank,
+    reverse_complement,
+)
 from widemargin.datasets.text_file import FilePath
 
 START_CODONS = ("ATG", "GTG", "TTG")
@@ -39,7 +45,7 @@ class InitiationSites:
     offsets : ndarray of shape (n_samples,), int64
         The distance of the codon from the start of its gene, in nucleotides; negative upstream.
     genes : list of str
-        Locus tags of the genes, or their names where there is no tag.
+        Locus tags of the genes, or their names where there is no tag, or else their places in their records.
     origin : int
         The position of the codon's first letter in a window, counted from 0.
     notes : tuple of str
@@ -96,7 +102,9 @@ def translation_initiation_sites(
 
     - Genes of the complementary strand are read there; windows go across the origin of a circular sequence.
     - Pseudogenes are left out, and CDS whose start lies outside the record, has another codon, or has a
-      /codon_start other than 1. A window that a linear record does not contain is left out.
+      /codon_start other than 1, or whose location is none on the sequence of the record.
+    - Windows that a linear record does not contain are left out; where that of a start is one of these, the gene is,
+      with its negatives.
     - Downstream codons lie within the CDS; if it consists of several parts, within the first one.
     - A codon at which another CDS starts is no negative, verified or not.
     - Of identical windows one is kept, a positive if there is one: genomes hold copies of genes.
@@ -122,7 +130,8 @@ def translation_initiation_sites(
     Raises
     ------
     TableError
-        In one sentence, if the file cannot be used, or if it does not know a gene or knows several of its name.
+        In one sentence, if the file cannot be used, if it does not know a gene or knows several of its name, or if no
+        start is left, with the reasons.
     OSError
         If the file cannot be read.
 
@@ -158,25 +167,53 @@ def translation_initiation_sites(
             -1: _Strand(reverse_complement(record.sequence), record.circular),
         }
         for feature in record.features:
-            gene = _gene(feature, number, strands)
+            gene = _gene(feature, record, number, strands)
             starts.add(gene.place)
-            if wanted is None or wanted.intersection(_names(feature)):
-                why = _unusable(feature, gene)
+            if _is_wanted(feature, wanted):
+                why = _unusable(feature, gene, upstream, downstream)
                 if why:
                     left_out.append((gene.name, why))
                 else:
                     found.append(gene)
+        left_out += [
+            (_name(skipped, skipped.location, record), f"its location, {skipped.location}, is none on this sequence")
+            for skipped in record.skipped
+            if _is_wanted(skipped, wanted)
+        ]
+    if not found:
+        raise TableError(f"{file} has no CDS whose start can be used; {_reasons(left_out)}.")
     windows = [
-        (gene.name, offset, window)
+        (gene.name, offset, gene.strand.window(gene.start + offset - upstream, gene.start + offset + downstream))
         for gene in found
         for offset in _offsets(gene, distance, starts)
-        if (window := gene.strand.window(gene.start + offset - upstream, gene.start + offset + downstream)) is not None
     ]
-    return _without_copies(file, windows, upstream, left_out)
+    notes = [f"{name!r} was left out: {why}." for name, why in left_out]
+    return _without_copies(windows, upstream, notes)
 
 
-def _names(feature: Feature) -> list[str]:
+def _reasons(left_out: list[tuple[str, str]]) -> str:
+    """Say how many CDS were left out why.
+
+    Examples
+    --------
+    >>> _reasons([("T1", "a pseudogene"), ("T2", "it starts with CCC"), ("T3", "a pseudogene")])
+    '3 were left out: a pseudogene (2), it starts with CCC (1)'
+    """
+    times = Counter(why for _, why in left_out).most_common()
+    return f"{len(left_out)} were left out: {', '.join(f'{why} ({n})' for why, n in times)}" if times else "it has none"
+
+
+def _names(feature: Feature | SkippedFeature) -> list[str]:
     return [*feature.qualifiers.get("locus_tag", []), *feature.qualifiers.get("gene", [])]
+
+
+def _name(feature: Feature | SkippedFeature, location: str, record: GenBankRecord) -> str:
+    """Return the tag of a gene, or its name, or say where it is."""
+    return next(iter(_names(feature)), f"CDS at {location} of {record.name}")
+
+
+def _is_wanted(feature: Feature | SkippedFeature, wanted: set[str] | None) -> bool:
+    return wanted is None or bool(wanted.intersection(_names(feature)))
 
 
 def _wanted(file: str, records: Sequence[GenBankRecord], genes: Iterable[str] | None) -> set[str] | None:
@@ -191,7 +228,10 @@ def _wanted(file: str, records: Sequence[GenBankRecord], genes: Iterable[str] | 
             raise ValueError(f"genes must hold strings, locus tags or names, got {gene!r}.")
     if not wanted:
         raise ValueError("genes is empty; expected locus tags or names, or None for every CDS.")
-    times = Counter(name for record in records for feature in record.features for name in set(_names(feature)))
+    times = Counter[str]()
+    for record in records:
+        for features in (record.features, record.skipped):
+            times.update(name for feature in features for name in set(_names(feature)))
     unknown = [gene for gene in wanted if not times[gene]]
     if unknown:
         raise TableError(f"{file} has no CDS of the locus tag or name {listed(unknown)}, which genes holds.")
@@ -201,7 +241,7 @@ def _wanted(file: str, records: Sequence[GenBankRecord], genes: Iterable[str] | 
     return set(wanted)
 
 
-def _gene(feature: Feature, record: int, strands: dict[int, _Strand]) -> _Gene:
+def _gene(feature: Feature, record: GenBankRecord, number: int, strands: dict[int, _Strand]) -> _Gene:
     first = feature.parts[0]
     strand = strands[first.strand]
     n = len(strand.letters)
@@ -215,12 +255,13 @@ def _gene(feature: Feature, record: int, strands: dict[int, _Strand]) -> _Gene:
             if not (forward or backward):
                 break
             length += part.stop - part.start
-    name = next(iter(_names(feature)), f"CDS at {first.start + 1}..{first.stop}")
+    location = f"{first.start + 1}..{first.stop}"
+    name = _name(feature, location if first.strand == 1 else f"complement({location})", record)
     stops = STOP_CODONS.get(feature.first("transl_table", "11"), frozenset())
-    return _Gene(name, strand, (record, first.strand, start), start, length, stops)
+    return _Gene(name, strand, (number, first.strand, start), start, length, stops)
 
 
-def _unusable(feature: Feature, gene: _Gene) -> str:
+def _unusable(feature: Feature, gene: _Gene, upstream: int, downstream: int) -> str:
     """Say why a CDS has no start to learn from; "" if it has one."""
     if "pseudo" in feature.qualifiers or "pseudogene" in feature.qualifiers:
         return "a pseudogene"
@@ -229,7 +270,10 @@ def _unusable(feature: Feature, gene: _Gene) -> str:
     if not gene.stops:
         return f"genetic code {feature.first('transl_table')} is none of {', '.join(STOP_CODONS)}"
     codon = gene.strand.window(gene.start, gene.start + 3)
-    return "" if codon in START_CODONS else f"it starts with {codon}"
+    if codon not in START_CODONS:
+        return f"it starts with {codon}"
+    inside = gene.strand.window(gene.start - upstream, gene.start + downstream) is not None
+    return "" if inside else "its window goes beyond the record"
 
 
 def _offsets(gene: _Gene, distance: int, starts: set[tuple[int, int, int]]) -> Iterator[int]:
@@ -246,21 +290,18 @@ def _offsets(gene: _Gene, distance: int, starts: set[tuple[int, int, int]]) -> I
                 yield offset
 
 
-def _without_copies(
-    file: str, windows: list[tuple[str, int, str]], origin: int, left_out: list[tuple[str, str]]
-) -> InitiationSites:
+def _without_copies(windows: list[tuple[str, int, str | None]], origin: int, notes: list[str]) -> InitiationSites:
     """Keep one of identical windows, positives first, and put all into the order of the genes and of their offsets."""
     kept: dict[str, tuple[int, int]] = {}
     genes = list(dict.fromkeys(name for name, _, _ in windows))
     number = {name: group for group, name in enumerate(genes)}
-    for name, offset, window in sorted(windows, key=lambda row: row[1] != 0):
+    whole = [(name, offset, window) for name, offset, window in windows if window is not None]
+    for name, offset, window in sorted(whole, key=lambda row: row[1] != 0):
         kept.setdefault(window, (number[name], offset))
-    if not kept:
-        raise TableError(f"{file} has no CDS whose start can be used; expected at least one.")
     rows = sorted((group, offset, window) for window, (group, offset) in kept.items())
-    notes = [f"{name!r} was left out: {why}." for name, why in left_out]
-    if len(windows) > len(rows):
-        notes.append(f"{len(windows) - len(rows)} windows that occur before were left out.")
+    for times, why in ((len(windows) - len(whole), "go beyond their records"), (len(whole) - len(rows), "are copies")):
+        if times:
+            notes.append(f"{times} of {len(windows)} windows were left out: they {why}.")
     offsets = np.array([offset for _, offset, _ in rows], dtype=np.int64)
     return InitiationSites(
         sequences=[window for _, _, window in rows],

@@ -1,13 +1,10 @@
 """What a file of unknown kind holds: delimited text, the LIBSVM or FASTA format, or nothing that can be read here."""
 
 import re
-import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from lzma import LZMAError
+from collections.abc import Sequence
 from os import fspath
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
@@ -15,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from widemargin.datasets.delimited import Grid, TableError, find_layout
 from widemargin.datasets.libsvm_file import read_libsvm
-from widemargin.datasets.text_file import FilePath, content_of, open_bytes
+from widemargin.datasets.text_file import FilePath, content_of, open_bytes, uncompressed
 
 LIBSVM, FASTA = "libsvm", "fasta"
 FORMATS = ("csv", "tsv", LIBSVM, FASTA)
@@ -29,7 +26,6 @@ _FORMAT_OF = {
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), LIBSVM),
     **dict.fromkeys((".fasta", ".fa", ".fas", ".fna", ".ffn", ".faa"), FASTA),
 }
-_COMPRESSED = (".gz", ".bz2", ".xz")
 _LIBSVM_LINE = re.compile(rb"[^\s:,;]+(\s+\d+:[^\s:]+)+\s*(#.*)?")
 _LETTERS = re.compile(rb"[A-Za-z*-]+")
 _FOREIGN = {
@@ -59,10 +55,12 @@ def open_table(
     if delimiter is not None and format not in (None, "csv"):
         raise TableError(f"delimiter={delimiter!r} is for the format 'csv', got format={format!r}.")
     name = fspath(path)
-    with _decompressed(name), open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         head = stream.read(HEAD_BYTES)
         _require_text(name, head)
-        recognised = format or (delimiter and "csv") or _FORMAT_OF.get(_suffix(name)) or _format_of(head)
+        recognised = (
+            format or (delimiter and "csv") or _FORMAT_OF.get(uncompressed(name).suffix.lower()) or _format_of(head)
+        )
         if recognised in (LIBSVM, FASTA):
             return recognised
         try:
@@ -79,8 +77,7 @@ def read_sparse(path: FilePath, n_features: int | None, zero_based: bool) -> tup
     if not Path(path).is_file():
         raise TableError(f"{name} is not a regular file, which the LIBSVM format has to be read from.")
     try:
-        with _decompressed(name):
-            X, y = read_libsvm(path, n_features=n_features, zero_based=zero_based)
+        X, y = read_libsvm(path, n_features=n_features, zero_based=zero_based)
     except TableError:
         raise
     except ValueError as problem:
@@ -90,30 +87,12 @@ def read_sparse(path: FilePath, n_features: int | None, zero_based: bool) -> tup
     return X, y
 
 
-@contextmanager
-def _decompressed(name: str) -> Iterator[None]:
-    """Turn what the decompressors raise into one sentence."""
-    try:
-        yield
-    except OSError as problem:
-        if problem.errno is not None:
-            raise
-        raise TableError(f"{name} cannot be decompressed ({problem}).") from None
-    except (EOFError, zlib.error, LZMAError) as problem:
-        raise TableError(f"{name} cannot be decompressed ({problem}).") from None
-
-
 def _require_text(name: str, head: bytes) -> None:
     for mark, content in _FOREIGN.items():
         if head.startswith(mark):
             raise TableError(f"{name} is {content}.")
     if b"\0" in head:
         raise TableError(f"{name} is not a text file: it holds zero bytes; expected CSV, TSV or LIBSVM format.")
-
-
-def _suffix(name: str) -> str:
-    path = PurePath(name.lower())
-    return (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix
 
 
 def _format_of(head: bytes) -> str:

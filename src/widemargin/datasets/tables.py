@@ -110,7 +110,7 @@ def read_table(
     target : str, int or None, default=None
         The column that becomes `y`: its name, or its position counted from 0 (negative from the end). None takes the
         column named label, target, class or y, in upper or lower case, else the last one; ``notes`` says which. In the
-        LIBSVM format the target comes first in a line, and None is the only choice. In the FASTA format it is a word
+        LIBSVM format the target comes first in a line, and None is the only choice. In the FASTA format it is a tag
         ``name=value`` or ``[name=value]`` of every header, and there is no last one.
     labelled : bool, default=True
         False reads all columns as features.
@@ -131,7 +131,7 @@ def read_table(
         A column of strings that are the samples, such as DNA; all other columns but those named here are left out.
         FASTA files hold sequences without being told.
     group : str or None, default=None
-        A column (in FASTA, a word of the header) of names of groups, which is no feature: genes, patients.
+        A column (in FASTA, a tag of the header) of names of groups, which is no feature: genes, patients.
 
     Returns
     -------
@@ -225,6 +225,7 @@ def read_features(
     n_features: int,
     names: Sequence[str] | None = None,
     encoded: Values | None = None,
+    selected: Sequence[int] | None = None,
     target: str | None = None,
     format: str | None = None,
     delimiter: str | None = None,
@@ -246,6 +247,9 @@ def read_features(
         Their names.
     encoded : mapping or None, default=None
         The values of each text column that `names` holds as "column=value".
+    selected : sequence of int or None, default=None
+        Features that the model reads, if not all: the columns of `X`. The others may hold anything, and need not be
+        there where columns are found by name.
     target : str or None, default=None
         The column that the model was trained to predict, ignored if the table has it.
     format, delimiter, header, zero_based
@@ -271,19 +275,24 @@ def read_features(
     """
     encoded = encoded or {}
     raw = None if names is None else _raw_columns(names, encoded)
-    known = raw if raw is not None and _have_names(raw) else []
+    known = raw if raw is not None and have_names(raw) else []
     source = open_table(path, format, header, known, delimiter)
     if not isinstance(source, Grid):
         if known or source == FASTA:
             what = "FASTA format, which holds sequences" if source == FASTA else "LIBSVM format, which names no columns"
             trained_on = f"columns named {listed(known)}" if known else "columns of numbers"
             raise TableError(f"{fspath(path)} is in {what}, but the model was trained on {trained_on}.")
-        return Features(read_sparse(path, n_features, zero_based)[0])
-    columns, notes = _matching_columns(source, raw, n_features, target)
+        X, _ = read_sparse(path, n_features, zero_based)
+        return Features(X if selected is None else X[:, selected])
+    read = range(n_features) if selected is None else selected
     if raw is None:
-        return Features(read_columns(source, columns, [])[0], notes)
+        in_order, notes = _columns_in_order(source, n_features, target)
+        return Features(read_columns(source, [in_order[number] for number in read], [])[0], notes)
     assert names is not None
-    return Features(_predict_from(source, dict(zip(raw, columns, strict=True)), names, encoded), notes)
+    own = [names[number] for number in read]
+    used = {name: values for name, values in encoded.items() if any(f"{name}={value}" in own for value in values)}
+    columns, notes = _matching_columns(source, raw, _raw_columns(own, used), target)
+    return Features(_predict_from(source, columns, own, used), notes)
 
 
 def read_sequences(
@@ -354,24 +363,24 @@ def _refuse_options(path: FilePath, what: str, options: Mapping[str, Any]) -> No
 
 def _train_on_fasta(path: FilePath, target: str | int | None, labelled: bool, group: str | None) -> Table:
     if isinstance(target, int):
-        raise TableError(f"target must be a word of the headers of {fspath(path)}, got {target!r}.")
+        raise TableError(f"target must be a tag of the headers of {fspath(path)}, got {target!r}.")
     found = read_fasta_table(path)
     name: str | None = target
     notes: tuple[str, ...] = ()
     if labelled and name is None:
-        name, notes = _guessed_word(found.file, found.words)
+        name, notes = _guessed_tag(found.file, found.tags)
     y = labels_of(found.values(name)) if labelled and name is not None else None
     groups = None if group is None else np.array(found.values(group))
     return Table(found.sequences, y, ["sequence"], name, {}, notes, groups)
 
 
-def _guessed_word(file: str, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    likely = [word for word in words if word.lower() in TARGET_NAMES]
+def _guessed_tag(file: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    likely = [tag for tag in tags if tag.lower() in TARGET_NAMES]
     if len(likely) == 1:
         return likely[0], (f"The target is {likely[0]!r} in the headers, by its name.",)
-    found = f"the words found are {listed(words)}" if words else "no such words were found"
+    found = f"the tags found are {listed(tags)}" if tags else "no such tags were found"
     raise TableError(
-        f"{file} has {'several words' if likely else 'no word'} in its headers that may be the target, such as "
+        f"{file} has {'several tags' if likely else 'no tag'} in its headers that may be the target, such as "
         f"label=1; {found}; name one as target."
     )
 
@@ -387,17 +396,55 @@ def _train_on_sequences(
 ) -> Table:
     if encode:
         raise TableError(f"encode is for columns that are features; the samples are those of column {sequence!r}.")
-    place = grid.position(sequence)
-    reserved = _reserved(grid, {"sequence": sequence, "group": group}, ignore)
+    roles = _roles(grid, target, labelled, ignore, {"sequence": sequence, "group": group})
+    sequences, texts = _sequences_in(grid, grid.position(sequence), roles.labelling)
+    others = [grid.names[column] for column in roles.others]
+    notes = (_left_aside(others, "since the samples are sequences"),) if others else ()
+    return roles.table(grid, sequences, [sequence], texts, notes=notes)
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """Columns by what they are for: the target and the groups, if there are any, and all that may be features."""
+
+    target: int | None
+    group: int | None
+    others: list[int]
+    notes: tuple[str, ...]
+
+    @property
+    def labelling(self) -> list[int]:
+        """The target and the groups."""
+        return [column for column in (self.target, self.group) if column is not None]
+
+    def table(
+        self,
+        grid: Grid,
+        X: FloatMatrix | list[str],
+        names: list[str],
+        texts: Sequence[list[str]],
+        *,
+        encoded: dict[str, tuple[str, ...]] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Table:
+        """Put a table together; `texts` are those of :attr:`labelling`."""
+        read = dict(zip(self.labelling, texts, strict=True))
+        y = None if self.target is None else labels_of(read[self.target])
+        groups = None if self.group is None else np.array(read[self.group])
+        target = None if self.target is None else grid.names[self.target]
+        return Table(X, y, names, target, encoded or {}, self.notes + notes, groups)
+
+
+def _roles(
+    grid: Grid, target: str | int | None, labelled: bool, ignore: Sequence[str], named: Mapping[str, str | None]
+) -> _Roles:
+    """Say what each column is for; `named` are those that options name."""
+    reserved = _reserved(grid, named, ignore)
     kept = [column for column in range(len(grid.names)) if column not in reserved]
     wanted, notes = _target_of(grid, target, kept, reserved) if labelled else (None, ())
-    columns = [column for column in (wanted, None if group is None else grid.position(group)) if column is not None]
-    sequences, texts = _sequences_in(grid, place, columns)
-    others = [grid.names[column] for column in kept if column != wanted]
-    notes += (_left_aside(others, "since the samples are sequences"),) if others else ()
-    groups = None if group is None else np.array(texts.pop())
-    y = labels_of(texts.pop()) if texts else None
-    return Table(sequences, y, [sequence], None if wanted is None else grid.names[wanted], {}, notes, groups)
+    group = named["group"]
+    others = [column for column in kept if column != wanted]
+    return _Roles(wanted, None if group is None else grid.position(group), others, notes)
 
 
 def _reserved(grid: Grid, named: Mapping[str, str | None], ignore: Sequence[str]) -> dict[int, str]:
@@ -425,16 +472,14 @@ def _sequences_in(grid: Grid, column: int, others: Sequence[int]) -> tuple[list[
 def _train_on(
     grid: Grid, target: str | int | None, labelled: bool, encode: bool, ignore: Sequence[str], group: str | None
 ) -> Table:
-    reserved = _reserved(grid, {"group": group}, ignore)
-    kept = [column for column in range(len(grid.names)) if column not in reserved]
-    wanted, notes = _target_of(grid, target, kept, reserved) if labelled else (None, ())
-    columns = [column for column in kept if column != wanted]
+    roles = _roles(grid, target, labelled, ignore, {"group": group})
+    columns = roles.others
     if not columns:
         raise TableError(
             f"{grid.file} has no column left for a feature; fields must be separated by commas, semicolons or "
             "tabs, unless a delimiter is given."
         )
-    nameless = sorted(grid.nameless.intersection(kept))
+    nameless = sorted(grid.nameless.intersection([*columns, roles.target]))
     if nameless:
         raise TableError(
             f"{grid.file}: column {nameless[0] + 1} has no name in the header (a row index, perhaps); name it, or "
@@ -442,15 +487,13 @@ def _train_on(
         )
     text = text_columns(grid, columns) if encode else []
     numeric = [column for column in columns if column not in text]
-    labels = [] if wanted is None else [wanted]
-    grouping = [] if group is None else [grid.position(group)]
-    numbers, texts, _ = read_columns(grid, numeric, [*text, *labels, *grouping], "" if encode else _ADVICE)
-    groups = np.array(texts.pop()) if grouping else None
-    y = labels_of(texts.pop()) if labels else None
+    read = [*text, *roles.labelling]
+    numbers, texts, _ = read_columns(grid, numeric, read, "" if encode else _ADVICE)
+    texts, labelling = texts[: len(text)], texts[len(text) :]
     encoded = {grid.names[column]: _values(grid, column, found) for column, found in zip(text, texts, strict=True)}
     names = _feature_names(grid, columns, encoded)
     X = _assembled(names, [grid.names[column] for column in numeric], numbers, encoded, texts)
-    return Table(X, y, names, None if wanted is None else grid.names[wanted], encoded, notes, groups)
+    return roles.table(grid, X, names, labelling, encoded=encoded)
 
 
 def _target_of(
@@ -520,32 +563,32 @@ def _raw_columns(names: Sequence[str], encoded: Values) -> list[str]:
 
 
 def _matching_columns(
-    grid: Grid, raw: Sequence[str] | None, n_features: int, target: str | None
-) -> tuple[list[int], tuple[str, ...]]:
-    """Find the model's columns, and say what becomes of the others."""
-    if raw is None:
-        return _columns_in_order(grid, n_features, target)
-    if not _have_names(raw):
+    grid: Grid, raw: Sequence[str], read: Sequence[str], target: str | None
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Find those of the model's columns that are read, and say what becomes of columns that are not the model's."""
+    if not have_names(raw):
         # Without a header the target was known by its number, which only counts if no column was left out in training.
         complete = {*raw, target} == {f"column {number}" for number in range(1, len(raw) + 2)}
-        return _columns_in_order(grid, len(raw), target if complete and not grid.has_header else None)
+        in_order, notes = _columns_in_order(grid, len(raw), target if complete and not grid.has_header else None)
+        found = dict(zip(raw, in_order, strict=True))
+        return {name: found[name] for name in read}, notes
     if not grid.has_header:
-        raise TableError(f"{grid.file} has no header, but the model finds its columns by name: {listed(raw)}.")
-    missing = [name for name in raw if name not in grid.positions]
+        raise TableError(f"{grid.file} has no header, but the model finds its columns by name: {listed(read)}.")
+    missing = [name for name in read if name not in grid.positions]
     if missing:
         raise TableError(
             f"{grid.file} lacks column{'s' if len(missing) > 1 else ''} {listed(missing)}, which the model was trained "
             f"on; its columns are {listed(grid.names)}."
         )
-    columns, expected = [grid.position(name) for name in raw], set(raw)
+    expected = set(raw)
     extra = [name for name in grid.names if name not in expected]
-    notes = []
+    notes = ()
     if target in extra:
         extra.remove(target)
-        notes.append(_left_aside([target], "which the model predicts"))
+        notes += (_left_aside([target], "which the model predicts"),)
     if extra:
-        notes.append(_left_aside(extra, "which the model does not know"))
-    return columns, tuple(notes)
+        notes += (_left_aside(extra, "which the model does not know"),)
+    return {name: grid.position(name) for name in read}, notes
 
 
 def _columns_in_order(grid: Grid, expected: int, target: str | None) -> tuple[list[int], tuple[str, ...]]:
@@ -563,7 +606,14 @@ def _columns_in_order(grid: Grid, expected: int, target: str | None) -> tuple[li
     )
 
 
-def _have_names(raw: Sequence[str]) -> bool:
+def have_names(raw: Sequence[str]) -> bool:
+    """Tell whether names of columns are more than their numbers, which tables without a header have.
+
+    Examples
+    --------
+    >>> have_names(["column 1", "column 2"]), have_names(["length", "column 2"])
+    (False, True)
+    """
     return not all(map(_COUNTED.fullmatch, raw))
 
 

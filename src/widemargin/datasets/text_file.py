@@ -5,9 +5,10 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
-from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from pathlib import PurePath
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,41 @@ FilePath: TypeAlias = str | PathLike[str]
 LARGEST_LINE = 2**26
 
 
-def open_bytes(path: FilePath) -> IO[bytes]:
-    """Open a file for reading bytes, decompressing it if its name ends in .gz, .bz2 or .xz."""
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    return cast("IO[bytes]", openers.get(Path(path).suffix, open)(path, "rb"))
+#: Modules that read compressed files, by the endings of their names.
+_READERS: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+
+
+@contextmanager
+def open_bytes(path: FilePath) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, decompressing it if its name ends in .gz, .bz2 or .xz; say so where it is broken.
+
+    That may only turn out while it is read.
+    """
+    name = fspath(path)
+    reader = _READERS.get(PurePath(name).suffix.lower())
+    try:
+        with open(path, "rb") if reader is None else reader.open(path, "rb") as stream:
+            yield stream
+    except EOFError:
+        raise TableError(f"{name} cannot be decompressed: it was cut off before its end; copy it again.") from None
+    except OSError as problem:
+        if problem.errno is not None:
+            raise
+        raise TableError(f"{name} cannot be decompressed ({problem}).") from None
+    except (zlib.error, lzma.LZMAError) as problem:
+        raise TableError(f"{name} cannot be decompressed ({problem}).") from None
+
+
+def uncompressed(path: FilePath) -> PurePath:
+    """Return the name of a file without the ending that says how it is compressed.
+
+    Examples
+    --------
+    >>> uncompressed("sites.fasta.gz").name, uncompressed("sites.fasta").name
+    ('sites.fasta', 'sites.fasta')
+    """
+    plain = PurePath(path)
+    return plain.with_suffix("") if plain.suffix.lower() in _READERS else plain
 
 
 def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
@@ -46,10 +78,6 @@ def text_lines(path: FilePath) -> Iterator[str]:
                 yield line.decode().removeprefix("\N{BYTE ORDER MARK}")
         except UnicodeDecodeError:
             raise TableError(f"{name}, line {number}: bytes found that are no UTF-8, expected a text file.") from None
-        except (EOFError, zlib.error):
-            raise TableError(
-                f"{name} ends before its compressed data does, after line {number}: it was cut off; copy it again."
-            ) from None
 
 
 def content_of(stream: IO[bytes], name: str, head: bytes = b"") -> bytes:

@@ -22,6 +22,7 @@ from widemargin.estimators.validation import (
     Accepts,
     is_numeric,
     is_plain,
+    numbers_needed,
     require_finite,
     require_flag,
     require_gram,
@@ -44,13 +45,14 @@ from widemargin.kernels.rows import (
     canonical,
     checked_rows,
     count,
+    require_samples,
     source_at_once,
     take,
 )
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.spread import column_moments, scale_gamma
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, cache_bytes, grace_of
-from widemargin.runtime import thread_count
+from widemargin.runtime import allowing, thread_count
 from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
 
 #: Parameters that kernel objects have by themselves, and their defaults.
@@ -262,21 +264,26 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X, y
-        checked = validate_data(self, X, y, **NUMBERS)
+        require_samples(X)
+        with numbers_needed(self._why_numbers()):
+            checked = validate_data(self, X, y, **NUMBERS)
         X, y = (checked, y) if y is UNLABELLED else checked
         X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         return X, y
 
     def _require_samples(self, X: Any) -> None:
-        """Refuse a single string, and an empty sequence of objects, in the words that scikit-learn has for arrays."""
-        if isinstance(X, str | bytes):
-            raise TypeError(
-                f"X is one string, {X[:20]!r}; a list, array or column of strings is needed, one for each sample."
-            )
+        """Refuse what is no row of objects, and an empty one in the words that scikit-learn has for arrays."""
+        require_samples(X)
         if count(X) == 0:
             name = type(self).__name__
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {name}.")
+
+    def _why_numbers(self) -> str:
+        return (
+            f"kernel={self.kernel!r} compares numbers; for sequences pass a list or column of strings, and a kernel of "
+            "sequences, such as kernel=Oligo()"
+        )
 
     def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False) -> KernelParameters:
         """Resolve the kernel for checked samples and their weights: gamma="scale" and gamma="auto" become numbers.
@@ -290,7 +297,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             own = as_kernel(kernel)
             if not checked and own.requires_vector_input:
                 require_magnitude(X)
-            found = own.fitted(X, weights=weights).resolved()
+            with allowing(thread_count(self.n_jobs)):
+                found = own.fitted(X, weights=weights).resolved()
             if not checked and found.of_samples:
                 mapped = found.mapped(X)
                 require_magnitude(mapped)
@@ -326,11 +334,12 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         Rows of a kernel object that the core cannot compute cost a call each: where the cache has room for all of them,
         and nobody waits with a clock, they are computed at once.
         """
-        rows = kernel.rows_of(X)
+        with allowing(thread_count(self.n_jobs)):
+            rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
         at_once = isinstance(kernel.kernel, FixedKernel) and not kernel.kernel.in_core and self.max_time is None
         if at_once and 8 * rows.size**2 <= cache_bytes(self.cache_size, rows.size, "float64"):
-            return source_at_once(cast(FixedKernel, kernel.kernel), X)
+            return source_at_once(cast(FixedKernel, kernel.kernel), X, thread_count(self.n_jobs))
         return rows
 
     def _stop_rule(self, n: int, began: float) -> StopRule:
@@ -418,7 +427,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return X
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
-        numbers = check_array(X, **NUMBERS, estimator=self)
+        require_samples(X)
+        with numbers_needed(self._why_numbers()):
+            numbers = check_array(X, **NUMBERS, estimator=self)
         numbers = canonical(numbers) if sp.issparse(numbers) else numbers
         require_finite(numbers, getattr(self, "feature_names_in_", None))
         validate_data(self, X, reset=False, skip_check_array=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import BLOCK_ENTRIES, KernelParameters, call_kernel, core_samples, count, prepared, take
-from widemargin.runtime import single_threaded_blas
+from widemargin.runtime import allowing, single_threaded_blas
 
 Matrix = NDArray[np.float64]
 
@@ -218,7 +218,8 @@ class DecisionFunctions:
             for begin in range(0, count(X), rows)
         )
         evaluated = (call_kernel(function, block, vectors) for block in blocks)
-        return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
+        with allowing(self.n_threads):
+            return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
 
     def _linear_values(self, X: Any) -> Matrix:
         weights = self.linear_weights()

@@ -241,9 +241,11 @@ def require_moderate_diagonal(rows: RowSource, kernel: KernelParameters) -> None
     largest = float(diagonal.max())
     if not largest < LARGEST_KERNEL_VALUE:
         row = int(diagonal.argmax())
+        of_vectors = kernel.source is None or kernel.source.requires_vector_input
+        instead = "scale X (for example to unit variance) or lower gamma, coef0 or degree"
         raise ValueError(
-            f"kernel={kernel.kernel!r} reaches {largest:.3g} at row {row} of X, too large to compute with; scale X "
-            "(for example to unit variance) or lower gamma, coef0 or degree."
+            f"kernel={kernel.kernel!r} reaches {largest:.3g} at row {row} of X, too large to compute with; "
+            f"{instead if of_vectors else 'multiply it, or its weights, by a smaller number'}."
         )
 
 
@@ -340,6 +342,17 @@ def is_numeric(X: Any) -> bool:
     except ValueError:
         return False
     return array.ndim == 2 and array.dtype.kind in "biufc"
+
+
+@contextmanager
+def numbers_needed(by: str) -> Iterator[None]:
+    """Say who needs numbers, and what to do instead, where samples are checked in here and turn out to be text."""
+    try:
+        yield
+    except ValueError as problem:
+        if not str(problem).startswith("could not convert string to float"):
+            raise
+        raise ValueError(f"X holds text ({problem}), but {by}.") from None
 
 
 def priced(weights: NDArray[np.float64], C: float, squared: str | None = None) -> NDArray[np.float64]:

@@ -20,12 +20,13 @@ from widemargin.estimators.base import NUMBERS
 from widemargin.estimators.validation import (
     Accepts,
     check_weights,
+    numbers_needed,
     require_finite,
     require_jobs,
     require_magnitude,
     require_number,
 )
-from widemargin.kernels.rows import checked_rows, core_samples, kernel_matrix
+from widemargin.kernels.rows import checked_rows, core_samples, kernel_matrix, require_samples
 from widemargin.quantization import HIGHEST_LEVEL, MAX_ROUNDS, TOLERANCE, Codebooks, Level
 from widemargin.runtime import Stop, StoppedError, thread_count
 
@@ -237,7 +238,9 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             check(name, getattr(self, name))
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        X = validate_data(self, X, reset=reset, **NUMBERS)
+        require_samples(X)
+        with numbers_needed("VectorQuantizer needs numbers"):
+            X = validate_data(self, X, reset=reset, **NUMBERS)
         X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         require_magnitude(X)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import Scaled, Spectrum, Sum
 from widemargin.kernels.sequences import OligoKernel, Sequences
+from widemargin.kernels.sequences.alphabet import written
 from widemargin.kernels.sequences.base import reading
 from widemargin.kernels.sequences.oligo import Term
 from widemargin.kernels.sequences.oligomers import Reading, oligomers_in
@@ -120,7 +121,7 @@ class TermWeights:
     @property
     def oligomers(self) -> list[str]:
         """The oligomers that the support vectors hold."""
-        return [oligomer_named(int(code), self.how.alphabet, self.how.k) for code in self.codes]
+        return written(self.codes, self.how.alphabet, self.how.k)
 
     def between(self, low: int, high: int) -> Matrix:
         """Return the weights at all positions from `low` to `high`, a row for each oligomer."""
@@ -245,18 +246,3 @@ def _between(these: Codes, those: Codes, among: Matrix, weights: Vector | None) 
     """Sum over pairs of `these` and `those` oligomers, which lie along the last axis of both."""
     same = these[..., :, np.newaxis] == those[..., np.newaxis, :]
     return np.asarray((_factors(these, weights)[..., np.newaxis] * same * among).sum(axis=(-1, -2)))
-
-
-def oligomer_named(code: int, alphabet: str, k: int) -> str:
-    """Write the oligomer of a number.
-
-    Examples
-    --------
-    >>> oligomer_named(6, "ACGT", 3)
-    'ACG'
-    """
-    letters = []
-    for _ in range(k):
-        code, place = divmod(code, len(alphabet))
-        letters.append(alphabet[place])
-    return "".join(reversed(letters))

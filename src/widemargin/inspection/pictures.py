@@ -149,7 +149,10 @@ def _(info: OligomerTable, axes: Axes) -> None:
         axes.set_title(f"weights of {info.k}-mers: no support vector holds any", fontsize=10)
         return
     largest = np.abs(info.weights).max(axis=1, initial=0.0)
-    rows = np.sort(np.argsort(-largest, kind="stable")[:MOST_ROWS])
+    heaviest = info.heaviest(LISTED)
+    framed = [info.oligomers.index(cell.oligomer) for cell in heaviest]
+    by_size = np.argsort(-largest, kind="stable").tolist()
+    rows = sorted(list(dict.fromkeys([*framed, *by_size]))[:MOST_ROWS])
     names, weights = [info.oligomers[row] for row in rows], info.weights[rows]
     left = float(info.positions[0]) - 0.5
     extent = (left, left + len(info.positions), len(names) - 0.5, -0.5)
@@ -157,7 +160,6 @@ def _(info: OligomerTable, axes: Axes) -> None:
     image = axes.imshow(
         weights, cmap=WEIGHTS, vmin=-top, vmax=top, extent=extent, aspect="auto", interpolation="nearest"
     )
-    heaviest = info.heaviest(LISTED)
     for cell in heaviest:
         corner = (cell.position - 0.5, names.index(cell.oligomer) - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="black", linewidth=0.8))

@@ -17,6 +17,7 @@ from widemargin.estimators.prediction import as_dense
 from widemargin.estimators.svdd import SVDD
 from widemargin.inspection.oligomer_terms import Part, TermWeights, parts_of
 from widemargin.kernels.sequences import Sequences
+from widemargin.kernels.sequences.oligomers import located
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -183,14 +184,14 @@ class OligomerWeights:
         -------
         Contributions
         """
-        z, text = self._read(sequence)
+        z, text, positions = self._read(sequence)
         of_oligomers = tuple(one.contributions(z) for one in self._terms)
         values = np.zeros(len(text))
         for term, found in zip(self._terms, of_oligomers, strict=True):
             for shift in range(term.how.k):
                 values[shift : shift + len(found)] += found / term.how.k
         value = self.intercept + sum(float(found.sum()) for found in of_oligomers)
-        return Contributions(text, self._positions(z, text), values, of_oligomers, value, self.intercept, self.toward)
+        return Contributions(text, positions, values, of_oligomers, value, self.intercept, self.toward)
 
     def substitutions(self, sequence: str) -> Substitutions:
         """Say what every single substitution would change about the decision value of a sequence.
@@ -203,24 +204,20 @@ class OligomerWeights:
         -------
         Substitutions
         """
-        z, text = self._read(sequence)
+        z, text, positions = self._read(sequence)
         letters = self._terms[0].how.alphabet
         changes = np.zeros((len(text), len(letters)))
         for term in self._terms:
             changes += term.changes(z, text, letters)
         value = self.contributions(sequence).decision_value
-        return Substitutions(text, self._positions(z, text), letters, changes, value, self.toward)
+        return Substitutions(text, positions, letters, changes, value, self.toward)
 
-    def _read(self, sequence: str) -> tuple[Sequences, str]:
+    def _read(self, sequence: str) -> tuple[Sequences, str, NDArray[np.int64]]:
+        """Return a sequence, its letters without a marker, and their positions."""
         if not isinstance(sequence, str):
             raise TypeError(f"sequence is of type {type(sequence).__name__}; it must be one string.")
-        origin = self._terms[0].how.origin
-        return Sequences([sequence]), sequence.replace(origin, "") if isinstance(origin, str) else sequence
-
-    def _positions(self, z: Sequences, text: str) -> NDArray[np.int64]:
-        origin: Any = self._terms[0].how.origin
-        zero = z[0].index(origin) if isinstance(origin, str) else origin + (len(text) if origin < 0 else 0)
-        return np.arange(len(text)) - zero
+        text, zero = located(sequence, self._terms[0].how.origin)
+        return Sequences([sequence]), text, np.arange(len(text)) - zero
 
 
 def oligomer_weights(model: Any, *, function: Any = None) -> OligomerWeights:

@@ -125,6 +125,25 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
     def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         """Set parameters that are None; for kernels that name such in `_from_data`."""
 
+    #: Parameters that are whole numbers: no part of `theta`, but a search may be told to choose them.
+    whole: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def whole_numbers(self) -> dict[str, int]:
+        """Parameters that are whole numbers by name, those of kernels inside of this one too.
+
+        Examples
+        --------
+        >>> from widemargin.kernels import Gaussian, Polynomial
+        >>> (Gaussian(gamma=1.0) + Polynomial(degree=2)).whole_numbers
+        {'k2__degree': 2}
+        """
+        found = {name: int(getattr(self, name)) for name in self.whole}
+        for key, inner in self.get_params().items():
+            if isinstance(inner, Kernel):
+                found |= {f"{key}__{name}": int(getattr(inner, name)) for name in inner.whole}
+        return found
+
     #: How far `theta` moves where the logarithm of a coefficient of squared distances moves by 1.
     theta_per_log_gamma: ClassVar[float] = 1.0
 
@@ -452,6 +471,9 @@ def value_written(value: Any) -> str:
     return repr(value)
 
 
+_ROWS = (list, tuple, range, np.ndarray)
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two values of a parameter are equal; lists, tuples and arrays of the same numbers are.
 
@@ -464,7 +486,7 @@ def same(one: Any, other: Any) -> bool:
         return True
     if isinstance(one, GaussianProcessKernel) or isinstance(other, GaussianProcessKernel):
         return bool(one == other)
-    if isinstance(one, list | tuple | np.ndarray) and isinstance(other, list | tuple | np.ndarray):
+    if isinstance(one, _ROWS) and isinstance(other, _ROWS):
         return np.shape(one) == np.shape(other) and bool(np.all(np.asarray(one) == np.asarray(other)))
     for kind in (Number, str):  # of whatever library
         if isinstance(one, kind) and isinstance(other, kind):

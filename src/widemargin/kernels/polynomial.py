@@ -55,8 +55,9 @@ class Linear(CoreKernel):
 class Polynomial(CoreKernel):
     r"""The polynomial kernel, :math:`k(x, z) = (\gamma \langle x, z \rangle + c_0)^p`.
 
-    :math:`\gamma` and :math:`c_0` are searched by their logarithms, in this order; the degree p is fixed, and so is
-    :math:`c_0 = 0`, which has no logarithm. k(x, x) is not 1; use ``normalized(k)`` for objectives that need that.
+    :math:`\gamma` and :math:`c_0` are searched by their logarithms, in this order; the degree p is fixed, unless a
+    search is told its range, and so is :math:`c_0 = 0`, which has no logarithm. k(x, x) is not 1; use ``normalized(k)``
+    for objectives that need that.
 
     A block of n x m values costs n m d multiplications and n m powers; its derivatives as much again.
 
@@ -81,6 +82,7 @@ class Polynomial(CoreKernel):
 
     _from_data: ClassVar[tuple[str, ...]] = ("gamma",)
     core_name: ClassVar[str | None] = "poly"
+    whole: ClassVar[tuple[str, ...]] = ("degree",)
 
     def __init__(
         self,

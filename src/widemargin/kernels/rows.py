@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from widemargin import _core
-from widemargin.runtime import single_threaded_blas, thread_count
+from widemargin.runtime import Stop, allowing, single_threaded_blas, thread_count
 from widemargin.runtime.memory import require_room_for_columns
 
 RowSource = _core.RowSource
@@ -26,6 +27,9 @@ BLOCK_ENTRIES = 2**24
 
 #: Exponents that the core can count to.
 LARGEST_DEGREE = 2**31 - 1
+
+#: Letters of a string that messages show.
+SHOWN = 20
 
 KernelName = str
 KernelCallable = Callable[[Any, Any], Any]
@@ -209,6 +213,41 @@ def is_matrix(X: Any) -> bool:
     return sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf")
 
 
+def shown(text: str | bytes) -> str:
+    """Write the beginning of a string.
+
+    Examples
+    --------
+    >>> shown("ACGT"), shown("ACGT" * 10)
+    ("'ACGT'", "'ACGTACGTACGTACGTACGT'...")
+    """
+    return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r}..."
+
+
+def require_samples(X: Any) -> None:
+    """Refuse what is no row of samples: a string, a path, a dict, a set, an iterator, what a FASTA file holds.
+
+    Examples
+    --------
+    >>> require_samples(["ACGT", "GGTA"])
+    >>> require_samples("ACGT")
+    Traceback (most recent call last):
+    ...
+    TypeError: X is one string, 'ACGT'; a list, array, column or data frame of samples is needed.
+    """
+    if isinstance(X, str | bytes):
+        what = f"one string, {shown(X)}"
+    elif isinstance(X, PathLike):
+        what = f"a path, {str(X)!r}, and files are not read here"
+    elif isinstance(X, Mapping | Set | Iterator) and not sp.issparse(X):  # some sparse matrices are dicts
+        what = f"an object of type {type(X).__name__}"
+    elif isinstance(getattr(X, "sequences", None), list):
+        what = f"an object of type {type(X).__name__}, whose sequences are in X.sequences"
+    else:
+        return
+    raise TypeError(f"X is {what}; a list, array, column or data frame of samples is needed.")
+
+
 def count(X: Any) -> int:
     """Count the samples in any container."""
     return int(_num_samples(X))
@@ -249,7 +288,7 @@ def prepared(kernel: Any, X: Any) -> Any:
 
 
 def callable_matrix(
-    kernel: KernelCallable, X: Any, *, dtype: type = np.float64, poll: Callable[[], None] | None = None
+    kernel: KernelCallable, X: Any, *, dtype: type = np.float64, n_threads: int = 1, stop: Stop | None = None
 ) -> NDArray[Any]:
     """All values of a symmetric kernel that somebody else evaluates, tile by tile, mirrored at the diagonal.
 
@@ -259,8 +298,10 @@ def callable_matrix(
     X : sequence of n samples
     dtype : type
         Of the result.
-    poll : callable, optional
-        Called before each tile; may raise to end the computation.
+    n_threads : int, default=1
+        For kernels that the core computes.
+    stop : Stop, optional
+        When to end with a TimeoutError.
 
     Returns
     -------
@@ -277,16 +318,17 @@ def callable_matrix(
     for number, rows in enumerate(parts):
         left = take(X, rows) if len(parts) > 1 else X
         for columns in parts[number:]:
-            if poll is not None:
-                poll()
-            tile = call_kernel(kernel, left, left if columns is rows else take(X, columns))
+            if stop is not None:
+                stop.check()
+            with allowing(n_threads, stop):
+                tile = call_kernel(kernel, left, left if columns is rows else take(X, columns))
             matrix[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = tile
             if columns is not rows:
                 matrix[columns[0] : columns[-1] + 1, rows[0] : rows[-1] + 1] = tile.T
     return matrix
 
 
-def source_at_once(kernel: KernelCallable, X: Any) -> RowSource:
+def source_at_once(kernel: KernelCallable, X: Any, n_threads: int = 1) -> RowSource:
     """Rows of a symmetric kernel that somebody else evaluates, as :func:`row_source` gives them, but all evaluated now.
 
     Solvers still count the values that they ask for.
@@ -296,7 +338,7 @@ def source_at_once(kernel: KernelCallable, X: Any) -> RowSource:
     >>> source_at_once(lambda A, B: A @ B.T, np.array([[1.0], [2.0]])).diagonal()
     array([1., 4.])
     """
-    matrix = callable_matrix(kernel, X)
+    matrix = callable_matrix(kernel, X, n_threads=n_threads)
 
     def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
         return np.asarray(matrix[rows[:, np.newaxis], columns])
@@ -364,7 +406,8 @@ def kernel_block(kernel: KernelParameters, vectors: Any, samples: Any, n_threads
         return kernel_matrix(vectors, samples, kernel=kernel.kernel, dtype="float64", n_jobs=n_threads, **numbers)
     rows = max(1, BLOCK_ENTRIES // max(1, count(vectors)))
     parts = [np.arange(begin, min(begin + rows, count(samples))) for begin in range(0, count(samples), rows)]
-    found = [call_kernel(kernel.kernel, take(samples, part), vectors).T for part in parts]
+    with allowing(n_threads):
+        found = [call_kernel(kernel.kernel, take(samples, part), vectors).T for part in parts]
     return np.ascontiguousarray(np.concatenate(found, axis=1))
 
 

@@ -70,7 +70,7 @@ class SharedKernel:
         if callable(kernel) or kernel == "linear":
             self._unclaimed[None] = count(X) ** 2
         if callable(kernel):
-            self.base: Matrix = callable_matrix(kernel, X, dtype=np.float32, poll=stop.check)
+            self.base: Matrix = callable_matrix(kernel, X, dtype=np.float32, n_threads=n_threads, stop=stop)
         elif kernel == "precomputed":
             self.base = np.ascontiguousarray(X, dtype=np.float32)
         else:

@@ -240,6 +240,8 @@ class LeastSquares:
 
     def minimax(self, goal: float) -> tuple[Matrix, Vector] | None:
         """Return coefficients and constants whose largest error is at most `goal`, if reweighting finds them."""
+        if self.largest <= goal:
+            return self.read()
         basis = self._basis[: self._constant + self._taken]
         weights, errors = np.ones(basis.shape[1]), np.abs(self._left).max(axis=0)
         for _ in range(ROUNDS):

@@ -23,14 +23,20 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
-from widemargin.estimators.validation import require_number
+from widemargin.estimators.validation import numbers_needed, require_number
 from widemargin.kernels import CombinedOligo, Oligo
-from widemargin.kernels.rows import count
+from widemargin.kernels.rows import count, require_samples
 from widemargin.kernels.sequences import Sequences
 from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.model_selection.grid.results import ROUNDING
 from widemargin.model_selection.growth import best_of, grown, standard_error
-from widemargin.objectives.groups import folds_of, group_folds, group_numbers, require_classes, require_whole_groups
+from widemargin.objectives.held_out.groups import (
+    folds_of,
+    group_folds,
+    group_numbers,
+    require_classes,
+    require_whole_groups,
+)
 from widemargin.plans.ranges import c_values, gamma_values
 from widemargin.runtime import Stop
 from widemargin.runtime.memory import require_room_for_columns
@@ -159,6 +165,7 @@ def select(
     """
     if max_time is not None:
         require_number("max_time", max_time, above=0)
+    require_samples(X)
     stop = Stop().within(max_time)
     y = np.asarray(y)
     spread = float(np.std(y.astype(np.float64))) if regression else 1.0
@@ -211,7 +218,8 @@ def _of_features(X: Any, labels: Any, model: Any, axes: dict[str, Any]) -> Famil
     if sp.issparse(X):
         require_room_for_columns(X.shape[1])
     scaler = StandardScaler(with_mean=not sp.issparse(X))
-    widths = gamma_values(scaler.fit_transform(X), labels)
+    with numbers_needed("features must be numbers; for sequences pass a list or column of strings"):
+        widths = gamma_values(scaler.fit_transform(X), labels)
     axes = {f"{STEP}__{name}": values for name, values in (axes | {"gamma": widths}).items()}
     return Family("Gaussian kernel, standardised features", Pipeline([("scaler", scaler), (STEP, model)]), axes)
 

@@ -4,13 +4,13 @@ Imports ``machines`` and what lies below; kernels stay behind their values and d
 """
 
 from widemargin.objectives.base import BoundObjective, Evaluated, Objective, Task
-from widemargin.objectives.bootstrap import Bootstrap
 from widemargin.objectives.class_distance import ClassDistance
-from widemargin.objectives.cross_validation import CrossValidation
 from widemargin.objectives.decision_quality import DecisionQuality
-from widemargin.objectives.hold_out import HoldOut
+from widemargin.objectives.held_out.bootstrap import Bootstrap
+from widemargin.objectives.held_out.cross_validation import CrossValidation
+from widemargin.objectives.held_out.hold_out import HoldOut
+from widemargin.objectives.held_out.likelihood import JaakkolaPrior, Likelihood, Posterior
 from widemargin.objectives.leave_one_out import LeaveOneOut
-from widemargin.objectives.likelihood import JaakkolaPrior, Likelihood, Posterior
 from widemargin.objectives.polarization import Polarization
 from widemargin.objectives.radius_margin import RadiusMargin
 from widemargin.objectives.span import SpanBound

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from widemargin.kernels import Kernel, MaskedGaussian
 from widemargin.kernels.rows import is_matrix
 from widemargin.objectives.base import BoundObjective, Evaluated, How, Ids, Objective, Task, Vector
-from widemargin.objectives.groups import split_groups
-from widemargin.objectives.hold_out import require_split
+from widemargin.objectives.held_out.groups import split_groups
+from widemargin.objectives.held_out.hold_out import require_split
 from widemargin.objectives.machines import TaskKernel, notes_of, predicted_classes, train_pairs, work_of
 
 

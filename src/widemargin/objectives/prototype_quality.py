@@ -31,7 +31,7 @@ from widemargin.objectives.base import BoundObjective, Evaluated, How, Ids, Plac
 from widemargin.objectives.decision_quality import DecisionQuality, balanced_rate, kappas
 from widemargin.objectives.machines import stop_rule
 from widemargin.quantization import Codebooks
-from widemargin.runtime import Lock, StoppedError, Work
+from widemargin.runtime import Lock, Stop, StoppedError, Work
 
 #: Distances of a level are kept up to this number; it must not depend on the computer, or values would.
 MOST_DISTANCES = 2**26
@@ -99,7 +99,7 @@ class Prototypes:
     stop : Stop
     """
 
-    def __init__(self, X: Any, signs: Vector, train: Ids, judges: Ids, n_threads: int, stop: Any) -> None:
+    def __init__(self, X: Any, signs: Vector, train: Ids, judges: Ids, n_threads: int, stop: Stop) -> None:
         self._codebooks = [
             (sign, Codebooks(take(X, train[signs[train] == sign]), n_threads=n_threads, stop=stop))
             for sign in (-1.0, 1.0)
@@ -122,11 +122,11 @@ class Prototypes:
         counts = [sum(min(2**number, book.n_samples) for _, book in self._codebooks) for number in levels]
         return [float(n * (n + len(self.judge_labels))) for n in counts]
 
-    def level(self, number: int) -> Level:
-        """Return the training samples of a level."""
+    def level(self, number: int, stop: Stop | None = None) -> Level:
+        """Return the training samples of a level; `stop`, if given, takes the place of that of the search."""
         with self._lock:
             if number not in self._levels:
-                parts = [(sign, book.level(number).prototypes) for sign, book in self._codebooks]
+                parts = [(sign, book.level(number, stop=stop).prototypes) for sign, book in self._codebooks]
                 samples = [samples for _, samples in parts]
                 sparse = any(map(sp.issparse, samples))
                 stacked = canonical(sp.vstack(samples, format="csr")) if sparse else np.vstack(samples)

@@ -49,7 +49,7 @@ def to_json(value: Any, what: str) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {NOT_FINITE: repr(value)}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
         return [to_json(entry, what) for entry in value]
     if isinstance(value, Mapping):
         if all(isinstance(key, str) and not key.startswith("$") for key in value):

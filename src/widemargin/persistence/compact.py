@@ -53,11 +53,13 @@ def describe_compact(estimator: CompactSVC, prefix: str) -> tuple[dict[str, Any]
             {"level": one.level, "sigmoid": list(one.sigmoid), "ended": one.ended, **numbers, "model": description}
         )
     kept = {name: value for name, value in estimator.get_params(deep=False).items() if name not in NOT_KEPT}
-    strategy = estimator.strategy
+    if kept["feature_costs"] is not None:
+        kept["feature_costs"] = np.asarray(kept["feature_costs"], dtype=np.float64)
+    strategy = None if estimator.strategy is None else asdict(estimator.strategy)
     description = {
         "class": type(estimator).__name__,
         "parameters": {name: to_json(value, f"parameter {name}") for name, value in kept.items()},
-        "strategy": None if strategy is None else asdict(strategy),
+        "strategy": None if strategy is None else to_json(strategy, "strategy"),
         "n_features": int(estimator.n_features_in_),
         "n_selected": len(chosen),
         "classes": describe_labels(estimator.classes_),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,10 @@ from widemargin.estimators.svdd import SVDD
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
+from widemargin.persistence.ends import restore_end
 from widemargin.persistence.kernels import describe_kernel, restore_kernel, restore_parameters
 from widemargin.persistence.sequences import SEQUENCES
-from widemargin.persistence.streams import KINDS_OF_ENDS, describe_stream, restore_stream
+from widemargin.persistence.streams import describe_stream, restore_stream
 from widemargin.persistence.vectors import FLOATS, describe_vectors, restore_vectors
 from widemargin.solvers import SOLVERS, Solver
 
@@ -387,19 +388,7 @@ def _restore_compression(report: Fields) -> CompressionReport:
 
 
 def _restore_entry(entry: Fields) -> ProblemReport:
-    values: dict[str, Any] = {}
-    for field in fields(ProblemReport):
-        if field.name == "classes":
-            classes = from_json(entry.values.get("classes"))
-            if not (classes is None or (isinstance(classes, tuple) and len(classes) == 2)):
-                entry.refuse("classes", "a pair of labels or null")
-            values["classes"] = classes
-        elif field.type == "int":
-            values[field.name] = entry.whole(field.name)
-        elif field.type == "float":
-            values[field.name] = entry.number(field.name, finite=False)
-        else:
-            values[field.name] = entry.text(field.name)
-            if values[field.name] not in KINDS_OF_ENDS[field.name]:
-                entry.refuse(field.name, "one of " + ", ".join(map(repr, KINDS_OF_ENDS[field.name])))
-    return ProblemReport(**values)
+    classes = from_json(entry.values.get("classes"))
+    if not (classes is None or (isinstance(classes, tuple) and len(classes) == 2)):
+        entry.refuse("classes", "a pair of labels or null")
+    return restore_end(ProblemReport, entry, classes=classes)

@@ -6,13 +6,12 @@ are those of the decision functions. Kernel values are not kept: they are comput
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin import _core
 from widemargin.estimators.multi_class import in_scikit_learns_sign
 from widemargin.estimators.online import OnlineSVC
 from widemargin.estimators.prediction import as_dense
@@ -20,11 +19,9 @@ from widemargin.kernels.rows import take
 from widemargin.machines.dual import Outcome
 from widemargin.machines.online.stream import Stream, joined
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
+from widemargin.persistence.ends import restore_end
 from widemargin.persistence.vectors import describe_vectors, restore_vectors
 from widemargin.runtime import Work
-
-#: What the strings of an end may be.
-KINDS_OF_ENDS = {"reason": tuple(_core.REASONS), "precision": ("float32", "float64")}
 
 #: Types of ids, by the kind of their arrays.
 _ID_TYPES: dict[str, type] = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64, "U": np.str_, "O": object}
@@ -32,7 +29,7 @@ _ID_TYPES: dict[str, type] = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f":
 
 def describe_stream(model: OnlineSVC) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Take the stream of a model apart; compressed models, which left their kept samples behind, have none."""
-    if "_stream" not in vars(model) or hasattr(model, "compression_report_"):
+    if "_stream" not in vars(model):
         return {}, {}
     try:
         model._require_same_kernel()
@@ -241,16 +238,4 @@ def _restore_ends(known: Fields, functions: int) -> list[Outcome]:
     entries = known.entries("ends")
     if len(entries) != functions:
         known.refuse("ends", f"an entry for each of the {functions} decision functions")
-    return [_restore_end(Fields(entry, f"ends of {known.where}")) for entry in entries]
-
-
-def _restore_end(entry: Fields) -> Outcome:
-    values: dict[str, Any] = {}
-    for field in fields(Outcome):
-        if field.type == "int":
-            values[field.name] = entry.whole(field.name)
-        elif field.type == "float":
-            values[field.name] = entry.number(field.name, finite=False)
-        else:
-            values[field.name] = entry.choice(field.name, KINDS_OF_ENDS[field.name])
-    return Outcome(**values)
+    return [restore_end(Outcome, Fields(entry, f"ends of {known.where}")) for entry in entries]

@@ -3,6 +3,7 @@
 Imports nothing but the compiled core; everything else may import from here.
 """
 
+from widemargin.runtime.allowance import allowance, allowing
 from widemargin.runtime.memory import free_memory, release_memory
 from widemargin.runtime.stopping import (
     FAILED,
@@ -28,6 +29,8 @@ __all__ = [
     "StopRequest",
     "StoppedError",
     "Work",
+    "allowance",
+    "allowing",
     "free_memory",
     "release_memory",
     "single_threaded_blas",

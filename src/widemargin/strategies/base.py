@@ -7,6 +7,7 @@ in order, what is known: nothing else has to be kept.
 from __future__ import annotations
 
 import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ class Space:
     lower, upper : ndarray of shape (n,)
         Bounds, perhaps infinite; a strategy asks for no point outside of them. Where both are equal there is nothing
         to search.
+    whole : ndarray of bool of shape (n,), optional
+        Parameters that are whole numbers, as start and bounds of them are. None by default.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Space:
     start: Vector
     lower: Vector
     upper: Vector
+    whole: NDArray[np.bool_] | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
         shapes = {self.start.shape, self.lower.shape, self.upper.shape}
@@ -182,6 +186,28 @@ class Told:
     higher: tuple[float, ...] = ()
 
 
+def is_number(value: object) -> bool:
+    """Tell whether a parameter is a real number, NaN aside.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number(np.float32(2)), is_number(True), is_number("0.5")
+    (True, True, False, False)
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def is_whole(value: object, least: int) -> bool:
+    """Tell whether a parameter is a whole number, and large enough.
+
+    Examples
+    --------
+    >>> is_whole(3, 1), is_whole(np.int64(3), 1), is_whole(0, 1), is_whole(3.0, 1), is_whole(True, 1)
+    (True, True, False, False, False)
+    """
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
+
+
 class Strategy(ABC):
     """How to get from a start to a good point.
 
@@ -195,12 +221,15 @@ class Strategy(ABC):
         Whether it asks for second and third derivatives, along one parameter.
     copes_with_noise : bool
         Whether values may be random.
+    takes_whole_numbers : bool
+        Whether parameters may be whole numbers.
     """
 
     name: ClassVar[str]
     needs_gradient: ClassVar[bool] = False
     needs_higher: ClassVar[bool] = False
     copes_with_noise: ClassVar[bool] = False
+    takes_whole_numbers: ClassVar[bool] = False
 
     def require(self, parameter: str, holds: bool, accepted: str) -> None:
         """Raise ValueError, in a sentence, unless a parameter is as it should be."""

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.strategies.base import Ask, CountedRun, Lattice, Space, Strategy, StrategyRun, Told
+from widemargin.strategies.base import Ask, CountedRun, Lattice, Space, Strategy, StrategyRun, Told, is_number, is_whole
 from widemargin.strategies.grid import require_bounds
 
 #: A solution, in steps from the start.
@@ -62,8 +62,8 @@ class TabuSearch(Strategy):
     times as much work, are always open.
 
     Qualities are measured, on so many samples, and improvements may be far smaller than what those can tell. With a
-    `gain` above 0 the count of failures begins again only after all improvements since it last did amount to this
-    share of the quality; every one of them is still taken.
+    `min_improvement` above 0 the count of failures begins again only after all improvements since it last did amount
+    to this share of the quality; every one of them is still taken.
 
     No point is asked for twice. An iteration asks for two points for each variable at most, all of them at once.
 
@@ -82,7 +82,7 @@ class TabuSearch(Strategy):
         :math:`t`; the sum of the ranges of all variables if not given.
     step : float, default=log(2) / 2
         Distance between neighbouring values, in spaces that have none of their own: a factor of the root of 2 where
-        parameters are searched on a logarithmic scale.
+        parameters are searched on a logarithmic scale. That of whole numbers is 1.
     scan : bool, default=True
         Whether to look at the points that a space names first; if not, there is one walk, from the start.
     walks : int, default=1
@@ -90,7 +90,7 @@ class TabuSearch(Strategy):
     large_share : float, default=1
         Largest share of the work that may be spent on large points, from 0 to 1; with 1 they are like all others, as in
         the paper.
-    gain : float, default=0
+    min_improvement : float, default=0
         Share of the quality by which it has to improve for failures to be forgotten; with 0 any improvement will do, as
         in the paper.
     evaluations : int, optional
@@ -107,6 +107,7 @@ class TabuSearch(Strategy):
     """
 
     name: ClassVar[str] = "tabu"
+    takes_whole_numbers: ClassVar[bool] = True
 
     promising: float = 0.99
     patience: int = 5
@@ -117,26 +118,29 @@ class TabuSearch(Strategy):
     scan: bool = True
     walks: int = 1
     large_share: float = 1.0
-    gain: float = 0.0
+    min_improvement: float = 0.0
     evaluations: int | None = None
 
     def __post_init__(self) -> None:
-        self.require("promising", 0.0 <= self.promising <= 1.0, "from 0 to 1")
-        self.require("patience", self.patience >= 0, "at least 0")
-        self.require("failures", self.failures >= 0, "at least 0")
-        self.require("jumps", self.jumps is None or self.jumps >= 0, "at least 0, or None")
-        self.require("memory", self.memory is None or self.memory >= 1, "at least 1, or None")
-        self.require("walks", self.walks >= 1, "at least 1")
-        self.require("gain", 0.0 <= self.gain < math.inf, "at least 0 and finite")
-        self.require("large_share", 0.0 <= self.large_share <= 1.0, "from 0 to 1")
-        self.require("step", 0.0 < self.step < math.inf, "positive and finite")
-        self.require("evaluations", self.evaluations is None or self.evaluations >= 1, "at least 1, or None")
+        for name in ("promising", "large_share"):
+            own = getattr(self, name)
+            self.require(name, is_number(own) and 0.0 <= own <= 1.0, "a number from 0 to 1")
+        for name, least in (("patience", 0), ("failures", 0), ("walks", 1)):
+            self.require(name, is_whole(getattr(self, name), least), f"a whole number of at least {least}")
+        for name, least in (("jumps", 0), ("memory", 1), ("evaluations", 1)):
+            own = getattr(self, name)
+            self.require(name, own is None or is_whole(own, least), f"a whole number of at least {least}, or None")
+        own = self.min_improvement
+        self.require("min_improvement", is_number(own) and 0.0 <= own < math.inf, "a finite number of at least 0")
+        self.require("step", is_number(self.step) and 0.0 < self.step < math.inf, "a positive and finite number")
+        self.require("scan", isinstance(self.scan, bool | np.bool_), "True or False")
 
     def begin(self, space: Space, *, seed: int, n_parts: int = 1, max_evaluations: int | None = None) -> StrategyRun:
         """Start a run; it knows of no parts."""
         require_bounds(self, space)
         if not isinstance(space, Lattice):
-            space = Lattice(space.start, space.lower, space.upper, steps=np.full(space.n_dims, self.step))
+            whole = np.zeros(space.n_dims, dtype=np.bool_) if space.whole is None else space.whole
+            space = Lattice(space.start, space.lower, space.upper, steps=np.where(whole, 1.0, self.step))
         limits = [limit for limit in (self.evaluations, max_evaluations) if limit is not None]
         return TabuRun(self, space, seed, min(limits) if limits else None)
 
@@ -348,7 +352,7 @@ class TabuRun(CountedRun):
             self._champion = self._value_after(best)
             self._go(self._after(best))
             # Also true for the first value of all.
-            if self._forgiven_at - self._champion > self._options.gain * abs(self._champion):
+            if self._forgiven_at - self._champion > self._options.min_improvement * abs(self._champion):
                 self.n_failures, self._forgiven_at = 0, self._champion
             self._begin_intensification()
             return

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from widemargin.objectives import BoundObjective, Evaluated, Objective
 from widemargin.objectives.base import How, Place
-from widemargin.runtime import FINISHED, Stop, StoppedError
+from widemargin.runtime import FINISHED, Stop, StoppedError, allowing
 from widemargin.runtime.stopping import why_ended
 from widemargin.strategies import Ask, StrategyRun, Told
 from widemargin.study.findings import Finding, Findings, Vector
@@ -248,7 +248,8 @@ class StrategySearch:
             how["level"] = level
         if origin is not None:
             how["origin"] = origin
-        found = bound.evaluate(kernel, C, gradient=wanted.gradient, **how)
+        with allowing(self._n_threads if bound is self._bound else 1, self._stop):
+            found = bound.evaluate(kernel, C, gradient=wanted.gradient, **how)
         work = replace(found.work, seconds=time.perf_counter() - began)
         gradient, higher = self._slopes(found, wanted)
         finding = Finding(
@@ -304,16 +305,24 @@ class StrategySearch:
     def chosen(self) -> Vector | None:
         """Return the point that the search chooses; None if it knows of none.
 
-        That is the strategy's choice. Of a first question that was not answered as a whole it is the best answer.
+        That is the strategy's choice, unless that is one of the points and a better one was found in answer to a
+        question that the strategy has no whole answer to.
         """
+        choice = None
         if self.n_told:
-            known = bool(np.isfinite(self.trace.values).any())
-            return np.array(self.strategy.best, dtype=np.float64) if known else None
-        values = np.where(self.trace["part"] == -1, self.trace["value"], np.nan)
-        if not np.isfinite(values).any():
-            return None
-        best = np.nanargmax(values) if self._objective.greater_is_better else np.nanargmin(values)
-        return np.array(self.trace.points[best])
+            if not np.isfinite(self.trace.values).any():
+                return None
+            choice = np.array(self.strategy.best, dtype=np.float64)
+            if self.trace.n_evaluations == self.n_told:
+                return choice
+        usable = (self.trace["part"] == -1) & np.isfinite(self.trace["value"])
+        points, values = self.trace.points[usable], self.trace["value"][usable]
+        values = values if self._objective.greater_is_better else -values
+        if choice is not None:
+            here = (points == choice).all(axis=1)
+            if not here.any() or values[here].max() == values.max():
+                return choice
+        return np.array(points[values.argmax()]) if len(values) else None
 
     def value_at(self, point: Vector, findings: Findings) -> float:
         """Return the value of the objective at the point that was chosen; NaN if there is no time to find out.

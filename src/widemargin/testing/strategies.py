@@ -178,6 +178,19 @@ class StrategyContract(Contract):
         away = float(np.abs(run.best - 0.7)[:-1].max())
         assert away <= self.precision, f"the other parameters must find the minimum; it is {away:.3g} away."
 
+    def keeps_whole_numbers_whole_if_declared(self) -> None:
+        """Require that strategies which take whole numbers ask for such, and find the lowest."""
+        if not self.strategy.takes_whole_numbers:
+            return
+        space = self._space()
+        first = np.arange(self.n_dims) == 0
+        run = self._begin(space=Space(space.start, space.lower, space.upper, whole=first))
+        for asks, _ in minimise(run, self._bowl()):
+            for ask in asks:
+                own = float(ask.point[0])
+                assert own == round(own), f"a whole number must stay one; {own:g} was asked for."
+        assert run.best[0] == 1.0, f"the whole number next to 0.7 must be found; it is {run.best[0]:g}."
+
     def asks_for_parts_that_exist(self) -> None:
         """Require that of three parts none but these is asked for, if any is."""
         run = self.strategy.begin(self._space(), seed=0, n_parts=3, max_evaluations=120)

@@ -30,14 +30,36 @@ X = ["ACGTACGT", "GGATCCAA", "TTTTGACA", "ACGTTTAA"]
         (Oligo(alphabet="AB", reverse_complement=True), r"only 'ACGT' and 'ACGU' have complements"),
         (CombinedOligo(lengths=()), r"lengths of CombinedOligo is \(\); it must hold whole numbers"),
         (CombinedOligo(lengths=(1, 0)), r"lengths of CombinedOligo is 0"),
-        (CombinedOligo(sigmas=[1.0, 2.0]), r"sigmas of CombinedOligo holds 2 numbers; there must be one"),
+        (
+            CombinedOligo(sigmas=[1.0, 2.0]),
+            r"sigmas of CombinedOligo is \[1.0, 2.0\]; it must be a number, or a list of 6 numbers",
+        ),
         (CombinedOligo(sigmas=[1, 1, 1, 1, 1, -1]), r"sigmas of CombinedOligo is .* must be positive"),
-        (WeightedOligo(weights=[1.0] * 5), r"weights of WeightedOligo holds 5 numbers"),
-        (WeightedOligo(weights=0.0), r"weights of WeightedOligo is 0.0; it must be finite and at least 0, and not all"),
-        (WeightedOligo(weights=-1.0), r"weights of WeightedOligo is -1.0"),
-        (WeightedOligo(weights=float("nan")), r"weights of WeightedOligo is nan"),
+        (
+            WeightedOligo(weights=[1.0] * 5),
+            r"weights of WeightedOligo is .*; it must be a number, or a list of 6 numbers",
+        ),
+        (WeightedOligo(weights=0.0), r"weights of WeightedOligo must be finite and at least 0, and not all 0; got 0.0"),
+        (WeightedOligo(weights=-1.0), r"weights of WeightedOligo must be .*; got -1.0"),
+        (WeightedOligo(weights=float("nan")), r"weights of WeightedOligo must be .*; got nan"),
+        (WeightedOligo(weights=1e308), r"weights of WeightedOligo is 1e\+308; their sum, k\(x, x\), must be finite"),
+        (WeightedOligo(weights=[1.0, [1.0]]), r"weights of WeightedOligo is .*; it must be a number, or a list of 6"),
+        (Oligo(sigma=[1.0]), r"sigma of Oligo is \[1.0\]; it must be one number"),
+        (TripletOligo(sigma=[1.0]), r"sigma of TripletOligo is \[1.0\]; it must be one number"),
+        (CombinedOligo([1, [1, 2]], (1, 2)), r"sigmas of CombinedOligo is \[1, \[1, 2\]\]; it must be a number, or a"),
+        (CombinedOligo([[1.0]], (1,)), r"sigmas of CombinedOligo is \[\[1.0\]\]; it must be a number, or a list of 1"),
+        (
+            TripletOligo(weights={"ATG": 1e155, "ATC": 1e-155}),
+            r"weights of TripletOligo go from 1e-155 to 1e\+155; the",
+        ),
+        (TripletOligo(weights={"ATG": 2, "aUg": 1}), r"names 'ATG' and 'aUg', which are the same oligomer"),
+        (TripletOligo(weights={"AT": 1.0}), r"weights of TripletOligo names 'AT', which is no oligomer of 3 letters"),
+        (TripletOligo(weights={1: 1.0}), r"weights of TripletOligo names 1, which is no oligomer of 3 letters"),
         (TripletOligo(weights={"ATX": 1.0}), r"weights of TripletOligo names 'ATX', which is no oligomer of 3 letters"),
-        (TripletOligo(weights=[1.0, 2.0]), r"weights of TripletOligo holds 2 numbers; there are 64 oligomers"),
+        (
+            TripletOligo(weights=[1.0, 2.0]),
+            r"weights of TripletOligo has the shape \(2,\); it must be .* a list of 64 numbers",
+        ),
         (TripletOligo(weights="ATG"), r"weights of TripletOligo must be a dict of numbers .*; got 'ATG'"),
         (TripletOligo(weights={"ATG": "x"}), r"weights of TripletOligo must be a dict of numbers .*; got {'ATG': 'x'}"),
         (TripletOligo(weights={"ATG": -1.0}), r"weights of TripletOligo must be finite and at least 0"),
@@ -53,6 +75,37 @@ def test_parameters_that_are_refused(kernel: Any, message: str) -> None:
         kernel.fitted(X)
     with pytest.raises(ValueError, match=message):
         SVC(kernel=kernel).fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("kernel", [WeightedOligo(weights=1e200), 1e200 * Oligo(2)], ids=repr)
+def test_values_beyond_the_arithmetic_are_blamed_on_the_kernel(kernel: Any) -> None:
+    with pytest.raises(ValueError, match=r"at row 0 of X, too large .*; multiply it, or its weights, by a smaller"):
+        SVC(kernel=kernel).fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "sentence"),
+    [
+        (Oligo(3), "AC", "no oligomer of 3 letters of .* leave it out, or take a smaller k or normalize=False"),
+        (CombinedOligo(lengths=(1, 3, 2)), "A", "no oligomer of 3 letters of .* leave it out, or take smaller lengths"),
+        (CombinedOligo(lengths=(1, 2, 5)), "A", "no oligomer of 2 letters of .* leave it out, or take smaller lengths"),
+        (WeightedOligo(), "ACG", "no oligomer of 4 letters of .* leave it out, or take smaller lengths"),
+        (
+            TripletOligo(),
+            "AC",
+            "no oligomer of 3 letters .*, or take a smaller k, or weights above 0 for the oligomers",
+        ),
+        (
+            TripletOligo(weights={"AAC": 0.0}),
+            "AAC",
+            "no oligomer of 3 letters .*, or weights above 0 for the oligomers",
+        ),
+    ],
+    ids=repr,
+)
+def test_what_to_do_about_sequences_without_oligomers(kernel: Any, text: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=rf"sequence 4 of X, {text!r}, has k\(x, x\) = 0: it holds {sentence}"):
+        kernel.fitted([*X, text])
 
 
 @pytest.mark.parametrize(

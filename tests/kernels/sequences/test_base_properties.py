@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from widemargin.datasets.genbank import reverse_complement
 from widemargin.kernels import CombinedOligo, Gapped, Oligo, Spectrum, TripletOligo, WeightedOligo
-from widemargin.kernels.sequences.alphabet import complement, oligomers_of
+from widemargin.kernels.sequences.alphabet import all_codes, written
 
 #: Sequences of at least three letters, all of which are known.
 TEXTS = st.lists(st.text("ACGT", min_size=3, max_size=40), min_size=1, max_size=8)
@@ -80,7 +81,7 @@ def test_case_and_uracil_do_not_matter(X: list[str], Y: list[str], kernel: Any) 
 @given(X=TEXTS, Y=TEXTS, kernel=kernels(positions=False, alphabet="ACGT", reverse_complement=True))
 def test_the_other_strand_has_the_same_counts(X: list[str], Y: list[str], kernel: Any) -> None:
     # Of gapped oligomers, too: a window read backwards holds the same ones backwards.
-    turned = [complement(text, "ACGT") for text in X]
+    turned = [reverse_complement(text) for text in X]
     assert kernel(turned, Y) == pytest.approx(kernel(X, Y), rel=1e-12, abs=1e-300)
 
 
@@ -90,8 +91,8 @@ def test_both_strands_turned_have_the_same_values(length: int, data: Any, k: int
     """Places are mirrored: of sequences of one length all distances stay."""
     X = data.draw(st.lists(st.text("ACGT", min_size=length, max_size=length), min_size=2, max_size=5))
     kernel = Oligo(k, sigma, alphabet="ACGT", reverse_complement=True)
-    assert kernel([complement(text, "ACGT") for text in X]) == pytest.approx(kernel(X), rel=1e-10, abs=1e-300)
-    weights = dict.fromkeys(oligomers_of("ACGT", k, True), 2.0)
+    assert kernel([reverse_complement(text) for text in X]) == pytest.approx(kernel(X), rel=1e-10, abs=1e-300)
+    weights = dict.fromkeys(written(all_codes("ACGT", k, True), "ACGT", k), 2.0)
     triplet = TripletOligo(sigma, weights, k, alphabet="ACGT", reverse_complement=True)
     assert triplet(X) == pytest.approx(kernel(X), rel=1e-12, abs=1e-300)
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.oracles.sequences import naive_oligo_matrix, random_texts
 
-from widemargin import SVC, _core
-from widemargin.kernels import CombinedOligo, Oligo, TripletOligo
+from widemargin import SVC, GridSearchCV, _core
+from widemargin.kernels import CombinedOligo, Oligo, TripletOligo, WeightedOligo
 from widemargin.kernels.rows import FixedKernel, row_source
 from widemargin.kernels.sequences import Sequences
-from widemargin.kernels.sequences.alphabet import oligomers_of
+from widemargin.kernels.sequences.alphabet import all_codes, written
 from widemargin.kernels.sequences.oligomers import Reading
 from widemargin.kernels.sequences.sums import OligoSums
+from widemargin.runtime import Stop, StoppedError, allowance, allowing
 
 PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
 
@@ -73,13 +75,15 @@ def test_any_number_of_threads_gives_the_same_bits(k: int) -> None:
     for right in (X, Y):
         sums = OligoSums(X, right, Reading("ACGT", k), 1.3, weights)
         W = np.random.default_rng(1).normal(size=(len(X), len(right)))
-        K, pulled = sums.values(n_threads=1), sums.pull_back(W, n_threads=1)
+        K, pulled = sums.values(), sums.pull_back(W)
         for n_threads in (2, 5):
-            again = sums.pull_back(W, n_threads=n_threads)
-            assert np.array_equal(sums.values(n_threads=n_threads), K)
+            with allowing(n_threads):
+                again = sums.pull_back(W)
+                assert np.array_equal(sums.values(), K)
             assert again.by_sigma == pulled.by_sigma
             assert np.array_equal(again.by_code, pulled.by_code)
-    inside = sums.pull_back_diagonal(W[:, 0].copy(), X, n_threads=3)
+    with allowing(3):
+        inside = sums.pull_back_diagonal(W[:, 0].copy(), X)
     assert np.array_equal(inside.by_code, sums.pull_back_diagonal(W[:, 0].copy(), X).by_code)
 
 
@@ -119,14 +123,15 @@ def test_what_does_not_fit_together_is_refused() -> None:
         _core.Oligomers(codes, begins, origins + 2**40, 1)
     one = _core.Oligomers(codes, begins, origins, 1)
     with pytest.raises(ValueError, match="a number for every distance"):
-        _core.oligo_sums_within(one, np.ones(1), None, 1)
+        _core.oligo_sums_within(one, np.ones(1), None, **allowance())
+    ids = np.array([2], dtype=np.int32)
     with pytest.raises(ValueError, match="number of a sequence is out of range"):
-        _core.oligo_pull_back_within(np.ones(1), one, np.array([2], dtype=np.int32), np.ones(3), np.ones(3), None, 1)
+        _core.oligo_pull_back_within(np.ones(1), one, ids, np.ones(3), np.ones(3), None, **allowance())
 
 
 def test_oligomers_that_are_rare_have_their_weights() -> None:
     """Few of a kind in long sequences: all pairs are looked at, and no table is made."""
-    texts, names = random_texts(4, "ACGT", 180, 220), oligomers_of("ACGT", 3)
+    texts, names = random_texts(4, "ACGT", 180, 220), written(all_codes("ACGT", 3), "ACGT", 3)
     weights = dict(zip(names, np.random.default_rng(0).uniform(0.1, 3.0, 64).tolist(), strict=True))
     expected = naive_oligo_matrix(texts[:2], texts, 3, 5.0, weights=weights.__getitem__)
     assert TripletOligo(5.0, weights, alphabet="ACGT")(texts[:2], texts) == pytest.approx(expected, rel=1e-12)
@@ -144,3 +149,58 @@ def test_very_long_sequences_may_be_interrupted(length: int) -> None:
         kernel(texts)
     timer.join()
     assert time.perf_counter() - began < 5.0
+
+
+def test_values_end_with_the_time_that_they_are_allowed_or_when_another_thread_asks() -> None:
+    texts = ["A" * 400_000, "A" * 399_999]
+    kernel, stop = Oligo(1, 1e20, alphabet="A"), Stop()
+    with allowing(1, Stop().within(0.2)), pytest.raises(StoppedError):
+        kernel(texts)
+    timer = threading.Timer(0.2, stop.request)
+    timer.start()
+    with allowing(2, stop), pytest.raises(StoppedError):
+        kernel(texts)
+    timer.join()
+
+
+@pytest.mark.parametrize("kernel", [Oligo(3, 1.2), CombinedOligo(1.2), TripletOligo(1.2), 2.0 * Oligo(2) + Oligo(3)])
+def test_threads_are_those_of_the_model_and_change_nothing(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[int] = []
+
+    def counted(computed: Any) -> Any:
+        def compute(*given: Any, n_threads: int, **others: Any) -> Any:
+            used.append(n_threads)
+            return computed(*given, n_threads=n_threads, **others)
+
+        return compute
+
+    texts, new = random_texts(40, "ACGT", 20, 30), random_texts(70, "ACGT", 20, 30, seed=1)
+    model = SVC(kernel=kernel).fit(texts, np.arange(40) % 2)
+    expected = model.decision_function(new)
+    for name in ("oligo_sums", "oligo_sums_within"):
+        monkeypatch.setattr(_core, name, counted(getattr(_core, name)))
+    assert model.set_params(n_jobs=3).decision_function(new).tolist() == expected.tolist()
+    assert set(used) == {3}
+    used.clear()
+    SVC(kernel=kernel, n_jobs=3).fit(texts, np.arange(40) % 2)
+    assert used.count(3) > 1
+    used.clear()
+    GridSearchCV(SVC(kernel=kernel), {"C": [1.0, 2.0]}, cv=2, n_jobs=2).fit(texts, np.arange(40) % 2)
+    assert 2 in used
+
+
+@pytest.mark.parametrize(
+    ("kernel", "computed"),
+    [(Oligo(3), 1), (TripletOligo(), 65), (CombinedOligo(lengths=(1, 2)), 4), (WeightedOligo(lengths=(1, 2)), 4)],
+)
+def test_derivatives_take_the_values_of_each_length_once(
+    kernel: Any, computed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, others = random_texts(5, "ACGT", 20, 30), random_texts(4, "ACGT", 20, 30, seed=1)
+    own = kernel.fitted(texts)
+    X, Y, K = own.samples(texts), own.samples(others), own(texts, others)
+    calls: list[str] = []
+    sums = _core.oligo_sums
+    monkeypatch.setattr(_core, "oligo_sums", lambda *given, **others: calls.append("sums") or sums(*given, **others))
+    assert len(list(own.derivatives(X, Y, K))) == own.n_dims
+    assert len(calls) == computed

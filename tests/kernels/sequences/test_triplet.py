@@ -8,8 +8,8 @@ from sklearn.base import clone
 from tests.oracles.sequences import naive_oligo_matrix, random_texts, two_kinds
 
 from widemargin import SVC, ModelSearch
+from widemargin.datasets.genbank import reverse_complement
 from widemargin.kernels import Oligo, TripletOligo
-from widemargin.kernels.sequences.alphabet import complement
 from widemargin.testing import kernel_object_contract
 
 TEXTS, OTHERS = random_texts(7, "ACGT", 7, 25), random_texts(5, "ACGTN", 12, 30, seed=1)
@@ -44,6 +44,36 @@ def test_only_ratios_matter() -> None:
     assert kernel.pull_back(W, X, X, kernel(X))[1:].sum() == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e308, 1e-308, 5e-324])
+def test_weights_of_any_size_are_brought_to_geometric_mean_1(scale: float) -> None:
+    plain = TripletOligo(1.2).fitted(TEXTS)
+    kernel = TripletOligo(1.2, dict.fromkeys(plain.weights, scale), alphabet="ACGT")
+    assert kernel(TEXTS) == pytest.approx(plain(TEXTS), rel=1e-12)
+    assert kernel.fitted(TEXTS).weights == pytest.approx(plain.weights)
+
+
+@pytest.mark.parametrize("far", [1e300, 1e-300])
+def test_one_weight_may_be_far_from_the_others(far: float) -> None:
+    kernel = TripletOligo(1.2, {"AAC": far}, alphabet="ACGT")
+    fitted = kernel.fitted(TEXTS)
+    assert fitted(TEXTS) == pytest.approx(kernel(TEXTS), rel=1e-9)
+    assert np.isfinite(list(fitted.weights.values())).all()
+    W = np.random.default_rng(0).normal(size=(len(TEXTS), len(TEXTS)))
+    X = fitted.samples(TEXTS)
+    assert np.isfinite(fitted.pull_back(W, X, X, fitted(X))).all()
+
+
+@pytest.mark.parametrize("alphabet", ["ACGT", "ACGU"])
+def test_oligomers_are_named_as_sequences_are_read(alphabet: str) -> None:
+    kernel = TripletOligo(1.2, {"aug": 4.0, "CcT": 0.0}, alphabet=alphabet)
+    named = kernel.fitted(TEXTS).weights
+    assert list(named) == list(TripletOligo(alphabet=alphabet).fitted(TEXTS).weights)
+    last = alphabet[-1]
+    assert named[f"A{last}G"] == pytest.approx(4.0 * named["AAA"])
+    assert named[f"CC{last}"] == 0.0
+    assert kernel(TEXTS) == pytest.approx(kernel.fitted(TEXTS)(TEXTS), rel=1e-12)
+
+
 def test_a_weight_of_0_leaves_its_oligomer_out() -> None:
     kernel = TripletOligo(1.2, {"ATG": 0.0}).fitted(TEXTS)
     assert kernel.weights["ATG"] == 0.0
@@ -71,7 +101,7 @@ def test_complements_share_a_weight() -> None:
     assert len(kernel.weights) == 32
 
     def same(oligomer: str) -> str:
-        return min(oligomer, complement(oligomer, "ACGT"))
+        return min(oligomer, reverse_complement(oligomer))
 
     expected = naive_oligo_matrix(
         TEXTS, OTHERS, 3, 1.2, same=same, weights=lambda oligomer: 4.0 if oligomer == "ATG" else 1.0

@@ -269,3 +269,9 @@ def test_clones_have_the_same_parameters() -> None:
 def test_parameters_that_are_refused(how: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         fitted(*two_classes(), **how)
+
+
+def test_steps_of_a_strategy_are_refused() -> None:
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=r"^step=0\.5 of the strategy means nothing to CompactSVC, whose C and width"):
+        fitted(X, y, strategy=TabuSearch(step=0.5))

@@ -98,7 +98,7 @@ def test_contradicting_duplicates() -> None:
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("factor", [1e-20, 1e20])
+@pytest.mark.parametrize("factor", [1e-300, 1e-165, 1e-20, 1e20, 1e155, 1e300])
 def test_scales_do_not_matter(factor: float, make: Any) -> None:
     X, y = two_classes()
     usual, scaled = fitted(make(X), y, select_features=True), fitted(make(X * factor), y, select_features=True)
@@ -107,19 +107,26 @@ def test_scales_do_not_matter(factor: float, make: Any) -> None:
     np.testing.assert_array_equal(scaled.predict(make(X * factor)), usual.predict(make(X)))
 
 
-def test_offsets_do_not_matter() -> None:
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("select", [False, True])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("offset", [1e4, 1e7, 1e8])
+def test_offsets_do_not_matter(offset: float, make: Any, select: bool, standardize: bool) -> None:
     X, y = two_classes()
-    usual, far = fitted(X, y), fitted(X + 1e7, y)
+    usual, far = (
+        fitted(samples, y, select_features=select, standardize=standardize) for samples in (X, make(X + offset))
+    )
     assert far.quality_ == pytest.approx(usual.quality_)
-    np.testing.assert_allclose(far.decision_function(X + 1e7), usual.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(far.selected_features_, usual.selected_features_)
+    np.testing.assert_allclose(far.decision_function(make(X + offset)), usual.decision_function(X), atol=1e-4)
 
 
 def test_samples_that_are_too_large_unless_they_are_scaled() -> None:
     X, y = two_classes()
     X[:, 3] *= 1e20
     words = (
-        r"^Column 3 of X reaches .*e\+20 on the scale of the search, too far for distances in float32; pass "
-        r"standardize=True, or scale X\.$"
+        r"^Column 3 of X reaches .*e\+20 on the scale of the search, too far for distances in float32; scale "
+        r"X, with standardize=True or yourself, or leave the samples out that are so far away\.$"
     )
     with pytest.raises(ValueError, match=words):
         fitted(X, y, standardize=False)
@@ -200,8 +207,15 @@ def test_data_frames(library: str, data: Any) -> None:
     # All columns in another order, one that is missing, and one that is new: as scikit-learn says it.
     with pytest.raises(ValueError, match="Feature names must be in the same order as they were in fit"):
         model.predict(frame(names[::-1]))
-    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
-        model.predict(frame([*chosen[1:], *others]))
+    words = (
+        rf"^X lacks the column '{chosen[0]}' of the {len(chosen)} that the model reads; the other {len(others)} of its "
+    )
+    for columns in ([*chosen[1:], *others], [*chosen[1:], *others[1:]]):
+        with pytest.raises(ValueError, match=words):
+            model.predict(frame(columns))
+    if len(chosen) > 1:
+        with pytest.raises(ValueError, match=rf"^X lacks the column '{chosen[0]}' and {len(chosen) - 1} more of the"):
+            model.predict(frame(others))
     with pytest.raises(ValueError, match="Feature names unseen at fit time"):
         model.predict(FRAMES[library]({"new": X[:, 0], **{name: X[:, 0] for name in names}}))
     with pytest.raises(ValueError, match=f"X has 2 features, but CompactSVC is expecting {X.shape[1]} features"):
@@ -211,6 +225,26 @@ def test_data_frames(library: str, data: Any) -> None:
     words = rf"contains NaN in column {model.selected_features_[0]} \('{chosen[0]}'\), first at row 4"
     with pytest.raises(ValueError, match=words):
         model.predict(FRAMES[library]({name: bad[:, names.index(name)] for name in chosen}))
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_columns_of_a_data_frame_that_are_not_selected_may_hold_anything(library: str) -> None:
+    X, y = two_classes()
+    names = list("abcdef")
+    columns = {name: X[:, place] for place, name in enumerate(names)}
+    model = fitted(FRAMES[library](columns), y, select_features=True, feature_penalty=0.05, strategy=None)
+    others = np.setdiff1d(np.arange(6), model.selected_features_)
+    odd = columns | {names[others[0]]: ["?"] * len(X), names[others[-1]]: [None] * len(X)}
+    np.testing.assert_array_equal(
+        model.decision_function(FRAMES[library](odd)), model.decision_function(FRAMES[library](columns))
+    )
+
+
+def test_all_columns_are_needed_where_all_are_selected() -> None:
+    X, y = two_classes()
+    model = fitted(pd.DataFrame(X, columns=list("abcdef")), y)
+    with pytest.raises(ValueError, match=r"Feature names seen at fit time, yet now missing:\n- b"):
+        model.predict(pd.DataFrame(X[:, :5], columns=list("acdef")))
 
 
 def test_a_data_frame_that_repeats_a_column() -> None:

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "study"))
 from killable import Nursery
 from small_problems import fitted, same_models, three_classes, two_classes
 
-from widemargin import SVC, CompactSVC, GridSearchCV
+from widemargin import SVC, CompactSVC, GridSearchCV, UnfinishedSearchWarning
 from widemargin.model_selection.compact import selection
 from widemargin.strategies import TabuSearch
 from widemargin.study import JournalError
@@ -203,3 +203,41 @@ def test_damaged_records_are_refused(tmp_path: Path, line: int, change: dict[str
     journal.write_bytes(b"".join(lines))
     with pytest.raises(JournalError, match=f"damaged in line {line} of {len(lines)}, .*{words}"):
         model.fit(X, y)
+
+
+def cut(journal: Path, count: int) -> None:
+    """Leave so many evaluations of a journal."""
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[: 1 + count]))
+
+
+def test_time_that_is_up_leaves_what_a_journal_holds(tmp_path: Path) -> None:
+    X, y = two_classes()
+    journal = tmp_path / "study.jsonl"
+    whole = fitted(X, y, journal=journal)
+    same_models(fitted(X, y, journal=journal, max_time=1e-9), whole)
+    count = whole.n_evaluations_ // 2
+    cut(journal, count)
+    words = (
+        rf"of class 1 has ended early \(time is up\) after {count} evaluations; the best model until then was chosen"
+    )
+    with pytest.warns(UnfinishedSearchWarning, match=words):
+        model = fitted(X, y, journal=journal, max_time=1e-9)
+    [one] = model.models_
+    assert one.ended == "time is up"
+    assert one.quality == pytest.approx(max(whole.models_[0].trace["value"][:count]), abs=1e-6)
+
+
+def test_an_interruption_leaves_what_a_journal_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = two_classes()
+    journal = tmp_path / "study.jsonl"
+    whole = fitted(X, y, journal=journal)
+    cut(journal, 100)
+    monkeypatch.setattr(
+        "widemargin.objectives.prototype_quality.PrototypeQuality.evaluate",
+        lambda *given, **how: signal.raise_signal(signal.SIGINT),
+    )
+    with pytest.warns(UnfinishedSearchWarning, match=r"ended early \(interrupted\) after 100 evaluations"):
+        model = fitted(X, y, journal=journal)
+    [one] = model.models_
+    assert one.ended == "interrupted"
+    assert one.quality == pytest.approx(max(whole.models_[0].trace["value"][:100]), abs=1e-6)

@@ -67,12 +67,12 @@ def test_classes_that_are_too_small(test_size: float, counts: list[int], words: 
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("factor", [1e-20, 1.0, 1e18])
+@pytest.mark.parametrize("factor", [1e-300, 1e-165, 1e-20, 1.0, 1e18, 1e155, 1e300])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csr_matrix])
 def test_standardised_features_have_a_variance_of_one_over_their_number(dtype: Any, factor: float, make: Any) -> None:
     generator = np.random.default_rng(0)
     X = generator.normal(size=(50, 4)) * (generator.random((50, 4)) < 0.7) * np.array([1.0, 1e-3, 1e3, 0.0]) * factor
-    X = X.astype(dtype)
+    X = X.astype(dtype if 1e-30 < factor < 1e30 else np.float64)
     scale = FeatureScale.of(make(X), True)
     np.testing.assert_array_equal(scale.varies, [True, True, True, False])
     found = scale.scaled(make(X))
@@ -118,17 +118,44 @@ def test_distances_that_float32_does_not_hold(make: Any) -> None:
     X = np.zeros((4, 3))
     X[1, 2], X[2, 0] = 1e20, 1.0
     with pytest.raises(ValueError, match="too far") as problem:
-        FeatureScale.of(make(X), False).single(make(X))
+        FeatureScale.of(make(X), False).for_search(make(X))
     away = 1e20 if make is sp.csr_array else 7.5e19
     assert str(problem.value) == (
-        f"Column 2 of X reaches {away:.3g} on the scale of the search, too far for distances in float32; pass "
-        "standardize=True, or scale X."
+        f"Column 2 of X reaches {away:.3g} on the scale of the search, too far for distances in float32; scale X, "
+        "with standardize=True or yourself, or leave the samples out that are so far away."
     )
-    found = FeatureScale.of(make(X), True).single(make(X))
+    found = FeatureScale.of(make(X), True).for_search(make(X))
     assert found.dtype == np.float32
     # The largest that is taken.
     X = np.zeros((2, 9))
     X[0], X[1] = 0.999 * FARTHEST / 6.0, -0.999 * FARTHEST / 6.0
-    own = FeatureScale.of(make(X), False).single(make(X))
+    own = FeatureScale.of(make(X), False).for_search(make(X))
     rows = own.toarray() if sp.issparse(own) else own
     assert np.isfinite(np.square(rows[0] - rows[1]).sum(dtype=np.float32))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_columns_that_float64_cannot_scale(make: Any) -> None:
+    X = np.ones((4, 2))
+    X[:, 1] = [1e-310, 3e-310, 1e-310, 3e-310]
+    with pytest.raises(
+        ValueError, match=r"^Column 1 of X has a standard deviation of 1e-310, too small for float64 to"
+    ):
+        FeatureScale.of(make(X), True)
+    assert FeatureScale.of(make(X), False).varies.tolist() == [False, True]
+    X[:, 1] = [1e308, 0.0, 0.0, 0.0]
+    for standardize in (False, True):
+        with pytest.raises(ValueError, match=r"^Column 1 of X reaches 1e\+308, and float64 may not hold its differenc"):
+            FeatureScale.of(make(X), standardize)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e8, 1e10])
+def test_samples_for_a_search_keep_what_they_differ_by(offset: float, standardize: bool) -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3)) + offset
+    apart = np.square((X[:, np.newaxis] - X) * FeatureScale.of(X, standardize).factors).sum(axis=2)
+    for make in (np.asarray, sp.csr_array):
+        found = FeatureScale.of(make(X), standardize).for_search(make(X))
+        assert found.dtype == (np.float64 if sp.issparse(found) and offset > 1.0 else np.float32)
+        rows = (found.toarray() if sp.issparse(found) else found).astype(np.float64)
+        np.testing.assert_allclose(np.square(rows[:, np.newaxis] - rows).sum(axis=2), apart, rtol=1e-4, atol=1e-5)

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from small_problems import fitted, same_models, three_classes, two_classes
 
-from widemargin import CompactSVC, UnfinishedSearchWarning
+from widemargin import SVC, CompactSVC, UnfinishedSearchWarning
+from widemargin.model_selection.compact import search, selection
+from widemargin.model_selection.compact.search import CompactSearch
 from widemargin.objectives.prototype_quality import PrototypeQuality
 from widemargin.study.progress import Progress
 
@@ -148,3 +150,55 @@ def test_what_is_shown_is_what_is_evaluated() -> None:
     model = fitted(X, y, progress=counter)
     assert counter.shown == model.n_evaluations_
     assert counter.ended == ["finished"] * 3
+
+
+def interrupting_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int = 0) -> None:
+    """Let somebody press Ctrl-C when something is called for so many times."""
+    usual, count = getattr(owner, name), iter(range(10**9))
+
+    def called(*given: Any, **how: Any) -> Any:
+        if next(count) == call:
+            signal.raise_signal(signal.SIGINT)
+        return usual(*given, **how)
+
+    monkeypatch.setattr(owner, name, called)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(CompactSearch, "_judged"), (search, "fitted_sigmoid"), (SVC, "fit"), (selection, "pareto_front")],
+)
+def test_an_interruption_after_the_search(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+    X, y = two_classes()
+    whole = fitted(X, y)
+    interrupting_at(monkeypatch, owner, name)
+    with pytest.warns(
+        UnfinishedSearchWarning, match=r"^The search had ended when it was interrupted; the model that it chose is comp"
+    ):
+        same_models(fitted(X, y), whole)
+
+
+@pytest.mark.parametrize(("owner", "name", "call"), [(CompactSearch, "_judged", 2), (CompactSearch, "refitted", 1)])
+def test_an_interruption_before_the_model_is_trained_once_more(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int
+) -> None:
+    X, y = three_classes()
+    whole = fitted(X, y)
+    interrupting_at(monkeypatch, owner, name, call)
+    with pytest.warns(UnfinishedSearchWarning, match=r"; the chosen model was not trained once more\.$"):
+        same_models(fitted(X, y, refit=True), whole)
+
+
+def test_an_interruption_after_the_search_for_the_first_of_several_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = three_classes()
+    interrupting_at(monkeypatch, CompactSearch, "_judged")
+    with pytest.raises(KeyboardInterrupt):
+        fitted(X, y)
+
+
+def test_a_second_interruption_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = two_classes()
+    interrupting_at(monkeypatch, CompactSearch, "_judged")
+    interrupting_at(monkeypatch, SVC, "fit")
+    with pytest.raises(KeyboardInterrupt):
+        fitted(X, y)

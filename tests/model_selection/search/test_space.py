@@ -82,6 +82,56 @@ def test_a_part_of_the_parameters_has_its_part_of_the_gradient() -> None:
     assert np.hypot(*(one["gradient_norm"] for one in parts)) == pytest.approx(whole["gradient_norm"])
 
 
+@pytest.mark.parametrize("kernel", ["poly", kernels.Polynomial(coef0=1.0), kernels.Polynomial() + kernels.Gaussian()])
+def test_a_space_of_whole_numbers(kernel: Any) -> None:
+    X, y = two_classes()
+    own, nested = {"coef0": 1.0, "gamma": 0.1} if kernel == "poly" else {}, isinstance(kernel, kernels.Sum)
+    machine = SVC(kernel=kernel, C=2.0, **own)
+    name = "k1__degree" if nested else "degree"
+    found = ModelSearch(machine, objective="span", strategy="tabu", space={name: (1, 5)}).fit(X, y)
+    values = {row[name]: row["value"] for row in found.trace_}
+    assert sorted(values) == [1.0, 2.0, 3.0, 4.0, 5.0]
+    best = min(values, key=values.__getitem__)
+    chosen = found.best_estimator_.get_params()[name if kernel == "poly" else f"kernel__{name}"]
+    assert (chosen, type(chosen), found.best_value_) == (best, int, values[best])
+    assert found.edges_ == ({} if 1 < best < 5 else {name: "smallest" if best == 1 else "largest"})
+    # Together with others, and C last; a start outside of the range is its nearest number.
+    both = ModelSearch(machine, objective="span", strategy="tabu", space={"C": (1.0, 4.0), name: (4, 5)}).fit(X, y)
+    assert both.trace_.names == (name, "C")
+    assert set(both.trace_[name]) == {4.0, 5.0}
+    assert both.trace_[name][0] == 4.0
+    np.testing.assert_allclose(sorted(set(both.trace_["C"])), [1.0, 2.0**0.5, 2.0, 8.0**0.5, 4.0])
+    one = both.best_estimator_
+    np.testing.assert_array_equal(one.predict(X), SVC(**one.get_params(deep=False)).fit(X, y).predict(X))
+
+
+def test_whole_numbers_behind_a_pipeline_and_along_a_path_of_c() -> None:
+    X, y = two_classes()
+    pipeline = make_pipeline(StandardScaler(), SVC(kernel="poly", coef0=1.0))
+    space = {"svc__degree": (1, 4), "svc__C": (0.5, 8.0)}
+    found = ModelSearch(pipeline, objective="polarization", strategy="tabu", space=space).fit(X, y)
+    assert set(found.best_params_) == {"svc__degree", "svc__C", "svc__gamma", "svc__coef0"}
+    assert found.best_estimator_[-1].degree == found.best_params_["svc__degree"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "strategy", "words"),
+    [
+        ((1, 3), "rprop", "strategy='rprop' takes no whole numbers, and 'degree' is one; strategy='tabu' does"),
+        ((1, 3), "cma-es", "strategy='cma-es' takes no whole numbers"),
+        ((1.0, 3.0), "tabu", r"space\['degree'\] must be two whole numbers, the smaller one first; got \(1.0, 3.0\)"),
+        ((3, 3), "tabu", r"space\['degree'\] must be two whole numbers, the smaller one first"),
+        ((0, 3), "tabu", "degree of Polynomial is 0; it must be a whole number from 1 to"),
+        ((1, 2**40), "tabu", "degree of Polynomial is 1099511627776; it must be"),
+    ],
+)
+def test_whole_numbers_that_make_no_sense(bounds: Any, strategy: str, words: str) -> None:
+    X, y = two_classes()
+    machine = SVC(kernel="poly", coef0=1.0)
+    with pytest.raises(ValueError, match=words):
+        ModelSearch(machine, objective="span", strategy=strategy, space={"degree": bounds}).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("space", "words"),
     [

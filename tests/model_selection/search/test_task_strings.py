@@ -9,11 +9,15 @@ import pytest
 from tests.oracles.sequences import CONTAINERS, LetterPairs, two_kinds
 
 from widemargin import SVC, SVR, GridSearchCV, ModelSearch
+from widemargin.kernels import CombinedOligo, Oligo, TripletOligo, WeightedOligo
+from widemargin.model_selection.grid.setup import fit_parameters
+from widemargin.model_selection.search.task import subject_of
 from widemargin.objectives import OBJECTIVES, DecisionQuality, SpanBound
 from widemargin.objectives.machines import FEW
 from widemargin.strategies import STRATEGIES, strategy_named, why_not
 
 X, Y = two_kinds()
+OLIGO = [Oligo(2), CombinedOligo(lengths=(1, 2)), WeightedOligo(lengths=(1, 2)), TripletOligo(k=2)]
 OF_REGRESSION = ["bootstrap", "cross-validation", "hold-out", "polarization", "support-vectors", "target-alignment"]
 
 
@@ -37,6 +41,33 @@ def test_every_objective_takes_strings_in_any_container(objective: str) -> None:
         found.append((search.best_value_, search.best_params_["kernel"].weight, search.best_params_["C"]))
         assert search.predict(container(X[:3])).shape == (3,)
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.filterwarnings("ignore::widemargin.model_selection.UnfinishedSearchWarning")
+@pytest.mark.parametrize("kernel", OLIGO, ids=repr)
+@pytest.mark.parametrize("objective", sorted(OBJECTIVES))
+def test_every_objective_takes_kernels_of_sequences(objective: str, kernel: Any) -> None:
+    model = a_model(objective).set_params(kernel=kernel)
+    search = ModelSearch(model, objective=objective, max_evaluations=14, random_state=0, cv=2).fit(X, Y)
+    assert np.isfinite(search.best_value_)
+    assert search.best_estimator_.kernel_.n_dims == kernel.fitted(X).n_dims
+    assert search.score(X, Y) > 0.5
+
+
+@pytest.mark.parametrize("kernel", OLIGO, ids=repr)
+@pytest.mark.parametrize("objective", ["likelihood", "radius-margin", "polarization", "target-alignment"])
+def test_slopes_along_parameters_of_kernels_of_sequences(objective: str, kernel: Any) -> None:
+    chosen, model = OBJECTIVES[objective](), a_model(objective).set_params(kernel=kernel, tol=1e-8)
+    subject = subject_of(model, X, Y, fit_parameters(model, {}), chosen)
+    bound, start = chosen.bind(subject.task), subject.kernel
+    step = 1e-4 * np.random.default_rng(0).normal(size=start.n_dims)
+
+    def at(sign: float) -> Any:
+        kernel = start.clone_with_theta(start.theta + sign * step)
+        return bound.evaluate(kernel, 1.0, generator=np.random.default_rng(0))
+
+    expected = (at(1.0).value - at(-1.0).value) / 2.0
+    assert float(step @ at(0.0).gradient) == pytest.approx(expected, rel=2e-2, abs=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore::widemargin.model_selection.UnfinishedSearchWarning")
@@ -69,8 +100,6 @@ def test_gradients_of_more_strings_than_fit_one_block(objective: str) -> None:
     texts, y = two_kinds(FEW + 8, length=6)
     chosen = OBJECTIVES[objective](**({"loss": "smooth"} if objective == "cross-validation" else {}))
     model = SVC(kernel=LetterPairs(weight=0.5), loss="squared_hinge" if objective == "radius-margin" else "hinge")
-    from widemargin.model_selection.grid.setup import fit_parameters
-    from widemargin.model_selection.search.task import subject_of
 
     def at(shift: float) -> Any:
         kernel = LetterPairs(weight=0.5 * np.exp(shift))

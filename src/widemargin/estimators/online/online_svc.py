@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -41,6 +42,8 @@ from widemargin.estimators.validation import (
     warn_if_gamma_is_unused,
 )
 from widemargin.kernels.rows import count, kernel_block, take
+from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.kernels.sequences import letters_left_out
 from widemargin.machines.classifier import PairSolution
 from widemargin.machines.dual import Vector
 from widemargin.machines.online.active import ActivePass
@@ -203,7 +206,10 @@ class OnlineSVC(KernelClassifier):
     _numbers_are_ids: bool = field(init=False)
     _n_given: int = field(init=False)
 
-    #: Whether it comes from a file that held its decision functions only.
+    #: Letters of sequences that were warned of.
+    _letters_named: frozenset[str] = field(init=False, default=frozenset())
+
+    #: Whether it was compressed, and knows its decision functions only.
     _has_no_stream: bool = field(init=False, default=False)
 
     #: Each class is told apart from all others.
@@ -289,6 +295,8 @@ class OnlineSVC(KernelClassifier):
             elif known != self.classes_.tolist():
                 found, self.classes_ = self.classes_.tolist(), np.asarray(known)
                 raise ValueError(f"warm_start=True goes on with the classes {known}; y holds {found}.")
+            else:
+                self._warn_of_letters(X)
             self.class_weight_ = self._class_factors(labels, weights)
             rows = np.arange(count(X), dtype=np.int64)
             batch = Batch(X, labels.astype(np.int32), weights * self.class_weight_[labels], rows, rows)
@@ -339,6 +347,7 @@ class OnlineSVC(KernelClassifier):
             else:
                 self._require_same_kernel()
                 X = self._check_new_data(X)
+                self._warn_of_letters(X)
                 y = y if isinstance(y, np.ndarray) and y.ndim == 1 else column_or_1d(y, warn=True)
                 check_consistent_length(X, y)
                 self._require_same_classes(classes)
@@ -528,6 +537,11 @@ class OnlineSVC(KernelClassifier):
             return int(self._stream.core.seen)
 
     def _require_started(self, what: str, error: type[Exception] = ValueError) -> None:
+        if self._has_no_stream:
+            raise error(
+                f"{type(self).__name__} has no {what} after its compression, which left the samples that it had kept "
+                "behind; go on with the model before, or call fit to begin anew."
+            )
         if "_stream" not in vars(self):
             raise error(
                 f"{type(self).__name__} has no {what} before it has learnt from a batch; call fit or partial_fit."
@@ -589,7 +603,7 @@ class OnlineSVC(KernelClassifier):
         """Start a stream whose first samples are these."""
         rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
-        self._drop("_has_no_stream")
+        self._drop("_has_no_stream", "_letters_named")
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
         self._stream.samples = take(X, np.empty(0, dtype=np.intp))  # a model that has learnt nothing is one, too
         self._kernel_parameters, self._given_kernel = kernel, self._kernel_asked_for()
@@ -605,6 +619,21 @@ class OnlineSVC(KernelClassifier):
                     f"{name} was {before!r} when the model began to learn, and is {now!r} now; set it back, or call "
                     "fit to begin anew."
                 )
+
+    def _warn_of_letters(self, X: Any) -> None:
+        """Warn, once of each, of letters that the first batch did not hold."""
+        source = self._stream.kernel.source
+        if not self._takes_objects or source is None:
+            return
+        found = letters_left_out(as_kernel(self.kernel), source, X) - self._letters_named
+        if found:
+            self._letters_named |= found
+            warnings.warn(
+                f"X holds letters that are not in the alphabet of the kernel, taken from the first batch: "
+                f"{', '.join(map(repr, sorted(found)))}; oligomers with them are skipped. Pass the kernel an alphabet "
+                "of all letters that may ever occur (alphabet=...) if they matter.",
+                stacklevel=3,
+            )
 
     def _rules(self, began: float, n: int) -> OnlineRules:
         return OnlineRules(
@@ -716,9 +745,7 @@ class OnlineSVC(KernelClassifier):
                 "each class are yet to come; pass a dict of weights."
             )
         if self._has_no_stream:
-            raise ValueError(
-                "This model was saved after its compression, without the samples that it kept; call fit to begin anew."
-            )
+            self._require_started("partial_fit")
 
     def _require_same_classes(self, classes: Any) -> None:
         if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):

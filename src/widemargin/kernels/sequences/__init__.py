@@ -3,7 +3,7 @@
 Imports the compiled core, ``runtime``, and the kernel objects beside it.
 """
 
-from widemargin.kernels.sequences.base import SequenceKernel
+from widemargin.kernels.sequences.base import SequenceKernel, letters_left_out
 from widemargin.kernels.sequences.combined import CombinedOligo, WeightedOligo
 from widemargin.kernels.sequences.oligo import Oligo, OligoKernel
 from widemargin.kernels.sequences.spectrum import CountingKernel, Gapped, Spectrum
@@ -21,4 +21,5 @@ __all__ = [
     "Spectrum",
     "TripletOligo",
     "WeightedOligo",
+    "letters_left_out",
 ]

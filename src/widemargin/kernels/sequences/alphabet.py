@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import log2
 from typing import Any
 
@@ -12,6 +13,9 @@ DNA, RNA = "ACGT", "ACGU"
 
 #: The twenty amino acids.
 PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
+
+#: What is written where a letter is not known, or missing.
+NO_LETTERS = frozenset("NX-.*")
 
 #: What else is written where a nucleotide belongs: ambiguity codes, gaps; and the same for amino acids.
 OTHER_NUCLEOTIDES = frozenset("NRYSWKMBDHVX-.*")
@@ -26,8 +30,11 @@ ENOUGH_AMINO_ACIDS = 15
 #: Code of a letter that is not in the alphabet.
 UNKNOWN = -1
 
-#: Numbers of oligomers are counted in 64 bits.
+#: Codes of oligomers, their numbers among all of their length in alphabetical order, have 64 bits.
 MOST_OLIGOMERS = 2**62
+
+#: Places of letters in an alphabet, a row for each oligomer.
+Digits = NDArray[np.int64]
 
 
 def alphabet_of(counts: dict[str, int]) -> str:
@@ -37,6 +44,11 @@ def alphabet_of(counts: dict[str, int]) -> str:
     for several nucleotides, or gaps, it is "ACGT" ("ACGU" if there is U and no T). So are proteins: upper-case letters
     for amino acids, at least 15 of the twenty. Blanks and ends of lines do not matter for that. Otherwise every letter
     that occurs belongs to it, blanks too.
+
+    Raises
+    ------
+    ValueError
+        If nothing occurs but what stands for letters that are not known, such as N.
 
     Examples
     --------
@@ -50,13 +62,18 @@ def alphabet_of(counts: dict[str, int]) -> str:
     for letter, n in printed.items():
         upper[letter.upper()] = upper.get(letter.upper(), 0) + n
     nucleotides = sum(upper.get(letter, 0) for letter in "ACGTU")
-    coded = sum(n for letter, n in upper.items() if letter not in "ACGTU" and letter not in "NX-.*")
+    coded = sum(n for letter, n in upper.items() if letter not in "ACGTU" and letter not in NO_LETTERS)
     only = all(letter in "ACGTU" or letter in OTHER_NUCLEOTIDES for letter in upper)
     if only and nucleotides and nucleotides >= MOSTLY * (nucleotides + coded):
         return RNA if "U" in upper and "T" not in upper else DNA
     only = all(letter in PROTEIN or letter in OTHER_AMINO_ACIDS for letter in printed)
     if only and sum(letter in printed for letter in PROTEIN) >= ENOUGH_AMINO_ACIDS:
         return PROTEIN
+    if upper and NO_LETTERS.issuperset(upper):
+        raise ValueError(
+            f"X holds nothing but {', '.join(map(repr, sorted(printed)))}, written where letters are not known, from "
+            "which no alphabet can be told; pass the kernel one, such as alphabet='ACGT'."
+        )
     return "".join(sorted(counts))
 
 
@@ -105,33 +122,93 @@ def codes_of_letters(letters: NDArray[np.uint32], alphabet: str) -> NDArray[np.i
     return found[which.reshape(-1)] if known.size else np.empty(0, dtype=np.int16)
 
 
-def oligomers_of(alphabet: str, k: int, reverse_complement: bool = False) -> list[str]:
-    """Write all oligomers of k letters, in the order of their codes; of two that are complements, the first.
+def in_alphabet(text: str, alphabet: str) -> str:
+    """Write a text in the letters of an alphabet that its own stand for; those of no such letter stay.
 
     Examples
     --------
-    >>> oligomers_of("ACGT", 2)[:5], oligomers_of("ACGT", 1, reverse_complement=True)
-    (['AA', 'AC', 'AG', 'AT', 'CA'], ['A', 'C'])
+    >>> in_alphabet("aUgN", "ACGT")
+    'ATGN'
     """
-    found = [""]
-    for _ in range(k):
-        found = [begin + letter for begin in found for letter in alphabet]
-    if reverse_complement:
-        order = {one: place for place, one in enumerate(found)}
-        found = [one for one in found if order[one] <= order[complement(one, alphabet)]]
+    codes = codes_of_letters(np.array([ord(letter) for letter in text], dtype=np.uint32), alphabet)
+    return "".join(alphabet[code] if code >= 0 else letter for letter, code in zip(text, codes, strict=True))
+
+
+def letters_outside(letters: Iterable[str], alphabet: str) -> set[str]:
+    """Return the letters that are not in an alphabet, and no codes for several nucleotides or amino acids, or gaps.
+
+    Examples
+    --------
+    >>> sorted(letters_outside("AcUN-Z ", "ACGT")), sorted(letters_outside("abN", "a"))
+    (['Z'], ['N', 'b'])
+    """
+    given = sorted(set(letters))
+    codes = codes_of_letters(np.array([ord(letter) for letter in given], dtype=np.uint32), alphabet)
+    usual: frozenset[str] = frozenset()
+    if set(alphabet) in (set(DNA), set(RNA)):
+        usual = OTHER_NUCLEOTIDES
+    elif set(alphabet) == set(PROTEIN):
+        usual = OTHER_AMINO_ACIDS
+    unknown = {letter for letter, code in zip(given, codes, strict=True) if code == UNKNOWN}
+    return {letter for letter in unknown if not usual or not (letter.isspace() or letter.upper() in usual)}
+
+
+def digits_of(codes: NDArray[Any], k: int, base: int) -> Digits:
+    """Write the codes of oligomers as the places of their letters in an alphabet of so many, a row for each.
+
+    Examples
+    --------
+    >>> digits_of(np.array([6]), 3, 4).tolist()
+    [[0, 1, 2]]
+    """
+    left, found = codes.astype(np.int64), np.empty((len(codes), k), dtype=np.int64)
+    for place in reversed(range(k)):
+        left, found[:, place] = np.divmod(left, base)
     return found
 
 
-def complement(oligomer: str, alphabet: str) -> str:
-    """Return the reverse complement of an oligomer.
+def codes_of(digits: Digits, base: int) -> NDArray[np.int64]:
+    """Undo :func:`digits_of`."""
+    found = np.zeros(len(digits), dtype=np.int64)
+    for place in range(digits.shape[1]):
+        found = found * base + digits[:, place]
+    return found
+
+
+def complements(digits: Digits, alphabet: str) -> Digits:
+    """Return the reverse complements of oligomers.
 
     Examples
     --------
-    >>> complement("AAC", "ACGT"), complement("AAC", "ACGU")
-    ('GTT', 'GUU')
+    >>> complements(np.array([[0, 0, 1]]), "ACGT").tolist()  # of AAC: GTT
+    [[2, 3, 3]]
     """
-    partners = partners_of(alphabet)
-    return "".join(alphabet[partners[alphabet.index(letter)]] for letter in reversed(oligomer))
+    return np.asarray(np.array(partners_of(alphabet))[digits[:, ::-1]], dtype=np.int64)
+
+
+def written(codes: NDArray[Any], alphabet: str, k: int) -> list[str]:
+    """Write the oligomers of some codes.
+
+    Examples
+    --------
+    >>> written(np.array([6, 0]), "ACGT", 3)
+    ['ACG', 'AAA']
+    """
+    return ["".join(letters) for letters in np.array(list(alphabet))[digits_of(codes, k, len(alphabet))]]
+
+
+def all_codes(alphabet: str, k: int, reverse_complement: bool = False) -> NDArray[np.int64]:
+    """Return the codes of all oligomers of k letters, in order; of two that are complements, the first.
+
+    Examples
+    --------
+    >>> written(all_codes("ACGT", 2), "ACGT", 2)[:5], all_codes("ACGT", 1, reverse_complement=True).tolist()
+    (['AA', 'AC', 'AG', 'AT', 'CA'], [0, 1])
+    """
+    codes = np.arange(len(alphabet) ** k)
+    if not reverse_complement:
+        return codes
+    return codes[codes <= codes_of(complements(digits_of(codes, k, len(alphabet)), alphabet), len(alphabet))]
 
 
 def partners_of(alphabet: str) -> list[int]:

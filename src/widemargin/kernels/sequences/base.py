@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
-from widemargin.kernels.base import Kernel, Vector
+import numpy as np
+
+from widemargin.kernels.base import Kernel, Vector, value_written
 from widemargin.kernels.sequences.alphabet import (
     alphabet_of,
+    letters_outside,
     require_alphabet,
     require_complements,
     require_countable,
@@ -29,6 +33,7 @@ class SequenceKernel(Kernel):
 
     alphabet: Any
     reverse_complement: Any
+    origin: Any = 0
 
     def samples(self, X: Any) -> Sequences:
         """Return sequences as the other methods take them: read once, encoded once for each use."""
@@ -58,12 +63,17 @@ class SequenceKernel(Kernel):
 
     def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         if self.alphabet is None:
-            letters = X.letters()
-            for letter in getattr(self, "origin", "") if isinstance(getattr(self, "origin", 0), str) else "":
-                letters.pop(letter, None)
+            letters = self._letters(X)
             if not letters:
                 raise ValueError("X holds no letters; sequences need some, or the kernel an alphabet.")
             self.alphabet = alphabet_of(letters)
+
+    def _letters(self, X: Sequences) -> Counter[str]:
+        """Count the letters, but for those of a marker."""
+        letters = X.letters()
+        for letter in self.origin if isinstance(self.origin, str) else "":
+            letters.pop(letter, None)
+        return letters
 
     def _require_measurable(self, X: Sequences) -> None:
         """Refuse sequences with k(x, x) = 0 where values are divided by its root."""
@@ -92,10 +102,23 @@ class SequenceKernel(Kernel):
         super()._require_numbers()
         name = type(self).__name__
         require_alphabet(name, self.alphabet)
-        if not isinstance(self.reverse_complement, bool):
-            raise ValueError(f"reverse_complement of {name} is {self.reverse_complement!r}; it must be True or False.")
+        require_flag(name, "reverse_complement", self.reverse_complement)
         if self.reverse_complement:
             require_complements(name, self.alphabet)
+
+
+def require_flag(kernel: str, name: str, value: Any) -> None:
+    """Refuse a parameter that is not a truth value."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} of {kernel} is {value!r}; it must be True or False.")
+
+
+def require_weights(kernel: str, given: Any, weights: Vector) -> None:
+    """Refuse weights that are not numbers from 0 on, or all 0."""
+    if not ((weights >= 0.0) & np.isfinite(weights)).all() or not weights.any():
+        raise ValueError(
+            f"weights of {kernel} must be finite and at least 0, and not all 0; got {value_written(given)[:200]}."
+        )
 
 
 def require_whole(kernel: str, name: str, value: Any, least: int) -> None:
@@ -127,10 +150,35 @@ def require_origin(kernel: str, origin: Any, alphabet: str) -> None:
 
 def reading(kernel: Any, k: int) -> Reading:
     """Return how a kernel reads oligomers of k letters."""
-    origin: Origin = getattr(kernel, "origin", 0)
-    return Reading(
-        kernel.alphabet,
-        int(k),
-        bool(kernel.reverse_complement),
-        origin if isinstance(origin, str) else int(origin),
-    )
+    origin: Origin = kernel.origin if isinstance(kernel.origin, str) else int(kernel.origin)
+    return Reading(kernel.alphabet, int(k), bool(kernel.reverse_complement), origin)
+
+
+def kernels_in(kernel: Kernel) -> list[SequenceKernel]:
+    """Return the kernels of sequences that a kernel consists of.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Oligo, Spectrum
+    >>> kernels_in(2.0 * Oligo(2) + Spectrum(3))
+    [Spectrum(), Oligo(k=2)]
+    """
+    return [part for part in (kernel, *kernel.get_params().values()) if isinstance(part, SequenceKernel)]
+
+
+def letters_left_out(given: Kernel, fitted: Kernel, X: Any) -> set[str]:
+    """Return the letters of `X` that are outside of the alphabets that a kernel took from other data.
+
+    Codes for several nucleotides or amino acids, and gaps, are no such letters.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Oligo
+    >>> letters_left_out(Oligo(2), Oligo(2).fitted(["ABBA", "BAB"]), ["ABBA", "CAB"])
+    {'C'}
+    """
+    from_data = [
+        own for asked, own in zip(kernels_in(given), kernels_in(fitted), strict=True) if asked.alphabet is None
+    ]
+    texts = Sequences.of(X) if from_data else Sequences([])
+    return {letter for own in from_data for letter in letters_outside(own._letters(texts), own.alphabet)}

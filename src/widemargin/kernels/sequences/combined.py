@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.kernels.base import WIDE, Bounds, Vector
-from widemargin.kernels.sequences.base import reading, require_length
+from widemargin.kernels.base import WIDE, Bounds, Vector, value_written
+from widemargin.kernels.sequences.base import reading, require_length, require_weights
 from widemargin.kernels.sequences.oligo import POSITIONS, OligoKernel, Term
 from widemargin.kernels.sequences.oligomers import Origin
 
@@ -46,6 +46,7 @@ class CombinedOligo(OligoKernel):
     """
 
     _positive: ClassVar[tuple[str, ...]] = ("sigmas",)
+    _instead = "take smaller lengths"
 
     def __init__(
         self,
@@ -77,6 +78,7 @@ class CombinedOligo(OligoKernel):
     def _take_from_data(self, X: Any, gamma: float | None, weights: Vector | None) -> None:
         super()._take_from_data(X, gamma, weights)
         self._require_numbers()
+        self.lengths = tuple(int(k) for k in self.lengths)
         for name in self._positive:
             if np.ndim(getattr(self, name)) == 0:
                 setattr(self, name, self._each(name).copy())
@@ -101,10 +103,11 @@ class CombinedOligo(OligoKernel):
             require_length(name, "lengths", k, str(self.alphabet))
         for parameter in ("sigmas", "weights"):
             given = getattr(self, parameter, 1.0)
-            if np.shape(given) not in ((), (1,), (len(lengths),)):
+            numbers = _as_numbers(given)
+            if numbers is None or numbers.shape not in ((), (1,), (len(lengths),)):
                 raise ValueError(
-                    f"{parameter} of {name} holds {np.size(given)} numbers; there must be one, or one for each of the "
-                    f"{len(lengths)} lengths."
+                    f"{parameter} of {name} is {value_written(given)[:200]}; it must be a number, or a list of "
+                    f"{len(lengths)} numbers, one for each length."
                 )
         super()._require_numbers()
 
@@ -117,6 +120,9 @@ class WeightedOligo(CombinedOligo):
     [Glasmachers2008, section 13.2]. It is not normalised again: k(x, x) is the sum of the weights. `theta` holds the
     logarithms of the widths, then those of the weights. A weight of 0 leaves its length out; it has no logarithm and
     stays 0 in a search, and so does the width of this length stay what it is.
+
+    Values and derivatives cost those of :class:`Oligo`, once for each length whose weight is not 0: n m L look-ups for
+    a block of n x m values of sequences of L letters. Derivatives by the weights come with the values.
 
     Parameters
     ----------
@@ -183,10 +189,13 @@ class WeightedOligo(CombinedOligo):
         if name != "weights":
             super()._require_positive(name)
             return
-        weights = _as_numbers(self.weights)
-        if weights is None or not ((weights >= 0.0) & np.isfinite(weights)).all() or not weights.any():
+        weights = self._each("weights")
+        require_weights("WeightedOligo", self.weights, weights)
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
+        if not np.isfinite(total):
             raise ValueError(
-                f"weights of WeightedOligo is {self.weights!r}; it must be finite and at least 0, and not all 0."
+                f"weights of WeightedOligo is {value_written(self.weights)[:200]}; their sum, k(x, x), must be finite."
             )
 
 

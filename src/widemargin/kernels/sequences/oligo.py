@@ -18,7 +18,13 @@ import numpy as np
 from widemargin import _core
 from widemargin.kernels.base import Bounds, Matrix, Vector
 from widemargin.kernels.rows import RowSource
-from widemargin.kernels.sequences.base import SequenceKernel, reading, require_length, require_origin
+from widemargin.kernels.sequences.base import (
+    SequenceKernel,
+    reading,
+    require_flag,
+    require_length,
+    require_origin,
+)
 from widemargin.kernels.sequences.oligomers import Origin, Reading
 from widemargin.kernels.sequences.sums import OligoSums
 from widemargin.kernels.sequences.texts import Sequences
@@ -42,9 +48,11 @@ class OligoKernel(SequenceKernel):
 
     has_row_source: ClassVar[bool] = True
 
+    #: What else to do about a sequence without oligomers.
+    _instead: ClassVar[str]
+
     #: Whether each term is divided by the roots of its k(x, x) and k(z, z).
     normalize: Any = True
-    origin: Any
 
     @abstractmethod
     def _terms(self) -> list[Term]:
@@ -64,22 +72,18 @@ class OligoKernel(SequenceKernel):
 
     def _scales(self, sums: OligoSums) -> tuple[Vector, Vector]:
         """1 / sqrt(k(x, x)) for both sides of a term."""
-        left = self._inverse_roots(sums.of_left(), sums.left)
-        return left, left if sums.symmetric else self._inverse_roots(sums.of_right(), sums.right)
+        left = self._inverse_roots(sums.of_left(), sums, sums.left)
+        return left, left if sums.symmetric else self._inverse_roots(sums.of_right(), sums, sums.right)
 
-    def _inverse_roots(self, squares: Vector, X: Sequences) -> Vector:
+    def _inverse_roots(self, squares: Vector, sums: OligoSums, X: Sequences) -> Vector:
         if not self.normalize:
             return np.ones(len(squares))
         if not (squares > 0.0).all():
-            self._refuse(X, int(np.argmin(squares > 0.0)))
+            raise ValueError(
+                f"{X.named(int(np.argmin(squares > 0.0)))} has k(x, x) = 0: it holds no oligomer of {sums.k} letters "
+                f"of the alphabet {self.alphabet!r} that counts; leave it out, or {self._instead}."
+            )
         return np.asarray(1.0 / np.sqrt(squares))
-
-    def _refuse(self, X: Sequences, place: int) -> None:
-        shortest = max(term.reading.k for term in self._terms())
-        raise ValueError(
-            f"{X.named(place)} has k(x, x) = 0: it holds no oligomer of {shortest} letters of the alphabet "
-            f"{self.alphabet!r} that counts; leave it out, or take a smaller k or normalize=False."
-        )
 
     def _require_measurable(self, X: Sequences) -> None:
         if self.normalize:
@@ -102,22 +106,24 @@ class OligoKernel(SequenceKernel):
         for term, sums in zip(self._terms(), self._sums(X, X), strict=True):
             squares = sums.of_left()
             if self.normalize:
-                self._inverse_roots(squares, sums.left)
+                self._inverse_roots(squares, sums, sums.left)
             found += term.factor * (1.0 if self.normalize else squares)
         return found
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """Yield the derivatives, one parameter after the other."""
         terms, sums = self._terms(), self._sums(X, Y)
+        scales, parts = [self._scales(own) for own in sums], dict[int, Matrix]()
         for number, what, codes in self._slopes():
             term, own = terms[number], sums[number]
-            left, right = self._scales(own)
-            scale = term.factor * np.outer(left, right)
-            values = own.values() * scale
+            left, right = scales[number]
+            if number not in parts:
+                parts[number] = K if len(terms) == 1 else own.values(term.factor * left, right)
+            values = parts[number]
             if what == "factor":
                 yield values
                 continue
-            straight = own.values_of(what, codes) * scale
+            straight = own.values_of(what, codes, term.factor * left, right)
             if self.normalize:
                 ends = own.of_left(what, codes) * left**2, own.of_right(what, codes) * right**2
                 straight -= 0.5 * values * (ends[0][:, np.newaxis] + ends[1])
@@ -165,16 +171,17 @@ class OligoKernel(SequenceKernel):
                     found[place] = straight.of(what, codes) - 0.5 * sum(end.of(what, codes) for end in ends)
         return found
 
-    def pull_back_diagonal(self, w: Vector, X: Any) -> Vector:
-        """Sum of the derivatives of k(x, x), weighted by `w`."""
-        return np.array([float(w @ one) for one in self.diagonal_derivatives(X)])
-
     def row_source(self, X: Any) -> RowSource:
         """Kernel rows of the sequences `X`, which the core computes."""
         texts = self.samples(X).alone()
         terms = zip(self._terms(), self._sums(texts, texts), strict=True)
         parts = [sums.core_term(np.sqrt(term.factor) * self._scales(sums)[0]) for term, sums in terms]
         return _core.oligo_source(parts, self.diagonal(texts))
+
+    def _require_positive(self, name: str) -> None:
+        if name == "sigma" and np.ndim(self.sigma):
+            raise ValueError(f"sigma of {type(self).__name__} is {self.sigma!r}; it must be one number.")
+        super()._require_positive(name)
 
     def _require_numbers(self) -> None:
         super()._require_numbers()
@@ -226,6 +233,7 @@ class Oligo(OligoKernel):
     """
 
     _positive: ClassVar[tuple[str, ...]] = ("sigma",)
+    _instead = "take a smaller k or normalize=False"
 
     def __init__(
         self,
@@ -255,5 +263,4 @@ class Oligo(OligoKernel):
     def _require_numbers(self) -> None:
         super()._require_numbers()
         require_length("Oligo", "k", self.k, self.alphabet)
-        if not isinstance(self.normalize, bool):
-            raise ValueError(f"normalize of Oligo is {self.normalize!r}; it must be True or False.")
+        require_flag("Oligo", "normalize", self.normalize)

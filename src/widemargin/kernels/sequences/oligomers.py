@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
+from widemargin.kernels.rows import shown
 from widemargin.kernels.sequences.alphabet import codes_of_letters, partners_of
-from widemargin.kernels.sequences.texts import Sequences, Texts, shown
+from widemargin.kernels.sequences.texts import Sequences, Texts
 
 #: Where positions count from: a letter, from the front or (below 0) from the end, or the letter behind a marker.
 Origin = int | str
@@ -70,26 +71,31 @@ def letters_of(texts: Texts, alphabet: str, origin: Origin) -> Letters:
 
 
 def _letters_of(texts: Texts, alphabet: str, origin: Origin) -> Letters:
-    given = texts.texts
-    if isinstance(origin, str):
-        origins = np.array([_marked(text, place, origin) for place, text in enumerate(given)], dtype=np.int64)
-        given = [text.replace(origin, "") for text in given]
-    lengths = np.fromiter(map(len, given), dtype=np.int64, count=len(given))
+    found = [located(text, origin, place) for place, text in enumerate(texts.texts)]
+    lengths = np.fromiter((len(text) for text, _ in found), dtype=np.int64, count=len(found))
+    origins = np.fromiter((zero for _, zero in found), dtype=np.int64, count=len(found))
+    points = np.frombuffer("".join(text for text, _ in found).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    return Letters(codes_of_letters(points, alphabet), _begins(lengths), origins)
+
+
+def located(text: str, origin: Origin, place: int = 0) -> tuple[str, int]:
+    """Return a sequence without the marker of its origin, and the place of the letter that positions count from.
+
+    Examples
+    --------
+    >>> located("AC|GT", "|"), located("ACGT", 1), located("ACGT", -1)
+    (('ACGT', 2), ('ACGT', 1), ('ACGT', 3))
+    """
     if not isinstance(origin, str):
-        origins = np.full(len(given), origin) if origin >= 0 else lengths + origin
-    points = np.frombuffer("".join(given).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    return Letters(codes_of_letters(points, alphabet), _begins(lengths), origins.astype(np.int64))
-
-
-def _marked(text: str, place: int, marker: str) -> int:
-    at = text.find(marker)
-    if at < 0 or text.find(marker, at + 1) >= 0:
+        return text, origin if origin >= 0 else len(text) + origin
+    at = text.find(origin)
+    if at < 0 or text.find(origin, at + 1) >= 0:
         times = "never" if at < 0 else "more than once"
         raise ValueError(
-            f"sequence {place} of X, {shown(text)}, holds origin={marker!r} {times}; it must hold it once, before the "
+            f"sequence {place} of X, {shown(text)}, holds origin={origin!r} {times}; it must hold it once, before the "
             "letter that positions count from."
         )
-    return at
+    return text[:at] + text[at + len(origin) :], at
 
 
 def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from widemargin.kernels.base import Matrix, Vector
 from widemargin.kernels.rows import RowSource, row_source
-from widemargin.kernels.sequences.alphabet import partners_of
-from widemargin.kernels.sequences.base import SequenceKernel, require_length, require_whole
+from widemargin.kernels.sequences.alphabet import Digits, codes_of, complements, digits_of
+from widemargin.kernels.sequences.base import SequenceKernel, require_flag, require_length, require_whole
 from widemargin.kernels.sequences.oligomers import Reading, oligomers_in
 from widemargin.kernels.sequences.texts import Sequences, Texts
 
@@ -25,8 +25,6 @@ MOST_OF_A_WINDOW = 2**20
 
 #: Values that are computed between two looks for an interruption.
 VALUES_AT_ONCE = 2**20
-
-Digits = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,10 @@ class CountingKernel(SequenceKernel):
             (np.ones(len(owners)), (owners, which.reshape(-1))), shape=(len(texts.texts), len(codes))
         )
         numbers = codes if found.known is None else found.known[codes]
-        of_window, oligomers = self._counted(_digits(numbers, window, letters), letters)
-        names = _numbers(oligomers, letters)
+        of_window, oligomers = self._counted(digits_of(numbers, window, letters), letters)
+        names = codes_of(oligomers, letters)
         if self.reverse_complement:
-            partners = np.array(partners_of(self.alphabet))
-            names = np.minimum(names, _numbers(partners[oligomers[:, ::-1]], letters))
+            names = np.minimum(names, codes_of(complements(oligomers, self.alphabet), letters))
         known, columns = np.unique(names, return_inverse=True)
         counting = sp.csr_array((np.ones(len(names)), (of_window, columns.reshape(-1))), shape=(len(codes), len(known)))
         rows = sp.csr_array(occurring @ counting)
@@ -135,8 +132,7 @@ class CountingKernel(SequenceKernel):
         super()._require_numbers()
         name = type(self).__name__
         require_length(name, "k", self.k, self.alphabet)
-        if not isinstance(self.normalize, bool):
-            raise ValueError(f"normalize of {name} is {self.normalize!r}; it must be True or False.")
+        require_flag(name, "normalize", self.normalize)
 
 
 def _require_few(kernel: str, number: int) -> None:
@@ -159,28 +155,6 @@ def _product(left: Any, right: Any) -> Matrix:
     at_once = max(1, VALUES_AT_ONCE // max(1, right.shape[0]))
     for begin in range(0, len(found), at_once):
         found[begin : begin + at_once] = (left[begin : begin + at_once] @ columns).toarray()
-    return found
-
-
-def _digits(numbers: NDArray[Any], length: int, base: int) -> Digits:
-    """Write numbers as rows of digits, the first one in front.
-
-    Examples
-    --------
-    >>> _digits(np.array([6]), 3, 4).tolist()
-    [[0, 1, 2]]
-    """
-    left, found = numbers.astype(np.int64), np.empty((len(numbers), length), dtype=np.int64)
-    for place in reversed(range(length)):
-        left, found[:, place] = np.divmod(left, base)
-    return found
-
-
-def _numbers(digits: Digits, base: int) -> NDArray[np.int64]:
-    """Read rows of digits as numbers."""
-    found = np.zeros(len(digits), dtype=np.int64)
-    for place in range(digits.shape[1]):
-        found = found * base + digits[:, place]
     return found
 
 
@@ -306,7 +280,7 @@ class Gapped(CountingKernel):
         found = np.concatenate(ways)
         numbers = np.tile(np.arange(len(windows)), len(ways))
         # However often a window holds an oligomer, it counts once.
-        once = np.unique(np.column_stack([numbers, _numbers(found, letters)]), axis=0, return_index=True)[1]
+        once = np.unique(np.column_stack([numbers, codes_of(found, letters)]), axis=0, return_index=True)[1]
         return numbers[once], found[once]
 
     def _require_numbers(self) -> None:

@@ -11,6 +11,7 @@ from widemargin import _core
 from widemargin.kernels.base import Matrix, Vector
 from widemargin.kernels.sequences.oligomers import Oligomers, Reading, oligomers_in, read_alike
 from widemargin.kernels.sequences.texts import Sequences
+from widemargin.runtime import allowance
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ def _squares(sigma: float, reach: int) -> Vector:
 class OligoSums:
     """Sums for one length of oligomers, between two sets of sequences.
 
+    They take as many threads, and as much time, as :func:`~widemargin.runtime.allowing` allows.
+
     Factors of sequences multiply the sums: by default ones.
 
     Parameters
@@ -79,23 +82,20 @@ class OligoSums:
         self._reach = _reach(*self._oligomers)
 
     @property
+    def k(self) -> int:
+        """Letters of the oligomers."""
+        return self._reading.k
+
+    @property
     def symmetric(self) -> bool:
         """Whether both sets are the same."""
         return self.left is self.right
 
-    def values(self, left: Vector | None = None, right: Vector | None = None, *, n_threads: int = 1) -> Matrix:
+    def values(self, left: Vector | None = None, right: Vector | None = None) -> Matrix:
         """Return the sums, times factors of both sides."""
-        return self.values_of(None, None, left, right, n_threads=n_threads)
+        return self.values_of(None, None, left, right)
 
-    def values_of(
-        self,
-        what: str | None,
-        code: Any,
-        left: Vector | None = None,
-        right: Vector | None = None,
-        *,
-        n_threads: int = 1,
-    ) -> Matrix:
+    def values_of(self, what: str | None, code: Any, left: Vector | None = None, right: Vector | None = None) -> Matrix:
         """Return the derivatives of the sums, times factors of both sides."""
         near, weights = self._of(what, code, self._oligomers[0].n_codes, self._reach)
         found = np.empty((len(self.left), len(self.right)))
@@ -111,7 +111,7 @@ class OligoSums:
             weights,
             self.symmetric,
             found,
-            n_threads,
+            **allowance(),
         )
         return found
 
@@ -138,11 +138,9 @@ class OligoSums:
 
     def _all_own(self, oligomers: Oligomers, what: str | None, code: Any) -> Vector:
         near, weights = self._of(what, code, oligomers.n_codes, _reach(oligomers))
-        return np.array(_core.oligo_sums_within(oligomers.core, near, weights, 1))
+        return np.array(_core.oligo_sums_within(oligomers.core, near, weights, **allowance()))
 
-    def pull_back(
-        self, W: Matrix, left: Vector | None = None, right: Vector | None = None, *, n_threads: int = 1
-    ) -> Pulled:
+    def pull_back(self, W: Matrix, left: Vector | None = None, right: Vector | None = None) -> Pulled:
         """Return <W, d sums> for all derivatives, the sums times factors of both sides."""
         near, slope = closeness(self._sigma, self._reach), closeness_slope(self._sigma, self._reach)
         one, other = self._oligomers
@@ -159,18 +157,18 @@ class OligoSums:
                 slope,
                 self._weights,
                 self.symmetric,
-                n_threads,
+                **allowance(),
             )
         )
 
-    def pull_back_diagonal(self, w: Vector, X: Sequences, *, n_threads: int = 1) -> Pulled:
+    def pull_back_diagonal(self, w: Vector, X: Sequences) -> Pulled:
         """Return what weights of the sums of each sequence with itself pull back to."""
         oligomers = oligomers_in(X.whole, self._reading)
         reach = _reach(oligomers)
         near, slope = closeness(self._sigma, reach), closeness_slope(self._sigma, reach)
         return _pulled(
             _core.oligo_pull_back_within(
-                np.ascontiguousarray(w), oligomers.core, X.numbers, near, slope, self._weights, n_threads
+                np.ascontiguousarray(w), oligomers.core, X.numbers, near, slope, self._weights, **allowance()
             )
         )
 

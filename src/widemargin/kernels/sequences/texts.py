@@ -10,13 +10,10 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels.rows import SampleStore
+from widemargin.kernels.rows import SHOWN, SampleStore, require_samples, shown
 from widemargin.runtime import Lock
 
 Made = TypeVar("Made")
-
-#: Letters of a sequence that messages show.
-SHOWN = 20
 
 #: Encodings of one set of sequences that are kept.
 KEPT = 24
@@ -110,29 +107,19 @@ class Sequences(SampleStore, collections.abc.Sequence[str]):
         return f"sequence {self.ids[place]} of X, {shown(self[place])},"
 
 
-def shown(text: str) -> str:
-    """Write the beginning of a sequence.
-
-    Examples
-    --------
-    >>> shown("ACGT"), shown("ACGT" * 10)
-    ("'ACGT'", "'ACGTACGTACGTACGTACGT'...")
-    """
-    return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r}..."
-
-
 def texts_of(X: Any) -> list[str]:
     """Return strings as a list, or say why that is none: each in one sentence.
 
     Arrays of bytes, as NumPy keeps text of one length in files, are decoded.
     """
-    expected = "a list, array or column of strings is needed, one for each sample"
-    if isinstance(X, str | bytes):
-        raise TypeError(f"X is one string, {shown(str(X))}; {expected}.")
+    require_samples(X)
     if isinstance(X, np.ndarray) and X.dtype.kind == "S" and X.ndim == 1:
         return _decoded(X)
-    if getattr(X, "ndim", 1) != 1:
-        raise TypeError(f"X is {_described(X)}; {expected}.")
+    expected = "a list, array or column of strings is needed, one for each sample"
+    if len(getattr(X, "shape", (0,))) != 1:
+        columns = list(getattr(X, "columns", ()))
+        instead = f", such as X[{columns[0]!r}]" if columns else ""
+        raise TypeError(f"X is {_described(X)}; {expected}{instead}.")
     for to_list in ("to_list", "tolist"):  # columns of pandas and polars, arrays
         if hasattr(X, to_list):
             X = getattr(X, to_list)()

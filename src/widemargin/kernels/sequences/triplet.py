@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels.base import WIDE, Bounds, Vector, value_written
-from widemargin.kernels.sequences.alphabet import oligomers_of
-from widemargin.kernels.sequences.base import reading, require_length
+from widemargin.kernels.sequences.alphabet import all_codes, in_alphabet, written
+from widemargin.kernels.sequences.base import reading, require_length, require_weights
 from widemargin.kernels.sequences.oligo import POSITIONS, OligoKernel, Term
 from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.kernels.sequences.texts import Sequences
 
 #: Most oligomers that have weights.
 MOST_WEIGHTS = 2**16
+
+#: Largest ratio of weights; sums of them leave float64 beyond it.
+LARGEST_RATIO = 1e300
 
 #: Mean of the logarithms of weights that are left as they are.
 MEAN_ROUNDING = 1e-14
@@ -41,8 +44,9 @@ class TripletOligo(OligoKernel):
     sigma : float, default=1.0
         How far apart positions may be.
     weights : dict of str to float, default=None
-        :math:`\lambda_\omega` by oligomer, at least 0; those that are not named have weight 1. A sequence of numbers in
-        alphabetical order will do. None gives all of them weight 1.
+        :math:`\lambda_\omega` by oligomer, at least 0; those that are not named have weight 1. Names are read as
+        sequences are: lower case as upper case, and T and U stand for each other. A sequence of numbers in alphabetical
+        order will do. None gives all of them weight 1.
     k : int, default=3
         Letters of an oligomer.
     alphabet, reverse_complement, origin
@@ -63,6 +67,7 @@ class TripletOligo(OligoKernel):
     """
 
     _positive: ClassVar[tuple[str, ...]] = ("sigma", "weights")
+    _instead = "take a smaller k, or weights above 0 for the oligomers that it holds"
 
     def __init__(
         self,
@@ -94,8 +99,30 @@ class TripletOligo(OligoKernel):
         if self.weights is None:
             return np.ones(len(names))
         if isinstance(self.weights, Mapping):
-            return np.array([float(self.weights.get(name, 1.0)) for name in names])
+            given = self._named(names)
+            return np.array([float(given.get(name, 1.0)) for name in names])
         return np.asarray(self.weights, dtype=np.float64)
+
+    def _named(self, names: tuple[str, ...]) -> Mapping[str, Any]:
+        """Return the given weights by oligomers as the alphabet writes them; refuse those that there are none of."""
+        known = set_of(names)
+        if self.weights.keys() <= known:
+            return cast(Mapping[str, Any], self.weights)
+        found: dict[str, tuple[Any, Any]] = {}
+        for name, weight in self.weights.items():
+            own = in_alphabet(name, self.alphabet) if isinstance(name, str) else name
+            if own not in known:
+                raise ValueError(
+                    f"weights of TripletOligo names {name!r}, which is no oligomer of {self.k} letters of the "
+                    f"alphabet {self.alphabet!r}{', or its complement is named' if self.reverse_complement else ''}."
+                )
+            if own in found:
+                raise ValueError(
+                    f"weights of TripletOligo names {found[own][0]!r} and {name!r}, which are the same oligomer; give "
+                    "it one weight."
+                )
+            found[own] = name, weight
+        return {own: weight for own, (_, weight) in found.items()}
 
     def _numbers(self, name: str) -> Vector:
         if name != "weights":
@@ -118,9 +145,12 @@ class TripletOligo(OligoKernel):
         super()._take_from_data(X, gamma, weights)
         self._require_numbers()
         found = self._each()
-        mean = float(np.log(found[found > 0.0]).mean())
-        if abs(mean) > MEAN_ROUNDING or not isinstance(self.weights, dict) or len(self.weights) < len(found):
-            self._set_weights(found * np.exp(-mean))
+        counting = found > 0.0
+        logarithms = np.log(found[counting])
+        mean = float(logarithms.mean())
+        if abs(mean) > MEAN_ROUNDING or not isinstance(self.weights, dict) or tuple(self.weights) != self._oligomers():
+            found[counting] = np.exp(logarithms - mean)
+            self._set_weights(found)
 
     @property
     def leaves_to_data(self) -> bool:
@@ -129,9 +159,10 @@ class TripletOligo(OligoKernel):
 
     def _by_code(self) -> Vector:
         """Return the weights by the codes of oligomers."""
-        codes = codes_of(self.alphabet, int(self.k), bool(self.reverse_complement))
+        codes = known_codes(self.alphabet, int(self.k), bool(self.reverse_complement))
         found = np.zeros(len(self.alphabet) ** int(self.k))
-        found[codes] = self._each()
+        weights = self._each()
+        found[codes] = weights / weights.max()  # the kernel is normalised, and sums of huge weights are none
         return found
 
     def _terms(self) -> list[Term]:
@@ -142,7 +173,7 @@ class TripletOligo(OligoKernel):
         if "sigma" in free:
             yield 0, "sigma", None
         if "weights" in free:
-            codes = codes_of(self.alphabet, int(self.k), bool(self.reverse_complement))
+            codes = known_codes(self.alphabet, int(self.k), bool(self.reverse_complement))
             for code in codes[self._each() > 0.0]:
                 yield 0, "weights", int(code)
 
@@ -150,8 +181,9 @@ class TripletOligo(OligoKernel):
         if name != "weights":
             super()._require_positive(name)
             return
+        names = self._oligomers()
         if isinstance(self.weights, Mapping):
-            self._require_known_oligomers()
+            self._named(names)
         try:
             weights = self._each()
         except (TypeError, ValueError):
@@ -159,25 +191,17 @@ class TripletOligo(OligoKernel):
                 "weights of TripletOligo must be a dict of numbers by oligomer, or a number for every oligomer; got "
                 f"{value_written(self.weights)[:200]}."
             ) from None
-        expected = len(self._oligomers())
-        if weights.shape != (expected,):
+        if weights.shape != (len(names),):
             raise ValueError(
-                f"weights of TripletOligo holds {weights.size} numbers; there are {expected} oligomers of {self.k} "
-                f"letters of the alphabet {self.alphabet!r}."
+                f"weights of TripletOligo has the shape {weights.shape}; it must be a dict by oligomer, or a list of "
+                f"{len(names)} numbers, one for each oligomer of {self.k} letters of the alphabet {self.alphabet!r}."
             )
-        if not ((weights >= 0.0) & np.isfinite(weights)).all() or not weights.any():
+        require_weights("TripletOligo", self.weights, weights)
+        logarithms = np.log(weights[weights > 0.0])
+        if np.ptp(logarithms) > np.log(LARGEST_RATIO):
             raise ValueError(
-                "weights of TripletOligo must be finite and at least 0, and not all 0; got "
-                f"{value_written(self.weights)[:200]}."
-            )
-
-    def _require_known_oligomers(self) -> None:
-        known = set(self._oligomers())
-        unknown = [name for name in self.weights if name not in known]
-        if unknown:
-            raise ValueError(
-                f"weights of TripletOligo names {unknown[0]!r}, which is no oligomer of {self.k} letters of the "
-                f"alphabet {self.alphabet!r}{', or its complement is named' if self.reverse_complement else ''}."
+                f"weights of TripletOligo go from {np.exp(logarithms.min()):.3g} to {np.exp(logarithms.max()):.3g}; "
+                f"the largest must be at most {LARGEST_RATIO:g} times the smallest that is not 0."
             )
 
     def _require_numbers(self) -> None:
@@ -192,15 +216,18 @@ class TripletOligo(OligoKernel):
 
 
 @lru_cache(maxsize=16)
-def names_of(alphabet: str, k: int, reverse_complement: bool) -> tuple[str, ...]:
-    """Write all oligomers of k letters once; of two that are complements, the first."""
-    return tuple(oligomers_of(alphabet, k, reverse_complement))
+def known_codes(alphabet: str, k: int, reverse_complement: bool) -> NDArray[np.int64]:
+    """Return the codes of the oligomers that have weights."""
+    return all_codes(alphabet, k, reverse_complement)
 
 
 @lru_cache(maxsize=16)
-def codes_of(alphabet: str, k: int, reverse_complement: bool) -> NDArray[np.intp]:
-    """Return the codes of these oligomers."""
-    if not reverse_complement:
-        return np.arange(len(alphabet) ** k)
-    places = {name: code for code, name in enumerate(oligomers_of(alphabet, k))}
-    return np.array([places[name] for name in names_of(alphabet, k, True)])
+def names_of(alphabet: str, k: int, reverse_complement: bool) -> tuple[str, ...]:
+    """Write these oligomers."""
+    return tuple(written(known_codes(alphabet, k, reverse_complement), alphabet, k))
+
+
+@lru_cache(maxsize=16)
+def set_of(names: tuple[str, ...]) -> frozenset[str]:
+    """Return the same names to look up."""
+    return frozenset(names)

@@ -24,6 +24,7 @@ from widemargin.estimators.calibration import class_probabilities
 from widemargin.estimators.multi_class import OneVersusOne, OneVersusRest
 from widemargin.estimators.validation import (
     Accepts,
+    numbers_needed,
     require_choice,
     require_finite,
     require_flag,
@@ -31,12 +32,13 @@ from widemargin.estimators.validation import (
     require_jobs,
     require_number,
 )
-from widemargin.kernels.rows import checked_rows
+from widemargin.kernels.rows import checked_rows, require_samples
 from widemargin.model_selection.compact.search import CompactModel, CompactSearch, Ids, Matrix
 from widemargin.model_selection.compact.selection import Searched
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.objectives.decision_quality import DecisionQuality, balanced_rate, kappas
 from widemargin.runtime import Stop, single_threaded_blas
+from widemargin.runtime.interrupts import interrupt_held_back
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import TabuSearch
 from widemargin.study import Journal, fingerprint, progress_for
@@ -52,8 +54,8 @@ DECISIONS = CALIBRATED, LARGEST, FUZZY = "calibrated", "argmax", "fuzzy-minimum"
 #: What is searched with by default. Walks from several levels end differently, and long diversifications mostly see
 #: models of nearly all samples, which get half of the work; a quarter where features are selected, since the rest is
 #: much then. Improvements are small and far apart there; a thousandth of the quality is less than samples can tell.
-WITHOUT_FEATURES = TabuSearch(failures=2, walks=4, large_share=0.5, gain=1e-3)
-WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, gain=1e-3)
+WITHOUT_FEATURES = TabuSearch(failures=2, walks=4, large_share=0.5, min_improvement=1e-3)
+WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, min_improvement=1e-3)
 
 
 class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -73,6 +75,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     A third of the samples (`test_size`) only tests the model that was chosen. The rest is split two to one: one part
     is simplified and trained on, the other one judges. All parts hold the same share of every class. More than two
     classes are one problem each, against all others, with its own level, features and search.
+
+    There are no weights of samples or classes: prototypes stand for different numbers of samples and count the same,
+    and every class has the same share of the rate, however rare it is.
 
     An evaluation costs at most :math:`(2^k)^2` to :math:`(2^k)^3` operations for training and :math:`2^k n` for
     judging, since distances are kept; a level is quantised once, :math:`2^k n d` a round. Predicting a sample
@@ -98,9 +103,11 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "argmax" takes the largest decision value, "fuzzy-minimum" the largest membership, as in :class:`SVC`. May be
         changed after the fit.
     strategy : TabuSearch, default=None
-        The search with other options; None is ``TabuSearch(failures=2, walks=4, large_share=0.5, gain=1e-3)``, or
-        ``TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, gain=1e-3)`` where features are selected: models
-        far larger than the best one take that share of the work at most. ``TabuSearch(scan=False)`` is the paper's.
+        The search with other options. None is
+        ``TabuSearch(failures=2, walks=4, large_share=0.5, min_improvement=1e-3)``, or
+        ``TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, min_improvement=1e-3)`` where features are
+        selected: models far larger than the best one take that share of the work at most. ``TabuSearch(scan=False)``
+        is the paper's. Its `step` is for :class:`ModelSearch`: C and the width take steps of the root of 2 here.
     validation_size, test_size : float, default=1/3
         Shares of the samples; `validation_size` is that of what the test leaves. A `test_size` of 0 does without a
         test.
@@ -111,7 +118,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Largest violation of the optimality conditions.
     max_time : float, default=None
         Seconds after which the search ends with the best model so far. Several classes share it evenly. Ctrl-C does
-        the same, unless there are classes that have no model yet.
+        the same, unless there are classes that have no model yet; pressed once more, it ends the fit.
     max_evaluations : int, default=None
         Largest number of evaluations, for each decision function.
     journal : path, default=None
@@ -275,7 +282,10 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 n_jobs=self.n_jobs,
                 progress=self.progress,
             )
-            self._keep(search, search.models(), began)
+            found = search.models()
+            with interrupt_held_back() as held:
+                self._keep(search, found, began)
+            self._finish(search, held.asked or search.interrupted)
         for sentence in search.remarks:
             warnings.warn(sentence, UnfinishedSearchWarning, stacklevel=2)
         return self
@@ -328,11 +338,18 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             strategy = WITH_FEATURES if self.select_features else WITHOUT_FEATURES
         if not isinstance(strategy, TabuSearch):
             raise ValueError(f"strategy must be None or a TabuSearch; got {strategy!r}.")
+        if strategy.step != TabuSearch.step:
+            raise ValueError(
+                f"step={strategy.step!r} of the strategy means nothing to CompactSVC, whose C and width are searched "
+                "in steps of the root of 2; leave it out."
+            )
         progress_for(self.progress)
         return DecisionQuality(self.sv_penalty, self.feature_penalty, self.feature_costs), strategy
 
     def _checked_samples(self, X: Any, y: Any) -> tuple[Any, Ids]:
-        X, y = validate_data(self, X, y, **NUMBERS)
+        require_samples(X)
+        with numbers_needed("CompactSVC needs numbers"):
+            X, y = validate_data(self, X, y, **NUMBERS)
         X = checked_rows(X) if sp.issparse(X) else X
         require_finite(X, getattr(self, "feature_names_in_", None))
         check_classification_targets(y)
@@ -375,12 +392,21 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             labels = search.labels[search.split.test]
             winners = self._winners(search.values(models, search.split.test))
             self.recognition_rate_ = balanced_rate(winners == labels, labels)
-        if self.refit:
-            self._hold([search.refitted(one) for one in models])
         reports = [report_of(one.trace, None, 0.0) for _, one in found]
         self.n_evaluations_ = sum(one.evaluations for one in reports)
         counts = SearchReport.of_all(reports).counts() | {"seconds": time.perf_counter() - began}
         self.work_report_ = SearchReport(evaluations=self.n_evaluations_, **counts)
+
+    def _finish(self, search: CompactSearch, interrupted: bool) -> None:
+        """Train the models once more if that is asked for; an interruption leaves them as they are."""
+        if self.refit and not interrupted:
+            try:
+                self._hold([search.refitted(one) for one in self.models_])
+            except KeyboardInterrupt:
+                interrupted = True
+        if interrupted:
+            what = "the chosen model was not trained once more" if self.refit else "the model that it chose is complete"
+            search.remarks.append(f"The search had ended when it was interrupted; {what}.")
 
     def _hold(self, models: list[CompactModel]) -> None:
         """Take the decision functions, and say what follows from them."""
@@ -404,19 +430,29 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack(columns)
 
     def _selected(self, X: Any) -> Any:
-        """Return the selected columns of new samples, which may be all that a data frame has."""
-        names: Any = _get_feature_names(X)
+        """Return the selected columns of new samples; of a data frame, no other column is looked at."""
         own: Any = getattr(self, "feature_names_in_", None)
-        chosen = self.selected_features_
-        some = frozenset() if own is None or names is None else frozenset(names)
-        # All columns have to be in order, as scikit-learn asks for.
-        if some and len(some) == len(names) and some.issuperset(own[chosen]) and some < frozenset(own):
+        chosen, by_name = self.selected_features_, False
+        names = None if own is None else _get_feature_names(X)
+        if names is not None and len(chosen) < len(own):
+            there = set(names)
+            missing = [name for name in own[chosen] if name not in there]
+            if missing:
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                raise ValueError(
+                    f"X lacks the column {missing[0]!r}{more} of the {len(chosen)} that the model reads; the other "
+                    f"{len(own) - len(chosen)} of its training may be missing."
+                )
+            # All columns have to be in order, as scikit-learn asks for.
+            in_order = len(there) < len(own) or np.array_equal(names, own)
+            by_name = in_order and len(there) == len(names) and there.issubset(own)
+        if by_name:
             samples = check_array(X[own[chosen].tolist()], **NUMBERS)
         else:
             samples = validate_data(self, X, reset=False, **NUMBERS)
-            samples = checked_rows(samples) if sp.issparse(samples) else samples
-            if len(chosen) < samples.shape[1]:
-                samples = samples[:, chosen]
+        samples = checked_rows(samples) if sp.issparse(samples) else samples
+        if len(chosen) < samples.shape[1]:
+            samples = samples[:, chosen]
         require_finite(samples, own, chosen)
         return samples
 

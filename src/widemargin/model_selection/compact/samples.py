@@ -10,12 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.kernels.spread import column_moments, column_variances
+from widemargin.kernels.spread import MODERATE, column_moments, column_variances
 from widemargin.objectives.base import Ids, Vector
 from widemargin.objectives.decision_quality import stratified_split
 
 #: Samples this far from each other have a squared distance that float32 holds.
 FARTHEST = 1e18
+
+#: Numbers whose differences float64 holds, and an exponent whose power of two has an inverse.
+LARGEST, SMALLEST_UNIT = 2.0**1022, -1000
+
+#: A mean so many standard deviations from 0 leaves float32 four digits of what a feature varies by.
+AWAY = 1e3
 
 
 class Split(NamedTuple):
@@ -85,7 +91,8 @@ class FeatureScale:
         >>> scale.factors.round(4).tolist(), scale.varies.tolist()
         ([0.7071, 1.0], [True, False])
         """
-        d = X.shape[1]
+        d, units = X.shape[1], _units(X)
+        X = X if (units == 1.0).all() else X.multiply(1.0 / units).tocsr() if sp.issparse(X) else X / units
         if sp.issparse(X):
             means, variances = np.zeros(d), column_variances(X)
         else:
@@ -93,7 +100,16 @@ class FeatureScale:
         varies = variances > 0
         factors = np.ones(d)
         if standardize:
-            factors[varies] = 1.0 / np.sqrt(variances[varies] * d)
+            with np.errstate(over="ignore"):
+                factors[varies] = 1.0 / np.sqrt(variances[varies] * d) / units[varies]
+            little = np.flatnonzero(np.isinf(factors))
+            if len(little):
+                raise ValueError(
+                    f"Column {little[0]} of X has a standard deviation of "
+                    f"{float(np.sqrt(variances[little[0]]) * units[little[0]]):.3g}, too small for float64 to divide "
+                    "by; multiply the column by a number."
+                )
+        means *= units
         return cls(means, factors, varies)
 
     def scaled(self, X: Any, features: Ids | None = None) -> Any:
@@ -116,8 +132,11 @@ class FeatureScale:
             return sp.csr_array(X.multiply(1.0 / factors).tocsr())
         return X / factors + means
 
-    def single(self, X: Any) -> Any:
-        """Return samples on this scale in float32; refuse those too large for their distances to be told."""
+    def for_search(self, X: Any) -> Any:
+        """Return samples on this scale; refuse those too large for their distances to be told.
+
+        In float32, unless sparse samples, of which no mean was taken off, would lose what they differ by.
+        """
         values = self.scaled(X)
         size = abs(values).max(axis=0)
         sizes = np.asarray(size.toarray() if sp.issparse(size) else size).ravel()
@@ -125,6 +144,23 @@ class FeatureScale:
         if len(far):
             raise ValueError(
                 f"Column {far[0]} of X reaches {sizes[far[0]]:.3g} on the scale of the search, too far for distances "
-                "in float32; pass standardize=True, or scale X."
+                "in float32; scale X, with standardize=True or yourself, or leave the samples out that are so far away."
             )
+        if sp.issparse(values):
+            means = np.asarray(values.mean(axis=0)).ravel()
+            if (np.abs(means[self.varies]) > AWAY * np.sqrt(column_variances(values)[self.varies])).any():
+                return values
         return values.astype(np.float32)
+
+
+def _units(X: Any) -> Vector:
+    """Return a power of two for every column: 1, or the size of entries whose squares float64 does not hold."""
+    size = abs(X).max(axis=0)
+    sizes = np.asarray(size.toarray() if sp.issparse(size) else size, dtype=np.float64).ravel()
+    if sizes.max() > LARGEST:
+        raise ValueError(
+            f"Column {sizes.argmax()} of X reaches {sizes.max():.3g}, and float64 may not hold its differences; "
+            "divide the column by a number."
+        )
+    extreme = (sizes > 0) & ((sizes < 1.0 / MODERATE) | (sizes > MODERATE))
+    return np.where(extreme, np.ldexp(1.0, np.maximum(np.frexp(sizes)[1], SMALLEST_UNIT)), 1.0)

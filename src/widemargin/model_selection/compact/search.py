@@ -18,6 +18,7 @@ from widemargin.objectives import Task
 from widemargin.objectives.decision_quality import DecisionQuality, balanced_rate, kappas
 from widemargin.objectives.prototype_quality import PrototypeQuality, Prototypes
 from widemargin.runtime import INTERRUPTED, Stop, StoppedError, thread_count
+from widemargin.runtime.interrupts import interrupt_held_back
 from widemargin.strategies import TabuSearch
 from widemargin.study import Journal, Trace, progress_for
 from widemargin.study.journal_part import part_of
@@ -107,6 +108,8 @@ class CompactSearch:
     scale : FeatureScale
     remarks : list of str
         What a user should know.
+    interrupted : bool
+        Whether somebody pressed Ctrl-C after a search, while the model that it had chosen was trained.
     """
 
     X: Any
@@ -125,6 +128,7 @@ class CompactSearch:
     n_jobs: int | None
     progress: Any
     remarks: list[str] = field(default_factory=list)
+    interrupted: bool = False
 
     def __post_init__(self) -> None:
         self.split: Split = nested_split(self.labels, self.classes, self.validation_size, self.test_size, self.seed)
@@ -133,7 +137,7 @@ class CompactSearch:
             raise ValueError(
                 "X has no feature with more than one value among the samples to train on; none can be used."
             )
-        self._scaled = self.scale.single(self.X)
+        self._scaled = self.scale.for_search(self.X)
         self._n_threads = thread_count(self.n_jobs)
 
     def models(self) -> list[tuple[CompactModel, Searched]]:
@@ -147,7 +151,7 @@ class CompactSearch:
             if left is not None:
                 own = own.within(left / (len(positives) - number))
             found.append(self._chosen(number, positive, own))
-            if own.reason == INTERRUPTED and positive != positives[-1]:
+            if (self.interrupted or own.reason == INTERRUPTED) and positive != positives[-1]:
                 raise KeyboardInterrupt  # there is nothing for the classes after it
         return found
 
@@ -190,7 +194,10 @@ class CompactSearch:
                 f"The search for a compact model of class {_plain(label)!r} has ended early ({found.ended.why}) after "
                 f"{count} evaluation{'s' * (count != 1)}; the best model until then was chosen."
             )
-        return self._judged(label, signs, space, prototypes, found), found
+        with interrupt_held_back() as held:
+            model = self._judged(label, signs, space, prototypes, found)
+        self.interrupted = held.asked
+        return model, found
 
     def _signs(self, positive: int) -> Matrix:
         return np.where(self.labels == positive, 1.0, -1.0)
@@ -202,7 +209,7 @@ class CompactSearch:
         assert found.point is not None
         level, C, sigma = space.numbers(found.point)
         features = np.flatnonzero(space.features(found.point))
-        own = prototypes.level(level)
+        own = prototypes.level(level, Stop())  # what was found in time is used, however late it is
         model = self._trained(own.samples, own.signs, features, C, sigma)
         validation, test = self.split.validation, self.split.test
         values = self._values_of(model, features, validation)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -23,7 +24,7 @@ from widemargin.objectives.prototype_quality import PrototypeQuality
 from widemargin.runtime import Stop
 from widemargin.strategies import Ask, Lattice, TabuSearch
 from widemargin.study import Progress, Records, Trace
-from widemargin.study.findings import SHOW_EVERY, WRITE_EVERY, Finding, Findings, Standing
+from widemargin.study.findings import SHOW_EVERY, WRITE_EVERY, Finding, Findings, Found, Standing
 from widemargin.study.runner import Ended, run
 from widemargin.study.strategy_search import StrategySearch, Wanted
 
@@ -146,15 +147,25 @@ class Searched:
     point : ndarray or None
         The best; None if nothing was evaluated.
     trace : Trace
-    front : ndarray
-        What no other evaluation beats in recognition rate, support vectors and cost of features at once.
     ended : Ended
+    space : CompactSpace
+    found : Found
+        All evaluations.
+    number : int
+        Of the model.
     """
 
     point: Vector | None
     trace: Trace
-    front: NDArray[Any]
     ended: Ended
+    space: CompactSpace
+    found: Found
+    number: int
+
+    @cached_property
+    def front(self) -> NDArray[Any]:
+        """What no other evaluation beats in recognition rate, support vectors and cost of features at once."""
+        return pareto_front(self.space, self.found.values(), self.number)
 
 
 def searched(
@@ -209,7 +220,7 @@ def searched(
         show_every=SHOW_EVERY,
     )
     ended = run(search, findings, stop, progress)
-    return Searched(search.chosen(), trace, pareto_front(space, findings.found.values(), number), ended)
+    return Searched(search.chosen(), trace, ended, space, findings.found, number)
 
 
 def pareto_front(space: CompactSpace, found: Iterable[Finding], number: int = 0) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
+from widemargin.kernels.rows import require_samples
 from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
 from widemargin.model_selection.grid.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
@@ -202,6 +203,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         """
         began = time.perf_counter()
         self._check_options()
+        require_samples(X)
         unused = repeats_for_gamma(self.estimator, self.param_grid)
         if unused is not None:
             warnings.warn(
@@ -267,6 +269,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         """
         began = time.perf_counter()
         self._check_options()
+        require_samples(X)
         reason = self._why_plain(params)
         if reason is not None:
             raise ValueError(f"{reason}, so the cost of starting from other models cannot be measured.")

@@ -24,7 +24,7 @@ from widemargin.estimators.validation import (
     warn_if_gamma_is_unused,
     without_gamma_warnings,
 )
-from widemargin.kernels.rows import count
+from widemargin.kernels.rows import count, require_samples
 from widemargin.model_selection.grid.calibration import fit_chosen
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
@@ -33,13 +33,14 @@ from widemargin.model_selection.search.task import (
     objective_of,
     require_fit,
     require_model,
+    require_whole_numbers,
     strategy_of,
     subject_of,
 )
 from widemargin.objectives import Objective
 from widemargin.objectives.base import Ids
-from widemargin.objectives.groups import folds_of as folds_of_groups
-from widemargin.objectives.groups import group_folds, group_numbers, require_classes, require_whole_groups
+from widemargin.objectives.held_out.groups import folds_of as folds_of_groups
+from widemargin.objectives.held_out.groups import group_folds, group_numbers, require_classes, require_whole_groups
 from widemargin.runtime import Stop
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import Strategy
@@ -82,7 +83,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     space : dict, default=None
         Bounds by name, ``{"C": (0.1, 100.0), "gamma": (0.01, 10.0)}``: only these parameters are searched, the others
         stay where the search begins. Names are those of `best_params_`; for parameters of kernel objects their own,
-        ``"gammas"``, ``"k1__gamma"``. None searches all parameters within the bounds of the kernel, C from 1e-4 to 1e6
+        ``"gammas"``, ``"k1__gamma"``. A degree has a range of whole numbers, ``{"degree": (1, 6)}``, which
+        ``strategy="tabu"`` searches. None searches all parameters within the bounds of the kernel, C from 1e-4 to 1e6
         (times the standard deviation of the targets for ``loss="epsilon_insensitive"``; along the path, where
         :func:`widemargin.select` looks for it). A C of inf is not searched.
     cv : int, splitter or iterable of folds, default=5
@@ -229,6 +231,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         objective = objective_of(self.objective)
         strategy = strategy_of(self.strategy, objective)
         require_model(self.estimator)
+        require_samples(X)
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
@@ -251,6 +254,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             )
         if axes:
             require_fit(strategy, objective, subject, len(axes))
+            require_whole_numbers(strategy, [axis.name for axis in axes if axis.whole])
         split = routed.splitter.split if groups is None else {**routed.splitter.split, "groups": groups}
         folds = None if prices is None else self._folds(X, y, split, own_groups)
         if own_groups is not None and folds is None and not objective.holds_groups_out:

@@ -24,7 +24,7 @@ PRICE = "C"
 
 
 class Axis(NamedTuple):
-    """A coordinate: of the kernel's `theta`, or of log C, whose `place` is None.
+    """A coordinate: of the kernel's `theta`, or of log C or a whole number, whose `place` is None.
 
     `parameter` is what the kernel calls it, `name` tells the numbers of one parameter apart. Those that are no
     logarithms of their parameters are shown as they are.
@@ -36,12 +36,13 @@ class Axis(NamedTuple):
     logarithmic: bool
     low: float
     high: float
+    whole: bool = False
 
 
 class ParameterSpace:
     """Parameters that are searched, and how points stand for them.
 
-    A point holds what is searched of the kernel's `theta`, in its order, and log C after it if that is searched.
+    A point holds what is searched of the kernel's `theta`, in its order, then whole numbers, then log C.
 
     Parameters
     ----------
@@ -59,7 +60,9 @@ class ParameterSpace:
     searches_c : bool
         Whether C is one of them.
     places : ndarray of int
-        Which numbers of `theta` the others are.
+        Which numbers of `theta` are searched.
+    whole : list of str
+        Parameters of the kernel that are whole numbers.
 
     Examples
     --------
@@ -73,18 +76,19 @@ class ParameterSpace:
         self.kernel, self.C, self.axes = kernel, C, tuple(axes)
         self.names = [axis.name for axis in axes]
         places = [axis.place for axis in axes if axis.place is not None]
-        self.searches_c = len(places) < len(axes)
+        self.whole = [axis.parameter for axis in axes if axis.whole]
+        self.searches_c = len(places) + len(self.whole) < len(axes)
         self.places = np.array(places, dtype=np.intp)
         self._theta = kernel.theta
-        self._whole = len(places) == len(self._theta)
+        self._searches_theta = len(places) == len(self._theta)
 
     def box(self) -> Space:
         """Return start and bounds of points."""
-        start = self._theta[self.places]
-        if self.searches_c:
-            start = np.append(start, math.log(self.C))
+        own = self.kernel.whole_numbers
+        numbers = [float(own[name]) for name in self.whole]
+        start = np.concatenate([self._theta[self.places], numbers, [math.log(self.C)] * self.searches_c])
         bounds = np.array([(axis.low, axis.high) for axis in self.axes], dtype=np.float64)
-        return Space(start, bounds[:, 0], bounds[:, 1])
+        return Space(start, bounds[:, 0], bounds[:, 1], whole=np.array([axis.whole for axis in self.axes]))
 
     def at(self, point: Vector) -> tuple[Kernel, float]:
         """Return the kernel and the C that a point stands for."""
@@ -92,11 +96,14 @@ class ParameterSpace:
         kernel = self.kernel
         if count:
             theta = point[:count]
-            if not self._whole:
+            if not self._searches_theta:
                 theta = self._theta.copy()
                 theta[self.places] = point[:count]
             kernel = kernel.clone_with_theta(theta)
-        return kernel, math.exp(point[count]) if self.searches_c else self.C
+        if self.whole:
+            numbers = zip(self.whole, point[count:], strict=False)  # log C may come after them
+            kernel = clone(kernel).set_params(**{name: round(float(number)) for name, number in numbers})
+        return kernel, math.exp(point[-1]) if self.searches_c else self.C
 
     def chosen(self, point: Vector) -> tuple[Kernel, float]:
         """Return the kernel and the C of a point for good: parameters that are not searched are what they were."""
@@ -146,7 +153,8 @@ def kernel_axes(kernel: Kernel) -> list[Axis]:
         logarithmic = len(values) == len(places) and bool(np.allclose(np.exp(theta[places]), values))
         for label, place in zip(labels if len(labels) == len(places) else range(len(places)), places, strict=True):
             name = one.name if one.n_elements == 1 else f"{one.name}[{label}]"
-            axes.append(Axis(one.name, name, place, logarithmic, *map(float, bounds[place])))
+            low, high = map(float, bounds[place])
+            axes.append(Axis(one.name, name, place, logarithmic, low, high))
     return axes
 
 
@@ -188,7 +196,7 @@ def searched_axes(
     >>> searched_axes(Gaussian(gamma=1.0), 1.0, {"C": (0.1, 10.0)}, C_RANGE)
     ([], (0.1, 10.0))
     """
-    axes = kernel_axes(kernel)
+    axes, whole = kernel_axes(kernel), kernel.whole_numbers
     if given is None:
         return axes, c_range if math.isfinite(C) else None
     if not isinstance(given, Mapping) or not given:
@@ -198,27 +206,36 @@ def searched_axes(
     for name, bounds in given.items():
         short = str(name).removeprefix(prefix) if str(name).startswith(prefix) else ""
         own = [axis for axis in axes if axis.parameter == short.removeprefix("kernel__")]
+        number = short if short in whole else short.removeprefix("kernel__")
+        own += [Axis(number, number, None, False, 0.0, 0.0, whole=True)] * (number in whole)
         if {axis.parameter for axis in own} & {axis.parameter for axis in found}:
             raise ValueError(f"space names {name!r} in two ways; one is enough.")
         if short == PRICE and math.isfinite(C):
             price = _pair(name, bounds, positive=True)
+        elif own and own[0].whole:
+            low, high = _pair(name, bounds, whole=True)
+            for end in bounds:
+                clone(kernel).set_params(**{number: int(end)}).fitted(None)  # which refuses what means nothing
+            found.append(own[0]._replace(low=low, high=high))
         elif own:
             low, high = _pair(name, bounds, positive=own[0].logarithmic)
             low, high = (math.log(low), math.log(high)) if own[0].logarithmic else (low, high)
             found += [axis._replace(low=low, high=high) for axis in own]
         else:
-            accepted = [PRICE] * math.isfinite(C) + list(dict.fromkeys(axis.parameter for axis in axes))
+            accepted = [PRICE] * math.isfinite(C) + list(dict.fromkeys(axis.parameter for axis in axes)) + list(whole)
             names = ", ".join(repr(prefix + one) for one in accepted) or "there is nothing"
             raise ValueError(f"space names {name!r}, which cannot be searched here; what can is {names}.")
-    return sorted(found, key=lambda axis: axis.place or 0), price
+    return sorted(found, key=lambda axis: (axis.whole, axis.place or 0)), price
 
 
-def _pair(name: str, bounds: Any, *, positive: bool) -> Range:
+def _pair(name: str, bounds: Any, *, positive: bool = False, whole: bool = False) -> Range:
     """Check that bounds are two numbers, the lower one first."""
     is_pair = isinstance(bounds, (Sequence, np.ndarray)) and not isinstance(bounds, str) and len(bounds) == 2
-    if is_pair and all(isinstance(one, numbers.Real) and math.isfinite(one) for one in bounds):
+    kind = numbers.Integral if whole else numbers.Real
+    if is_pair and all(isinstance(one, kind) and math.isfinite(one) for one in bounds):
         low, high = map(float, bounds)
         if low < high and (low > 0.0 or not positive):
             return low, high
     above = " above 0" if positive else ""
-    raise ValueError(f"space[{name!r}] must be two numbers{above}, the smaller one first; got {bounds!r}.")
+    what = "whole numbers" if whole else "numbers"
+    raise ValueError(f"space[{name!r}] must be two {what}{above}, the smaller one first; got {bounds!r}.")

@@ -388,7 +388,9 @@ class ModelStudy:
         prefix = prefix_of(self.estimator)
         found: dict[str, Any] = {} if C is None else {f"{prefix}{PRICE}": C}
         if isinstance(self.subject.model.kernel, str):
-            return found | {f"{prefix}{one.name}": float(getattr(kernel, one.name)) for one in kernel.hyperparameters}
+            whole = {f"{prefix}{name}": kernel.whole_numbers[name] for name in self.space.whole}
+            own = {f"{prefix}{one.name}": float(getattr(kernel, one.name)) for one in kernel.hyperparameters}
+            return found | own | whole
         return found | {f"{prefix}kernel": kernel}
 
     def held_out_values(self, estimator: Any) -> OutOfFold:

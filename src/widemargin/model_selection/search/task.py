@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.model_selection.grid.setup import FitParameters, family_of, model_of
 from widemargin.objectives import OBJECTIVES, Objective, Task
 from widemargin.objectives.base import Ids
-from widemargin.strategies import Strategy, strategy_named, why_not
+from widemargin.strategies import STRATEGIES, Strategy, strategy_named, why_not
 
 #: Largest violation of the optimality conditions that derivatives and comparisons of neighbours put up with.
 TOLERANCE = 1e-6
@@ -189,6 +190,23 @@ def require_fit(strategy: Strategy, objective: Objective, subject: Subject, n_di
         reason = why_not(strategy, objective, n_dims=n_dims, second_derivatives=False)
     if reason is not None:
         raise ValueError(reason)
+
+
+def require_whole_numbers(strategy: Strategy, names: Sequence[str]) -> None:
+    """Refuse a strategy that cannot keep parameters whole, if there are such.
+
+    Examples
+    --------
+    >>> require_whole_numbers(strategy_named("cma-es"), ["degree"])
+    Traceback (most recent call last):
+    ...
+    ValueError: strategy='cma-es' takes no whole numbers, and 'degree' is one; strategy='tabu' does.
+    """
+    if names and not strategy.takes_whole_numbers:
+        others = " or ".join(repr(name) for name, other in STRATEGIES.items() if other.takes_whole_numbers)
+        raise ValueError(
+            f"strategy={strategy.name!r} takes no whole numbers, and {names[0]!r} is one; strategy={others} does."
+        )
 
 
 def tells_higher(objective: Objective, subject: Subject) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from widemargin.objectives.base import Ids, Task
-from widemargin.objectives.groups import folds_of, group_folds, require_classes, require_whole_groups
-from widemargin.objectives.held_out import WithLoss
+from widemargin.objectives.held_out.base import WithLoss
+from widemargin.objectives.held_out.groups import folds_of, group_folds, require_classes, require_whole_groups
 
 
 class CrossValidation(WithLoss):

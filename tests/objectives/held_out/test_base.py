@@ -18,7 +18,7 @@ from widemargin.objectives import (
     SupportVectors,
     Task,
 )
-from widemargin.objectives.hold_out import random_split
+from widemargin.objectives.held_out.hold_out import random_split
 from widemargin.testing import small_regression_task
 
 

@@ -7,8 +7,8 @@ import numbers
 import numpy as np
 
 from widemargin.objectives.base import Ids, Task
-from widemargin.objectives.groups import PATIENCE, split_groups
-from widemargin.objectives.held_out import WithLoss
+from widemargin.objectives.held_out.base import WithLoss
+from widemargin.objectives.held_out.groups import PATIENCE, split_groups
 
 
 def require_split(share: float, draws: int = 1) -> None:
@@ -30,7 +30,7 @@ def require_split(share: float, draws: int = 1) -> None:
 def random_split(task: Task, share: float, generator: np.random.Generator) -> tuple[Ids, Ids]:
     """Draw a training set of floor((1 - share) n) samples: any with all classes in it, each as likely as others.
 
-    If the task has groups, whole groups are drawn (:func:`widemargin.objectives.groups.split_groups`).
+    If the task has groups, whole groups are drawn (:func:`widemargin.objectives.held_out.groups.split_groups`).
 
     Examples
     --------

@@ -12,7 +12,7 @@ from widemargin.kernels import Kernel
 from widemargin.kernels.heuristics import jaakkola_gamma
 from widemargin.kernels.rows import is_matrix
 from widemargin.objectives.base import BoundObjective, Evaluated, How, Task, Vector
-from widemargin.objectives.bootstrap import OnRandomSplits, RandomSplits
+from widemargin.objectives.held_out.bootstrap import OnRandomSplits, RandomSplits
 
 #: Given kernel and C: log density, its derivatives with respect to theta, and its derivative with respect to log C.
 LogPrior = Callable[[Kernel, float], tuple[float, Vector, float]]

@@ -10,7 +10,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from widemargin.kernels import Gaussian
 from widemargin.objectives import Bootstrap, CrossValidation, DecisionQuality, HoldOut, Likelihood, Posterior, Task
-from widemargin.objectives.groups import group_numbers, split_groups
+from widemargin.objectives.held_out.groups import group_numbers, split_groups
 
 
 def a_task(groups: Any, *, weights: Any = None, n_classes: int = 2) -> Task:

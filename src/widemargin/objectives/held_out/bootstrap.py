@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from widemargin.objectives.base import BoundObjective, Ids, Objective, Task
-from widemargin.objectives.held_out import HeldOutObjective, loss_of
-from widemargin.objectives.hold_out import random_split, require_split
+from widemargin.objectives.held_out.base import HeldOutObjective, loss_of
+from widemargin.objectives.held_out.hold_out import random_split, require_split
 
 
 class RandomSplits(HeldOutObjective):

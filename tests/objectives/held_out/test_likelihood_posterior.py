@@ -12,7 +12,7 @@ from widemargin.objectives import (
     Posterior,
     Task,
 )
-from widemargin.objectives.likelihood import JaakkolaPrior
+from widemargin.objectives.held_out.likelihood import JaakkolaPrior
 
 
 @pytest.mark.parametrize("degrees", [0.0, 20.0, 45.0, 90.0])
