@@ -112,6 +112,46 @@ def test_a_pickle_goes_on_as_if_it_had_not_been_one() -> None:
     assert len(model.model.kept_ids_) <= 20
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ({"a": 1e200}, "zero", "too large to compute"),
+        ({"new feature": 1e200}, "zero", "too large to compute"),
+        ({"a": 1e200}, "new class", "too large to compute|budget must be"),
+        ({"a": 1e200}, "another", "too large to compute|budget must be at least the number of classes, 3"),
+        ({"a": 1.0}, None, "y is None, which is no class"),
+        ({"a": 1.0}, float("nan"), "y is nan, which is no class"),
+    ],
+)
+@pytest.mark.parametrize("begun", [1, 40])
+def test_a_sample_that_is_refused_teaches_nothing(x: dict[str, float], y: Any, message: str, begun: int) -> None:
+    samples, budget = dicts(80), 2 if y == "another" else None
+    model, twin = learnt(samples[:begun], budget=budget), learnt(samples[:begun], budget=budget)
+    with pytest.raises(ValueError, match=message):
+        model.learn_one(x, y)
+    for x, y in samples[begun:]:
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+    assert model.model is not None
+    assert twin.model is not None
+    np.testing.assert_array_equal(model.model.dual_coef_, twin.model.dual_coef_)
+    assert [model.predict_one(x) for x, _ in samples] == [twin.predict_one(x) for x, _ in samples]
+
+
+def test_a_sample_may_have_no_features() -> None:
+    model = learnt([({}, "zero"), ({}, "one"), ({"a": 3.0}, "one"), ({}, "zero"), ({"a": 3.0}, "one")])
+    assert model.predict_one({}) == "zero"
+    assert model.predict_one({"a": 3.0}) == "one"
+
+
+def test_gamma_is_that_of_the_first_sample() -> None:
+    model = RiverSVC()
+    for x, y in [({"a": 1.0, "b": 2.0}, 0), ({"a": 1.0, "b": 2.0, "c": 0.0, "d": 0.0}, 0), ({"a": 2.0}, 1)]:
+        model.learn_one(x, y)
+    assert model.model is not None
+    assert model.model.gamma == 0.5
+
+
 def test_weights() -> None:
     samples = dicts(40)
     model, twin = learnt(samples), learnt(samples)

@@ -24,7 +24,7 @@ VALUES = ("tests/core/test_rows.py", "tests/core/test_simd.py", "tests/estimator
 
 SEQUENCES = ("tests/kernels/sequences",)
 PRICES = ("tests/estimators/online/test_online_svc_prices.py",)
-ONLINE = ("tests/machines/test_online.py", "tests/estimators/online/test_online_svc.py")
+ONLINE = ("tests/machines/online/test_stream.py", "tests/estimators/online/test_online_svc.py")
 
 SMO = "cpp/core/smo"
 CORE = (
@@ -334,6 +334,13 @@ CORE = (
         "cpp/core/online/decision.hpp",
         ": gradient < pair_.up - tolerance;",
         ": gradient < pair_.down - tolerance;",
+        ONLINE,
+    ),
+    Fault(
+        "samples-wait-for-no-partner",
+        "cpp/core/online/decision.hpp",
+        "return has_pairs() && (y > 0 ? gradient > pair_.up + tolerance",
+        "return !has_pairs() && (y > 0 ? gradient > pair_.up + tolerance",
         ONLINE,
     ),
     Fault(
@@ -732,15 +739,29 @@ PACKAGE = (
     Fault(
         "running-numbers-begin-anew",
         "src/widemargin/estimators/online/online_svc.py",
-        "numbers = self._n_given + np.arange(len(labels), dtype=np.int64)",
-        "numbers = np.arange(len(labels), dtype=np.int64)",
+        "dtype=np.int64) + (0 if first else self._n_given)",
+        "dtype=np.int64)",
         ("tests/estimators/online/test_online_svc.py",),
     ),
     Fault(
+        "threads-take-no-turns",
+        "src/widemargin/estimators/online/online_svc.py",
+        'self.__dict__.setdefault("_lock", Lock()) if known is None else known',
+        "Lock()",
+        ("tests/estimators/online/test_online_svc_threads.py",),
+    ),
+    Fault(
+        "samples-taken-from-a-source-never-seen",
+        "src/widemargin/machines/online/stream.py",
+        "if self.core.sources == before:",
+        "if self.core.sources < before:",
+        ("tests/machines/online/test_stream.py",),
+    ),
+    Fault(
         "weights-left-out-of-a-new-price",
-        "src/widemargin/machines/online.py",
-        "self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core)",
-        "self.core.set_bounds(rows, place, C * np.ones(len(place)), core)",
+        "src/widemargin/machines/online/stream.py",
+        "bounds = C * self._weights_at(place, weights)",
+        "bounds = C * np.ones(len(place))",
         PRICES,
     ),
 )

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bindings/one_at_a_time.hpp"
 #include "bindings/problems.hpp"
 #include "core/chain/matrix_chain.hpp"
 #include "core/chain/side_by_side.hpp"
@@ -77,20 +77,13 @@ struct ChainParts {
       throw nb::python_error();
   }
 
-  // Refuses rather than waits: who has the chain may wait for the interpreter, which the caller has.
-  std::unique_lock<std::mutex> taken() {
-    std::unique_lock alone(advancing, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is using this chain");
-    return alone;
-  }
-
   std::optional<Vector<Id>> ids;
   std::vector<Task> tasks;
   std::optional<Vector<double>> given_start;
   std::size_t n;
   Deadline deadline;
   std::vector<chain::Link> links;
-  std::mutex advancing;
+  OneAtATime advancing{"this chain"};
 };
 
 // A chain of problems on a kernel matrix. Some links at a time are solved, by one thread at a time.
@@ -106,7 +99,7 @@ class HeldChain {
   }
 
   std::vector<SolvedLink> advance(std::size_t links) {
-    const std::unique_lock alone = parts_.taken();
+    const OneAtATime::Turn alone = parts_.advancing.taken();
     std::vector<chain::LinkSolution> solutions;
     if (chain_) {
       nb::gil_scoped_release release;
@@ -120,7 +113,7 @@ class HeldChain {
 
   // Releases what was gathered of the kernel, until the next call.
   void rest() {
-    const std::unique_lock alone = parts_.taken();
+    const OneAtATime::Turn alone = parts_.advancing.taken();
     if (chain_) chain_->rest();
     part_ = Buffer<float>();
   }
@@ -278,8 +271,7 @@ class HeldLanes {
   }
 
   std::vector<SolvedLanes> advance(std::size_t links) {
-    std::unique_lock alone(advancing_, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is using these chains");
+    const OneAtATime::Turn alone = advancing_.taken();
     std::vector<chain::SideBySide::Solved> solved;
     {
       nb::gil_scoped_release release;
@@ -299,7 +291,7 @@ class HeldLanes {
   std::optional<Vector<double>> start_;
   Deadline deadline_;
   std::vector<chain::SideBySide::Lane> lanes_;
-  std::mutex advancing_;
+  OneAtATime advancing_{"these chains"};
   std::optional<chain::SideBySide> chains_;
 };
 

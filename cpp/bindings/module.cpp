@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <initializer_list>
-#include <mutex>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 
 #include "bindings/chains.hpp"
 #include "bindings/feature_distances.hpp"
+#include "bindings/one_at_a_time.hpp"
 #include "bindings/online.hpp"
 #include "bindings/problems.hpp"
 #include "bindings/quantization.hpp"
@@ -56,20 +56,16 @@ const char* reason_name(Reason reason) {
 struct HeldStore {
   nb::object owner;
   geometric::KernelStore store;
-  std::mutex using_it;
+  OneAtATime using_it{"this store of kernel rows"};
 
   HeldStore(nb::object source, std::size_t bytes)
       : owner(source), store(*nb::cast<const Source&>(source).rows, bytes) {}
 
-  // Whoever works on it may do so without the interpreter; refuses rather than waits, as chains do.
-  std::unique_lock<std::mutex> taken() {
-    std::unique_lock alone(using_it, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is using this store of kernel rows");
-    return alone;
-  }
+  // Whoever works on it may do so without the interpreter.
+  OneAtATime::Turn taken() const { return using_it.taken(); }
 
   void transform(nb::object source, double power, std::size_t n_threads) {
-    const std::unique_lock alone = taken();
+    const OneAtATime::Turn alone = taken();
     const RowSource& rows = *nb::cast<const Source&>(source).rows;
     if (rows.size() != store.size())
       throw std::invalid_argument("the new kernel has another number of samples than the store");
@@ -87,7 +83,7 @@ struct HeldStore {
 geometric::MaxMinOverResult max_min_over(HeldStore& held, Vector<double> ridge, Vector<double> alpha, double gap,
                                          std::int64_t recompute_every, std::int64_t max_iterations, double max_seconds,
                                          double grace_seconds, std::size_t n_threads, const StopSignal* signal) {
-  const std::unique_lock alone = held.taken();
+  const OneAtATime::Turn alone = held.taken();
   const std::size_t n = held.store.size();
   if (ridge.shape(0) != n || alpha.shape(0) != n)
     throw std::invalid_argument("ridge, start and kernel differ in their number of samples");
@@ -482,7 +478,7 @@ NB_MODULE(_core, m) {
       .def(
           "row",
           [](HeldStore& h, std::size_t i) {
-            const std::unique_lock alone = h.taken();
+            const OneAtATime::Turn alone = h.taken();
             if (i >= h.store.size()) throw std::invalid_argument("there is no such row");
             ThreadTeam team(1);
             const float* row = h.store.row(i, team);

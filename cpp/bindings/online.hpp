@@ -4,7 +4,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -13,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "bindings/one_at_a_time.hpp"
 #include "bindings/problems.hpp"
 #include "bindings/row_problems.hpp"
 #include "bindings/sources.hpp"
@@ -42,19 +42,20 @@ inline OnlineRules online_rules(const std::string& selection, double tolerance, 
 }
 
 // Every call names the source of kernel values, and which of its samples stands at each position: the machine itself
-// holds no samples.
+// holds no samples. One thread at a time may call it, and look at it.
 class HeldOnline {
-  template <class Visit>
-  decltype(auto) visit(const Visit& look) const {
-    return std::visit(look, machine_);
+  template <class Get>
+  decltype(auto) look(const Get& get) const {
+    const OneAtATime::Turn alone = using_it_.taken();
+    return std::visit(get, machine_);
   }
 
  public:
   using Single = online::Machine<float>;
   using Double = online::Machine<double>;
 
-  HeldOnline(std::size_t classes, bool double_precision) {
-    if (classes < 2) throw std::invalid_argument("an online machine tells two classes apart at least");
+  HeldOnline(std::size_t classes, bool double_precision) : classes_(classes) {
+    if (classes < 2) throw std::invalid_argument("classes must be at least 2, got " + std::to_string(classes));
     if (double_precision)
       machine_.emplace<Double>(classes);
     else
@@ -87,7 +88,7 @@ class HeldOnline {
   }
   void forget(const Source& source, Vector<Id> ids, Vector<Id> positions, const OnlineRules& how) {
     for (std::size_t k = 0; k < positions.shape(0); ++k)
-      if (positions.data()[k] < 0 || static_cast<std::size_t>(positions.data()[k]) >= size())
+      if (positions.data()[k] < 0 || static_cast<std::size_t>(positions.data()[k]) >= ids.shape(0))
         throw std::invalid_argument("there is no such position");
     work(source, ids, how, [&](auto& machine, TimeBudget& budget) { machine.forget(view(positions), budget); });
   }
@@ -97,8 +98,8 @@ class HeldOnline {
     work(source, ids, how, [&](auto& machine, TimeBudget&) { machine.keep(arrivals); });
   }
   bool set_bounds(const Source& source, Vector<Id> ids, Vector<double> bounds, const OnlineRules& how) {
-    if (bounds.shape(0) != size()) throw std::invalid_argument("there must be a bound for each position");
-    for (std::size_t p = 0; p < size(); ++p)
+    if (bounds.shape(0) != ids.shape(0)) throw std::invalid_argument("there must be a bound for each position");
+    for (std::size_t p = 0; p < bounds.shape(0); ++p)
       if (!(bounds.data()[p] >= 0) || !std::isfinite(bounds.data()[p]))
         throw std::invalid_argument("bounds must be finite numbers of at least 0");
     bool done = false;
@@ -106,7 +107,7 @@ class HeldOnline {
     return done;
   }
   void put(std::size_t decision, Vector<double> alpha, Vector<double> gradient) {
-    const std::unique_lock alone = taken();
+    const OneAtATime::Turn alone = using_it_.taken();
     const auto checked_put = [&](auto& machine) {
       if (decision >= machine.decisions().size() || alpha.shape(0) != machine.size() ||
           gradient.shape(0) != machine.size())
@@ -117,8 +118,9 @@ class HeldOnline {
   }
   // Samples at 0 that improve with no partner leave, and all that left give up their places.
   void tidy(const Source& source, Vector<Id> ids, const OnlineRules& how) {
-    work(source, ids, how,
-         [&](auto& machine, TimeBudget&) { machine.drop_idle(), machine.stay_within(how.rules), machine.close_up(0); });
+    work(source, ids, how, [&](auto& machine, TimeBudget&) {
+      machine.drop_idle(how.rules), machine.stay_within(how.rules), machine.close_up(0);
+    });
   }
 
   // The ordinary solver on a problem over the positions, sample p of the source at position p. Values that are stored
@@ -128,29 +130,31 @@ class HeldOnline {
                             bool double_precision, std::size_t cache_bytes, double tolerance,
                             std::int64_t max_iterations, double max_seconds, double grace_seconds,
                             std::size_t n_threads) const {
-    const std::unique_lock alone = taken();
-    if (source.rows->size() != size()) throw std::invalid_argument("there must be a sample for each position");
+    const OneAtATime::Turn alone = using_it_.taken();
+    if (source.rows->size() != positions()) throw std::invalid_argument("there must be a sample for each position");
     const auto solve_over = [&](const RowSource& rows) {
       return solve_all_over(rows, tasks, solver, selection, planning_ahead, shrinking, double_precision, cache_bytes,
                             tolerance, max_iterations, max_seconds, grace_seconds, n_threads);
     };
     if (source.rows->faster_than_memory() || source.rows->faster_than_steps()) return solve_over(*source.rows);
-    return visit([&]<class T>(const online::Machine<T>& machine) {
+    const auto solve_from_stored = [&]<class T>(const online::Machine<T>& machine) {
       return solve_over(online::StoredRows<T>(*source.rows, machine.rows()));
-    });
+    };
+    return std::visit(solve_from_stored, machine_);
   }
 
   std::size_t size() const {
-    return visit([](const auto& machine) { return machine.size(); });
-  }
-  std::size_t alive() const {
-    return visit([](const auto& machine) { return machine.alive(); });
+    return look([](const auto& machine) { return machine.size(); });
   }
   std::int64_t seen() const {
-    return visit([](const auto& machine) { return machine.seen(); });
+    return look([](const auto& machine) { return machine.seen(); });
   }
   std::uint64_t evaluations() const {
-    return visit([](const auto& machine) { return machine.rows().evaluations(); });
+    return look([](const auto& machine) { return machine.rows().evaluations(); });
+  }
+  // How many sources there have been: `samples` are numbers in the last one.
+  std::uint64_t sources() const {
+    return look([this](const auto&) { return sources_; });
   }
   bool double_precision() const { return std::holds_alternative<Double>(machine_); }
 
@@ -170,38 +174,32 @@ class HeldOnline {
     return copied<std::uint8_t>([](const auto& machine) { return machine.left(); });
   }
   auto steps() const {
-    return copied<std::int64_t>([](const auto& machine) {
-      std::vector<std::int64_t> found;
-      for (const online::Decision& one : machine.decisions()) found.push_back(one.steps());
-      return found;
-    });
+    return copied<std::int64_t>([](const auto& machine) { return steps_of(machine); });
   }
   // A row for each decision function.
   auto alpha() const {
-    return by_decision([](const DualState& state) { return state.alpha; });
+    return look([](const auto& machine) { return by_decision(machine, alpha_of); });
   }
   auto gradient() const {
-    return by_decision([](const DualState& state) { return state.gradient; });
+    return look([](const auto& machine) { return by_decision(machine, gradient_of); });
   }
   // Violation, gap, objective and intercept of each decision function, from the gradients at hand.
   auto certificates() const {
-    return by_decision([](const DualState& state) {
-      const Certificate found = certify(state, [](std::size_t) { return 0.0; });
-      return std::vector<double>{found.kkt_violation, found.duality_gap, found.objective, found.intercept[0]};
-    });
+    return look([](const auto& machine) { return by_decision(machine, certificate_of); });
   }
 
   // All that a machine knows, as arrays.
   nb::tuple state() const {
-    const std::unique_lock alone = taken();
-    return visit([&]<class T>(const online::Machine<T>& machine) {
+    return look([]<class T>(const online::Machine<T>& machine) {
       std::vector<T> values, diagonal(machine.rows().diagonal(), machine.rows().diagonal() + machine.size());
       std::vector<std::int64_t> known, used;
       for (const auto& row : machine.rows().held_rows()) {
         values.insert(values.end(), row.values.get(), row.values.get() + row.known);
         known.push_back(static_cast<std::int64_t>(row.known)), used.push_back(static_cast<std::int64_t>(row.used));
       }
-      return nb::make_tuple(alpha(), gradient(), steps(), labels(), bounds(), arrivals(), left(), machine.seen(),
+      return nb::make_tuple(by_decision(machine, alpha_of), by_decision(machine, gradient_of),
+                            numpy_array(steps_of(machine)), array_of(machine.labels()), array_of(machine.bounds()),
+                            array_of(machine.arrivals()), array_of(machine.left()), machine.seen(),
                             numpy_array(std::move(values)), numpy_array(std::move(diagonal)),
                             numpy_array(std::move(known)), numpy_array(std::move(used)), machine.rows().uses(),
                             machine.rows().evaluations());
@@ -212,6 +210,7 @@ class HeldOnline {
                Vector<double> bounds, Vector<std::int64_t> arrivals, Vector<std::uint8_t> left, std::int64_t seen,
                Vector<T> values, Vector<T> diagonal, Vector<std::int64_t> known, Vector<std::int64_t> used,
                std::uint64_t uses, std::uint64_t evaluations) {
+    const OneAtATime::Turn alone = using_it_.taken();
     auto* const machine = std::get_if<online::Machine<T>>(&machine_);
     if (machine == nullptr) throw std::invalid_argument("the kernel values saved are of another type");
     const std::size_t n = labels.shape(0), functions = machine->decisions().size();
@@ -219,6 +218,7 @@ class HeldOnline {
         gradient.shape(1) != n || steps.shape(0) != functions || bounds.shape(0) != n || arrivals.shape(0) != n ||
         left.shape(0) != n || diagonal.shape(0) != n || known.shape(0) != n || used.shape(0) != n)
       throw std::invalid_argument("the arrays of a saved machine do not fit together");
+    for (std::size_t p = 0; p < n; ++p) require_class(labels.data()[p]);
     typename online::Machine<T>::Saved saved{
         {},  copy_of(diagonal), uses, evaluations, copy_of(labels), copy_of(bounds), copy_of(arrivals), copy_of(left),
         seen};
@@ -254,25 +254,34 @@ class HeldOnline {
       const online::Arrival one{samples.data()[k], labels.data()[k], bounds.data()[k]};
       if (one.sample < 0 || static_cast<std::size_t>(one.sample) >= source.rows->size())
         throw std::invalid_argument("a sample lies outside the row source");
-      if (one.label < 0 || !(one.bound >= 0) || !std::isfinite(one.bound))
-        throw std::invalid_argument("labels must not be negative, and bounds finite numbers of at least 0");
+      require_class(one.label);
+      if (!(one.bound >= 0) || !std::isfinite(one.bound))
+        throw std::invalid_argument("bounds must be finite numbers of at least 0");
       arrivals.push_back(one);
     }
     return arrivals;
   }
 
-  // Refuses rather than waits, as chains do.
-  std::unique_lock<std::mutex> taken() const {
-    std::unique_lock alone(using_it_, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is using this machine");
-    return alone;
+  void require_class(std::int32_t label) const {
+    if (label < 0 || static_cast<std::size_t>(label) >= classes_)
+      throw std::invalid_argument("labels must be numbers of the " + std::to_string(classes_) + " classes, got " +
+                                  std::to_string(label));
+  }
+
+  // For those whose turn it is.
+  std::size_t positions() const {
+    return std::visit([](const auto& machine) { return machine.size(); }, machine_);
   }
 
   // Runs work(machine, budget) without the interpreter; whatever it raises, the machine is as far as it came.
   template <class Work>
   void work(const Source& source, const Vector<Id>& ids, const OnlineRules& how, const Work& run) {
-    const std::unique_lock alone = taken();
-    if (ids.shape(0) != size()) throw std::invalid_argument("there must be a sample of the source for each position");
+    const OneAtATime::Turn alone = using_it_.taken();
+    if (how.rules.budget > 0 && how.rules.budget < classes_)
+      throw std::invalid_argument("budget must be 0 or at least the number of classes, " + std::to_string(classes_) +
+                                  ", got " + std::to_string(how.rules.budget));
+    if (ids.shape(0) != positions())
+      throw std::invalid_argument("there must be a sample of the source for each position");
     for (std::size_t p = 0; p < ids.shape(0); ++p)
       if (ids.data()[p] < 0 || static_cast<std::size_t>(ids.data()[p]) >= source.rows->size())
         throw std::invalid_argument("a position's sample lies outside the row source");
@@ -285,6 +294,7 @@ class HeldOnline {
       std::visit(
           [&](auto& machine) {
             machine.attach(*source.rows, team, how.cache_bytes, view(ids));
+            ++sources_;
             try {
               run(machine, budget);
             } catch (...) {
@@ -301,26 +311,44 @@ class HeldOnline {
 
   template <class T, class Get>
   nb::ndarray<nb::numpy, T> copied(const Get& get) const {
-    return visit([&](const auto& machine) { return numpy_array(std::vector<T>(get(machine))); });
-  }
-  template <class Get>
-  nb::ndarray<nb::numpy, double> by_decision(const Get& get) const {
-    return visit([&](const auto& machine) {
-      std::vector<double> all;
-      for (const online::Decision& one : machine.decisions()) {
-        const std::vector<double> own = get(one.state());
-        all.insert(all.end(), own.begin(), own.end());
-      }
-      return numpy_matrix(std::move(all), machine.decisions().size());
-    });
+    return look([&](const auto& machine) { return numpy_array(std::vector<T>(get(machine))); });
   }
 
-  mutable std::mutex using_it_;
+  template <class T>
+  static nb::ndarray<nb::numpy, T> array_of(const std::vector<T>& values) {
+    return numpy_array(std::vector<T>(values));
+  }
+  static std::vector<double> alpha_of(const DualState& state) { return state.alpha; }
+  static std::vector<double> gradient_of(const DualState& state) { return state.gradient; }
+  static std::vector<double> certificate_of(const DualState& state) {
+    const Certificate found = certify(state, [](std::size_t) { return 0.0; });
+    return {found.kkt_violation, found.duality_gap, found.objective, found.intercept[0]};
+  }
+  template <class T>
+  static std::vector<std::int64_t> steps_of(const online::Machine<T>& machine) {
+    std::vector<std::int64_t> found;
+    for (const online::Decision& one : machine.decisions()) found.push_back(one.steps());
+    return found;
+  }
+  template <class T, class Get>
+  static nb::ndarray<nb::numpy, double> by_decision(const online::Machine<T>& machine, const Get& get) {
+    std::vector<double> all;
+    for (const online::Decision& one : machine.decisions()) {
+      const std::vector<double> own = get(one.state());
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return numpy_matrix(std::move(all), machine.decisions().size());
+  }
+
+  OneAtATime using_it_{"this machine"};
+  std::size_t classes_;
+  std::uint64_t sources_ = 0;
   std::variant<Single, Double> machine_{std::in_place_type<Single>, std::size_t{2}};
 };
 
 inline void define_online(nb::module_& m) {
   using namespace nb::literals;
+  m.attr("WAITING") = online::waiting;
   nb::class_<OnlineRules>(m, "OnlineRules")
       .def(
           "__init__",
@@ -347,9 +375,9 @@ inline void define_online(nb::module_& m) {
            "grace_seconds"_a, "n_threads"_a)
       .def("tidy", &HeldOnline::tidy, "source"_a, "ids"_a, "rules"_a)
       .def_prop_ro("size", &HeldOnline::size)
-      .def_prop_ro("alive", &HeldOnline::alive)
       .def_prop_ro("seen", &HeldOnline::seen)
       .def_prop_ro("evaluations", &HeldOnline::evaluations)
+      .def_prop_ro("sources", &HeldOnline::sources)
       .def_prop_ro("double_precision", &HeldOnline::double_precision)
       .def("samples", &HeldOnline::samples)
       .def("labels", &HeldOnline::labels)

@@ -5,11 +5,11 @@
 #include <nanobind/ndarray.h>
 
 #include <cmath>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "bindings/one_at_a_time.hpp"
 #include "bindings/problems.hpp"
 #include "bindings/sources.hpp"
 #include "bindings/stopping.hpp"
@@ -26,9 +26,7 @@ class HeldLbg {
 
   quantization::Codebook level(std::size_t number, std::size_t n_threads, double max_seconds,
                                const StopSignal* signal) {
-    // Refuses rather than waits, as chains do.
-    const std::unique_lock alone(using_it_, std::try_to_lock);
-    if (!alone) throw std::runtime_error("another thread is using these codebooks");
+    const OneAtATime::Turn alone = using_it_.taken();
     quantization::Codebook found;
     run_or_raise(max_seconds, signal, [&](Deadline& deadline) {
       ThreadTeam team(n_threads);
@@ -51,7 +49,7 @@ class HeldLbg {
 
   HeldSamples held_;
   quantization::Lbg lbg_;
-  std::mutex using_it_;
+  OneAtATime using_it_{"these codebooks"};
 };
 
 inline std::pair<nb::ndarray<nb::numpy, std::int32_t>, nb::ndarray<nb::numpy, double>> nearest_prototypes_of(

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -190,7 +189,7 @@ class HeldRowChain {
   }
 
   std::vector<SolvedLink> advance(std::size_t links) {
-    const std::unique_lock alone = parts_.taken();
+    const OneAtATime::Turn alone = parts_.advancing.taken();
     std::vector<chain::LinkSolution> solutions;
     {
       nb::gil_scoped_release release;

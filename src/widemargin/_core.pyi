@@ -461,6 +461,8 @@ def nearest_prototypes(
     signal: StopSignal | None = ...,
 ) -> tuple[NDArray[np.int32], Double]: ...
 
+WAITING: Final[int]
+
 class OnlineRules:
     def __init__(
         self,
@@ -479,9 +481,9 @@ class OnlineMachine:
     @property
     def size(self) -> int: ...
     @property
-    def alive(self) -> int: ...
-    @property
     def seen(self) -> int: ...
+    @property
+    def sources(self) -> int: ...
     @property
     def evaluations(self) -> int: ...
     @property

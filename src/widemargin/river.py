@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators import OnlineSVC
-from widemargin.estimators.validation import require_choice, require_number
+from widemargin.estimators.validation import KERNELS_OF_SAMPLES, require_choice, require_number
 from widemargin.kernels.rows import take
+from widemargin.machines.online.stream import WAITING
 
 try:
     from river.base import Classifier
@@ -24,11 +25,6 @@ except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
         "widemargin.river needs river, which is not installed; pip install widemargin[river].", name="river"
     ) from missing
-
-KERNELS = ("linear", "poly", "rbf", "sigmoid")
-
-#: Samples that wait, while there is only one class, for another one to come.
-WAITING = 16
 
 Row = NDArray[np.float64]
 
@@ -44,8 +40,9 @@ class RiverSVC(Classifier):
     values. A prediction looks only at features that have been learnt from. Values are numbers; encode others before.
 
     Classes are those that have been seen. While there is one, it is predicted, and the first 16 samples wait for
-    another. With each further class the model begins anew from the samples it keeps, in the order in which they came;
-    what these have been before is all that is lost. There are no probabilities: decision values are not calibrated.
+    another. With each further class the model begins anew: it learns from the samples that it has kept, in the order
+    in which they came, and nothing else is left of what it was. There are no probabilities: decision values are not
+    calibrated.
 
     Parameters
     ----------
@@ -83,10 +80,11 @@ class RiverSVC(Classifier):
         budget: int | None = None,
         tol: float = 1e-3,
     ) -> None:
-        require_choice("kernel", kernel, KERNELS)
+        require_choice("kernel", kernel, KERNELS_OF_SAMPLES)
         require_number("gamma", gamma, at_least=0, others=("auto",))
         self.C, self.kernel, self.gamma, self.degree, self.coef0 = C, kernel, gamma, degree, coef0
         self.selection, self.window, self.budget, self.tol = selection, window, budget, tol
+        self._gamma: float | str = gamma
         self._columns: dict[Any, int] = {}
         self._width = 0
         self._classes: dict[Any, int] = {}
@@ -122,20 +120,27 @@ class RiverSVC(Classifier):
         """
         require_number("w", w, at_least=0)
         values = {name: _number(name, value) for name, value in x.items()}
+        if y is None or y != y:
+            raise ValueError(f"y is {y!r}, which is no class; leave the sample out.")
         if w == 0:
             return
-        for name in sorted(values.keys() - self._columns.keys(), key=lambda name: (type(name).__name__, str(name))):
-            self._columns[name] = len(self._columns)
-        self._widen()
-        row = self._row(values)
-        if y not in self._classes:
-            self._classes[y] = len(self._classes)
-            self._add_class()
-        if self._model is None:
-            if len(self._waiting) < WAITING:
-                self._waiting.append((row, float(w)))
-        else:
-            self._model.partial_fit(row[np.newaxis], [self._classes[y]], sample_weight=[w])
+        columns, more = self._columns, values.keys() - self._columns.keys()
+        if more:
+            names = [*columns, *sorted(more, key=lambda name: (type(name).__name__, str(name)))]
+            columns = {name: number for number, name in enumerate(names)}
+        self._widen(len(columns))
+        row, number = self._row(values, columns), self._classes.get(y, len(self._classes))
+        # Where the sample is refused, nothing has been learnt.
+        model = self._model if y in self._classes else self._with_a_class_more()
+        if model is not None:
+            model.partial_fit(row[np.newaxis], np.array([number]), sample_weight=[w])
+            self._model, self._waiting = model, []
+        elif len(self._waiting) < WAITING:
+            self._begin().partial_fit(row[np.newaxis], np.array([0]), classes=[0, 1], sample_weight=[w])
+            self._waiting.append((row, float(w)))
+        self._classes[y], self._columns = number, columns
+        if self._gamma == "auto":
+            self._gamma = 1.0 / max(1, len(columns))
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
         """Predict the class of a sample; None before any class has been seen.
@@ -155,52 +160,48 @@ class RiverSVC(Classifier):
         values = {name: _number(name, value) for name, value in x.items()}
         if self._model is None:
             return names[0]
-        return names[int(self._model.predict(self._row(values)[np.newaxis])[0])]
+        return names[int(self._model.predict(self._row(values, self._columns)[np.newaxis])[0])]
 
-    def _row(self, values: Mapping[Any, float]) -> Row:
+    def _row(self, values: Mapping[Any, float], columns: Mapping[Any, int]) -> Row:
         row = np.zeros(self._width)
         for name, value in values.items():
-            column = self._columns.get(name)
+            column = columns.get(name)
             if column is not None:
                 row[column] = value
         return row
 
     def _begin(self) -> OnlineSVC:
-        """Return a model that has learnt nothing yet; "auto" stays what it was for the first sample."""
+        """Return a model that has learnt nothing yet; "auto" is what it was for the first sample."""
         numbers: dict[str, Any] = {name: getattr(self, name) for name in self._get_params()}
         if self.kernel == "linear":
             del numbers["gamma"]
-        elif self._model is not None:
-            numbers["gamma"] = self._model.gamma
-        elif self.gamma == "auto":
-            numbers["gamma"] = 1.0 / max(1, len(self._columns))
+        else:
+            numbers["gamma"] = self._gamma
         return OnlineSVC(**numbers)
 
-    def _widen(self) -> None:
+    def _widen(self, features: int) -> None:
         """Make room for all features, and as many again, where there is none: columns of 0 for the samples so far."""
-        if len(self._columns) <= self._width:
+        if 0 < self._width >= features:
             return
-        more = 2 * len(self._columns) - self._width if self._width else len(self._columns)
+        more = 2 * features - self._width if self._width else max(1, features)
         self._width += more
         self._waiting = [(np.append(row, np.zeros(more)), w) for row, w in self._waiting]
         if self._model is not None:
             self._model._append_features(more)
 
-    def _add_class(self) -> None:
-        """Begin anew with one class more, from the samples that are kept."""
-        number = len(self._classes)
+    def _with_a_class_more(self) -> OnlineSVC | None:
+        """Return a model of one class more that has learnt from the samples that are kept; None below two classes."""
+        number = len(self._classes) + 1
         if number < 2:
-            return
-        before, self._model = self._model, self._begin()
-        if before is None:
+            return None
+        if self._model is None:
             X: Any = np.array([row for row, _ in self._waiting])
             labels, weights = np.zeros(len(X), dtype=np.int32), np.array([w for _, w in self._waiting])
-            self._waiting = []
         else:
-            stream = before._stream
+            stream = self._model._settled()
             kept = stream.kept
             X, labels, weights = take(stream.samples, kept), stream.labels[kept], stream.weights[kept]
-        self._model.partial_fit(X, labels, classes=list(range(number)), sample_weight=weights)
+        return self._begin().partial_fit(X, labels, classes=list(range(number)), sample_weight=weights)
 
 
 def _number(name: Any, value: Any) -> float:

@@ -94,7 +94,13 @@ class Lasvm:
             candidates += [(n, m) for m in below]
         if self.alpha[n] > self.lower[n] and above and G[n] < max(G[m] for m in above) - self.tolerance:
             candidates += [(m, n) for m in above]
-        waits = (not self.risers() or not self.fallers()) and len(self.kept) < WAITING
+        up, down = self.risers(), self.fallers()
+        if not up or not down:
+            waits = len(self.kept) < WAITING
+        elif self.y[n] > 0:
+            waits = G[n] > max(G[m] for m in up) + self.tolerance
+        else:
+            waits = G[n] < min(G[m] for m in down) - self.tolerance
         if candidates:
             self.step(*self.best(candidates, lambda pair: self.gain(*pair)))
         if n not in self.kept and (self.alpha[n] != 0 or waits):
@@ -114,17 +120,23 @@ class Lasvm:
         self.step(i, j)
 
     def leave(self) -> None:
-        """Those at 0 that improve with no partner leave."""
+        """Those at 0 that improve with no partner, and wait for none, leave."""
         up, down, G = self.risers(), self.fallers(), self.gradient
         if not up or not down:
             if len(self.kept) > WAITING:
                 self.kept = [n for n in self.kept if self.alpha[n] != 0]
             return
-        most, least = max(G[n] for n in up), min(G[n] for n in down)
+        first, last = self.best(up, lambda n: G[n]), self.best(down, lambda n: -G[n])
+        most, least = G[first], G[last]
+        waiting = [
+            *[first for _ in [0] if all(most > G[n] + self.tolerance for n in up if self.alpha[n] != 0)],
+            *[last for _ in [0] if all(least < G[n] - self.tolerance for n in down if self.alpha[n] != 0)],
+        ]
         self.kept = [
             n
             for n in self.kept
             if self.alpha[n] != 0
+            or n in waiting
             or (self.alpha[n] < self.upper[n] and G[n] > least)
             or (self.alpha[n] > self.lower[n] and G[n] < most)
         ]
@@ -153,24 +165,24 @@ class Lasvm:
         self.reprocess()
         self.leave()
         while self.budget and len(self.kept) > self.budget:
-            self.give_way()
+            self.merge()
 
-    def give_way(self) -> None:
-        """One sample leaves; the nearest of its class takes over its coefficient and its box."""
+    def merge(self) -> None:
+        """One sample is merged into the nearest of its class: its coefficient and its box are added to those."""
 
-        def heirs(n: int) -> list[int]:
+        def others(n: int) -> list[int]:
             return [m for m in self.kept if m != n and self.y[m] == self.y[n]]
 
         def distance(n: int, m: int) -> float:
             return float(self.K[n, n] - 2 * self.K[n, m] + self.K[m, m])
 
-        few = sorted((n for n in self.kept if heirs(n)), key=lambda n: self.alpha[n] ** 2 * self.K[n, n])[:16]
-        pairs = [(n, min(heirs(n), key=lambda m, n=n: distance(n, m))) for n in few]
-        n, heir = self.best(pairs, lambda pair: -(self.alpha[pair[0]] ** 2) * distance(*pair))
+        few = sorted((n for n in self.kept if others(n)), key=lambda n: self.alpha[n] ** 2 * self.K[n, n])[:16]
+        pairs = [(n, min(others(n), key=lambda m, n=n: distance(n, m))) for n in few]
+        n, into = self.best(pairs, lambda pair: -(self.alpha[pair[0]] ** 2) * distance(*pair))
         if self.alpha[n] != 0:
-            self.alpha[heir] += self.alpha[n]
-            self.lower[heir] += self.lower[n]
-            self.upper[heir] += self.upper[n]
+            self.alpha[into] += self.alpha[n]
+            self.lower[into] += self.lower[n]
+            self.upper[into] += self.upper[n]
         self.alpha[n] = 0.0
         self.kept.remove(n)
 

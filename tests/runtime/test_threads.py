@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
+import pickle
 import signal
 import threading
 import warnings
@@ -138,3 +140,13 @@ def test_no_signal_leaves_blas_with_one_thread(alarms: Callable[[float], None]) 
         except _AlarmError:
             pass
         assert threads_of_blas() == before
+
+
+def test_a_copy_of_a_lock_is_another_lock_which_is_open() -> None:
+    lock = Lock()
+    with lock:
+        for other in (copy.copy(lock), copy.deepcopy(lock), pickle.loads(pickle.dumps(lock))):
+            assert isinstance(other, Lock)
+            assert other is not lock
+            assert not other.held
+            assert other.acquire(blocking=False)

@@ -1,12 +1,14 @@
-// Which of the kept samples leaves where there are more than a budget allows, and who takes over what it stood for.
+// Which of the kept samples leaves where there are more than a budget allows, and which one it is merged into
+// [Wang2012].
 //
-// A sample p that leaves hands its coefficients and its price C_p to an heir r of its class, as if both had always been
-// in one place. The decision functions change by a_p (k(x_r, .) - k(x_p, .)), whose squared norm, summed over the
-// functions, is |a_p|^2 (k_pp - 2 k_pr + k_rr). The pair with the smallest change is what is looked for, among a few
-// candidates: those with the smallest |a_p|^2 k_pp, which is what leaving without an heir would change.
+// Sample p is merged into sample r of its class: its coefficients and its bound C_p are added to theirs. The decision
+// functions change by a_p (k(x_r, .) - k(x_p, .)), whose squared norm, summed over the functions, is
+// |a_p|^2 (k_pp - 2 k_pr + k_rr). The pair with the smallest change is looked for among a few candidates p: those with
+// the smallest |a_p|^2 k_pp, which is what removing them would change. That takes a kernel row for each candidate.
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -19,19 +21,19 @@
 
 namespace widemargin::online {
 
-struct Inheritance {
-  std::size_t leaving, heir;
+struct Merger {
+  std::size_t leaving, into;
   double change;  // squared, of the decision functions
 };
 
 // The number of candidates, each of which costs a pass over a row.
 inline constexpr std::size_t candidates_to_leave = 16;
 
-// Of all that have not left; a class of which only one sample is kept keeps it, so that at least two of some class have
+// Of all that have not left; a class of which only one sample is kept keeps it, so that more samples than classes have
 // to be there.
 template <class T>
-Inheritance smallest_change(std::span<const Decision> decisions, KeptRows<T>& rows, std::span<const std::int32_t> label,
-                            std::span<const std::uint8_t> left) {
+Merger smallest_change(std::span<const Decision> decisions, KeptRows<T>& rows, std::span<const std::int32_t> label,
+                       std::span<const std::uint8_t> left) {
   const std::size_t n = rows.size();
   std::vector<std::size_t> of_class;
   for (std::size_t p = 0; p < n; ++p) {
@@ -41,7 +43,7 @@ Inheritance smallest_change(std::span<const Decision> decisions, KeptRows<T>& ro
     ++of_class[c];
   }
   struct Candidate {
-    double alone;  // the change without an heir
+    double alone;  // the change if it is removed
     std::size_t p;
     double size;  // |a_p|^2
     bool operator<(const Candidate& other) const { return alone != other.alone ? alone < other.alone : p < other.p; }
@@ -53,24 +55,25 @@ Inheritance smallest_change(std::span<const Decision> decisions, KeptRows<T>& ro
     for (const Decision& one : decisions) size += one.state().alpha[p] * one.state().alpha[p];
     candidates.push_back({size * static_cast<double>(rows.diagonal()[p]), p, size});
   }
+  assert(!candidates.empty());
   const std::size_t few = std::min(candidates_to_leave, candidates.size());
   std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(few), candidates.end());
 
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  Inheritance best{candidates[0].p, candidates[0].p, infinity};
+  Merger best{candidates[0].p, candidates[0].p, infinity};
   for (std::size_t c = 0; c < few; ++c) {
     const auto [alone, p, size] = candidates[c];
     const T* const row = rows.row(p);
     const double own = static_cast<double>(rows.diagonal()[p]);
     double nearest = infinity;
-    std::size_t heir = p;
+    std::size_t into = p;
     for (std::size_t r = 0; r < n; ++r) {
       if (r == p || left[r] != 0 || label[r] != label[p]) continue;
       const double distance = own + static_cast<double>(rows.diagonal()[r]) - 2.0 * static_cast<double>(row[r]);
-      if (distance < nearest) nearest = distance, heir = r;
+      if (distance < nearest) nearest = distance, into = r;
     }
     const double change = size * std::max(nearest, 0.0);
-    if (heir != p && change < best.change) best = {p, heir, change};
+    if (into != p && change < best.change) best = {p, into, change};
   }
   return best;
 }

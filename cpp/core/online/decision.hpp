@@ -14,6 +14,7 @@
 #include "core/certificate.hpp"
 #include "core/dual_state.hpp"
 #include "core/online/kept_rows.hpp"
+#include "core/online/together.hpp"
 #include "core/runtime/stopping.hpp"
 #include "core/smo/scans.hpp"
 #include "core/smo/select_maximal_violating_pair.hpp"
@@ -39,7 +40,8 @@ class Decision {
 
   // A sample of class y = +1 or -1 and bound C comes, with coefficient 0: at its lower bound, or at its upper one.
   void append(double y, double bound, double gradient) {
-    reserve();
+    make_room(state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up,
+              state_.room_down, state_.rises, state_.falls, state_.variable);
     state_.alpha.push_back(0), state_.linear.push_back(y), state_.gradient.push_back(gradient);
     state_.lower.push_back(std::min(0.0, y * bound)), state_.upper.push_back(std::max(0.0, y * bound));
     state_.room_up.push_back(0), state_.room_down.push_back(0);
@@ -67,6 +69,25 @@ class Decision {
   bool can_improve(std::size_t p) const {
     return (state_.rises[p] != 0 && state_.gradient[p] > pair_.down) ||
            (state_.falls[p] != 0 && state_.gradient[p] < pair_.up);
+  }
+
+  // Where all coefficients are at their bounds, two samples that violate their margins, one of either class, may make a
+  // pair when neither makes one with those that are kept: PROCESS would never take a step again. So the first of them
+  // waits for the other one. Whether a sample of class y, gradient G and coefficient 0 makes pairs with samples yet to
+  // come, beyond those that others would make: never so while a kept variable is free.
+  bool awaits_partner(double y, double gradient, double tolerance) const {
+    return has_pairs() && (y > 0 ? gradient > pair_.up + tolerance : gradient < pair_.down - tolerance);
+  }
+  // The same of position p, whose coefficient is 0, compared with samples that have coefficients.
+  bool awaits_partner(std::size_t p, double tolerance) const {
+    const bool first = pair_.i == static_cast<std::int64_t>(p);
+    if (!has_pairs() || (!first && pair_.j != static_cast<std::int64_t>(p))) return false;
+    const double own = state_.gradient[p];
+    for (std::size_t q = 0; q < state_.size(); ++q) {
+      if (state_.alpha[q] == 0 || (first ? state_.rises[q] : state_.falls[q]) == 0) continue;
+      if (first ? own <= state_.gradient[q] + tolerance : own >= state_.gradient[q] - tolerance) return false;
+    }
+    return true;
   }
 
   // PROCESS [Glasmachers2008, section 8.2]: a step along the best pair that holds p. At its lower bound p is the first
@@ -119,9 +140,9 @@ class Decision {
     look();
   }
 
-  // Position `to` takes over the coefficient of p, and the box that it came from: there is room for it.
+  // The coefficient of p and its box are added to those of position `to`.
   template <class T>
-  void hand_over(std::size_t p, std::size_t to, KeptRows<T>& rows) {
+  void merge(std::size_t p, std::size_t to, KeptRows<T>& rows) {
     state_.lower[to] += state_.lower[p], state_.upper[to] += state_.upper[p];
     state_.set_room(to);
     const smo::WorkingSet B = state_.alpha[p] > 0 ? smo::WorkingSet{to, p, 1.0} : smo::WorkingSet{p, to, 1.0};
@@ -162,9 +183,8 @@ class Decision {
 
   // Only these positions stay, in this order.
   void keep(std::span<const Id> staying) {
-    const auto move = [&](auto&... vectors) { (..., pick(vectors, staying)); };
-    move(state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up, state_.room_down,
-         state_.rises, state_.falls);
+    pick(staying, state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up,
+         state_.room_down, state_.rises, state_.falls);
     state_.variable.resize(staying.size());
     state_.active = staying.size();
     look();
@@ -184,21 +204,6 @@ class Decision {
   std::vector<std::size_t> taken_to_zero() { return std::exchange(zeros_, {}); }
 
  private:
-  template <class V>
-  static void pick(std::vector<V>& values, std::span<const Id> staying) {
-    for (std::size_t p = 0; p < staying.size(); ++p) values[p] = values[static_cast<std::size_t>(staying[p])];
-    values.resize(staying.size());
-  }
-
-  // So that nothing can fail halfway through an append.
-  void reserve() {
-    const auto grow = [](auto&... vectors) {
-      (..., (vectors.size() == vectors.capacity() ? vectors.reserve(2 * vectors.size() + 16) : void()));
-    };
-    grow(state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up, state_.room_down,
-         state_.rises, state_.falls, state_.variable);
-  }
-
   void look() { pair_ = state_.maximal_violating_pair(); }
 
   // The partner that falls while p rises, and the other way round; their gains are comparable.

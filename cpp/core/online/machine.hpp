@@ -2,7 +2,7 @@
 //
 //   for every sample that arrives
 //     PROCESS    a step along the best pair that holds it; it is kept if its coefficient moves
-//     REPROCESS  a step among the kept; those at 0 that improve with no partner leave
+//     REPROCESS  a step among the kept; those at 0 that improve with no partner, and wait for none, leave
 //
 // Several decision functions (each class against all others) share one set of kept samples, whose kernel values are
 // computed once. A sample that leaves stays in its place, without a box, until there are enough of them to close up:
@@ -20,6 +20,7 @@
 #include "core/online/arrivals.hpp"
 #include "core/online/budget.hpp"
 #include "core/online/decision.hpp"
+#include "core/online/together.hpp"
 #include "core/runtime/stopping.hpp"
 
 namespace widemargin::online {
@@ -38,12 +39,12 @@ struct Arrival {
   double bound;
 };
 
+// Where only one side of a problem is known there are no pairs; so many samples wait for the other one to come.
+inline constexpr std::size_t waiting = 16;
+
 template <class T>
 class Machine {
  public:
-  // Where only one side of a problem is known there are no pairs; so many samples wait for the other one to come.
-  static constexpr std::size_t waiting = 16;
-
   // Of two classes, the first one is positive; of more, each has a decision function of its own.
   explicit Machine(std::size_t classes) : decisions_(classes > 2 ? classes : 1) {}
 
@@ -132,7 +133,7 @@ class Machine {
       note_zeros();
       steps += moved;
     }
-    drop_idle();
+    drop_idle(rules);
     return steps;
   }
 
@@ -178,21 +179,21 @@ class Machine {
     note_all();
   }
 
-  // As many samples leave as are too many; each hands what it stood for to an heir.
+  // As many samples leave as are too many; each is merged into another one.
   void stay_within(const Rules& rules) {
     while (rules.budget > 0 && alive() > rules.budget) {
-      const Inheritance found = smallest_change<T>(decisions_, rows_, label_, left_);
-      if (!all_zero(found.leaving) && found.heir != found.leaving) {
-        bound_[found.heir] += bound_[found.leaving];
-        for (Decision& one : decisions_) one.hand_over(found.leaving, found.heir, rows_);
+      const Merger found = smallest_change<T>(decisions_, rows_, label_, left_);
+      if (!all_zero(found.leaving) && found.into != found.leaving) {
+        bound_[found.into] += bound_[found.leaving];
+        for (Decision& one : decisions_) one.merge(found.leaving, found.into, rows_);
       }
       let_go(found.leaving);
       note_zeros();
     }
   }
 
-  // Samples at 0 that improve with no partner leave.
-  void drop_idle() {
+  // Samples at 0 that improve with no partner, and wait for none, leave.
+  void drop_idle(const Rules& rules) {
     std::size_t kept = 0;
     std::vector<std::size_t> leaving;
     for (const std::size_t p : idle_) {
@@ -200,7 +201,7 @@ class Machine {
         is_idle_[p] = 0;
         continue;
       }
-      if (worth_keeping(p, alive() - leaving.size()))
+      if (worth_keeping(p, alive() - leaving.size(), rules.tolerance))
         idle_[kept++] = p;
       else
         leaving.push_back(p);
@@ -220,13 +221,7 @@ class Machine {
     for (std::size_t p = 0; p < size(); ++p) place_[static_cast<std::size_t>(rows_.sample(p))] = Id{-1};
     rows_.keep(staying);
     for (Decision& one : decisions_) one.keep(staying);
-    const auto pick = [&](auto&... vectors) {
-      (..., [&](auto& values) {
-        for (std::size_t p = 0; p < staying.size(); ++p) values[p] = values[static_cast<std::size_t>(staying[p])];
-        values.resize(staying.size());
-      }(vectors));
-    };
-    pick(label_, bound_, arrival_, left_, is_idle_);
+    pick(staying, label_, bound_, arrival_, left_, is_idle_);
     n_left_ = 0;
     for (std::size_t p = 0; p < size(); ++p) place_[static_cast<std::size_t>(rows_.sample(p))] = static_cast<Id>(p);
     note_all();
@@ -285,7 +280,7 @@ class Machine {
     ++seen_;
     for (Decision& decision : decisions_) decision.reprocess(rows_, rules.selection, rules.tolerance);
     note_zeros();
-    drop_idle();
+    drop_idle(rules);
     stay_within(rules);
   }
 
@@ -294,7 +289,9 @@ class Machine {
     bool wanted = false, waits = false;
     for (std::size_t q = 0; q < decisions_.size(); ++q) {
       wanted = wanted || decisions_[q].wants(y_of(one.label, q), gradient_[q], rules.tolerance);
-      waits = waits || (!decisions_[q].has_pairs() && alive() < waiting);
+      const double y = y_of(one.label, q);
+      waits = waits || (decisions_[q].has_pairs() ? decisions_[q].awaits_partner(y, gradient_[q], rules.tolerance)
+                                                  : alive() < waiting);
     }
     if (!wanted && !waits) return;
     append(one, row);
@@ -345,10 +342,7 @@ class Machine {
   }
 
   void append(const Arrival& one, std::size_t row) {
-    const auto grow = [](auto&... vectors) {
-      (..., (vectors.size() == vectors.capacity() ? vectors.reserve(2 * vectors.size() + 16) : void()));
-    };
-    grow(label_, bound_, arrival_, left_, is_idle_, idle_);
+    make_room(label_, bound_, arrival_, left_, is_idle_, idle_);
     rows_.append(one.sample, values_, static_cast<T>(source_->diagonal(one.sample)));
     for (std::size_t q = 0; q < decisions_.size(); ++q)
       decisions_[q].append(y_of(one.label, q), one.bound, gradient_[q]);
@@ -372,9 +366,9 @@ class Machine {
     return true;
   }
   // One that is at 0, and among so many that stay.
-  bool worth_keeping(std::size_t p, std::size_t staying) const {
+  bool worth_keeping(std::size_t p, std::size_t staying, double tolerance) const {
     for (const Decision& one : decisions_)
-      if (one.has_pairs() ? one.can_improve(p) : staying <= waiting) return true;
+      if (one.has_pairs() ? one.can_improve(p) || one.awaits_partner(p, tolerance) : staying <= waiting) return true;
     return false;
   }
 

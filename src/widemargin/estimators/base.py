@@ -371,7 +371,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)
         self.support_, self.n_support_, self.intercept_ = found.support, found.n_support, found.intercept
         self.dual_coef_ = sp.csr_matrix(found.dual_coef) if sp.issparse(X) else found.dual_coef
-        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else take(X, found.support)
+        self.support_vectors_ = np.empty((0, 0)) if kernel.kernel == "precomputed" else take(X, found.support)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (count(X),)
         self.fit_report_ = report
         self.fit_status_ = int(report.unfinished > 0)

@@ -20,7 +20,9 @@ from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource,
 from widemargin.machines.classifier import LARGEST_RIDGE
 from widemargin.runtime import single_threaded_blas, thread_count
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+#: Kernels by name, those of samples, whose parameters are the estimator's, and all.
+KERNELS_OF_SAMPLES = ("linear", "poly", "rbf", "sigmoid")
+KERNELS = (*KERNELS_OF_SAMPLES, "precomputed")
 
 #: Types of numbers that the core computes with; others are converted.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))

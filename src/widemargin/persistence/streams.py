@@ -17,7 +17,7 @@ from widemargin.estimators.online import OnlineSVC
 from widemargin.estimators.prediction import as_dense
 from widemargin.kernels.rows import take
 from widemargin.machines.dual import Outcome
-from widemargin.machines.online import Stream, joined
+from widemargin.machines.online.stream import Stream, joined
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.ends import restore_end
 from widemargin.persistence.vectors import describe_vectors, restore_vectors

@@ -30,7 +30,7 @@ class Lock(_thread.RLock):  # type: ignore[misc]  # not final: typeshed is stric
     """A reentrant lock that a forked process finds open, unless the thread that forked holds it.
 
     The thread that held it is not there to release it. It is entered and left in C, where no signal handler runs in
-    between: Ctrl-C cannot leave it closed.
+    between: Ctrl-C cannot leave it closed. A copy, also one by pickle, is another lock, which is open.
 
     Examples
     --------
@@ -49,6 +49,9 @@ class Lock(_thread.RLock):  # type: ignore[misc]  # not final: typeshed is stric
     def held(self) -> bool:
         """Whether the calling thread holds it."""
         return bool(self._is_owned())  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
+        return Lock, ()
 
     def _open(self) -> None:
         if not self.held:

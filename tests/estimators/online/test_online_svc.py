@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import signal
 import threading
@@ -13,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 from widemargin import SVC, OnlineSVC
 from widemargin.datasets import chess_board
@@ -43,6 +45,15 @@ def test_many_epochs_reach_the_model_of_all_samples(selection: str) -> None:
     np.testing.assert_allclose(online.decision_function(X), batch.decision_function(X), atol=0.03)
     np.testing.assert_array_equal(X[online.support_], online.support_vectors_)
     assert set(online.support_) <= set(online.kept_ids_.tolist())
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-3])
+def test_many_epochs_reach_a_model_whose_coefficients_are_all_at_their_bounds(C: float) -> None:
+    X, y = two_classes(300)
+    batch = SVC(C=C, gamma=0.3).fit(X, y)
+    online = OnlineSVC(C=C, gamma=0.3, epochs=8, random_state=0).fit(X, y)
+    assert online.fit_report_[0].objective == pytest.approx(batch.fit_report_[0].objective, rel=1e-3)
+    np.testing.assert_allclose(online.decision_function(X), batch.decision_function(X), atol=2e-3)
 
 
 def test_finish_certifies_the_kept_samples_and_a_second_one_changes_nothing() -> None:
@@ -194,26 +205,6 @@ def test_a_window_forgets_what_is_long_past() -> None:
     assert model.score(X[300:], y[300:]) > 0.8
 
 
-def test_it_starts_from_a_fitted_model() -> None:
-    X, y = load_iris(return_X_y=True)
-    for batch in (
-        SVC(C=3.0, multi_class="ovr").fit(X, y),
-        SVC(C=3.0, class_weight={1: 2.0}).fit(X[:100], y[:100]),
-        SVC(kernel=Gaussian(gamma=0.4)).fit(sp.csr_matrix(X[50:]), y[50:]),
-    ):
-        online = OnlineSVC.from_model(batch)
-        np.testing.assert_allclose(online.decision_function(X), batch.decision_function(X), atol=2e-3)
-        assert sorted(online.kept_ids_) == sorted(batch.support_)
-        assert online.fit_report_[0].kkt_violation <= 2e-3
-        own = np.isin(y, batch.classes_)
-        online.partial_fit(X[own], y[own]).finish()
-        assert online.score(X[own], y[own]) >= 0.85
-    with pytest.raises(ValueError, match="multi_class='ovr'"):
-        OnlineSVC.from_model(SVC().fit(X, y))
-    with pytest.raises(ValueError, match="a fitted SVC"):
-        OnlineSVC.from_model(SVC())
-
-
 @pytest.mark.parametrize("kernel", ["rbf", Gaussian(gamma=0.3), lambda A, B: np.exp(A @ B.T / 10)])
 def test_a_model_saved_mid_stream_goes_on_as_if_it_had_not_been(kernel: Any) -> None:
     X, y = two_classes(300)
@@ -277,6 +268,11 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :2], y)
     assert (model.decision_function(X) == before).all()
+    unlearnt = OnlineSVC(budget=2)
+    with pytest.raises(ValueError, match="budget must be at least"):
+        unlearnt.partial_fit(X, np.arange(50) % 3, classes=[0, 1, 2])
+    with pytest.raises(NotFittedError):
+        unlearnt.predict(X)
     for parameters, message in (
         ({"kernel": "precomputed"}, "no values for samples that are yet to come"),
         ({"C": np.inf}, "C"),
@@ -319,6 +315,35 @@ def test_an_interruption_leaves_what_was_learnt() -> None:
     assert model.finish().score(X[:1000], y[:1000]) > 0.9
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_a_first_batch_that_is_interrupted_before_its_first_sample(container: Any) -> None:
+    calls = []
+
+    def kernel(A: Any, B: Any) -> Any:
+        calls.append(A)
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return np.array([[float(a @ b) for b in map(dense, B)] for a in map(dense, A)])
+
+    def dense(row: Any) -> Any:
+        return row.toarray().ravel() if sp.issparse(row) else np.asarray(row)
+
+    X, y = two_classes(40)
+    stop = -1
+    OnlineSVC(kernel=kernel).partial_fit(container(X), y, classes=["no", "yes"])
+    for stop in range(1, len(calls) + 1):
+        calls.clear()
+        model = OnlineSVC(kernel=kernel)
+        with contextlib.suppress(KeyboardInterrupt):
+            model.partial_fit(container(X), y, classes=["no", "yes"])
+        stop = -1
+        if hasattr(model, "kernel_"):
+            assert model.predict(container(X)).shape == (40,)
+            assert model.gap_ >= 0
+        model.partial_fit(container(X), y, classes=["no", "yes"])
+        assert model.finish().score(container(X), y) > 0.6
+
+
 def test_fit_begins_anew_unless_it_starts_warm() -> None:
     X, y = two_classes(200)
     model = OnlineSVC(gamma=0.3, random_state=0).fit(X, y)
@@ -330,24 +355,14 @@ def test_fit_begins_anew_unless_it_starts_warm() -> None:
     assert OnlineSVC(gamma=0.3, finishing=False).fit(X, y).n_seen_ == 200
     with pytest.raises(ValueError, match="warm_start=True goes on with the classes"):
         model.fit(X, np.where(y == "no", 0, 1))
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_fit_comes_near_the_batch_model_since_samples_come_by_once_more(classes: int) -> None:
-    random = np.random.default_rng(0)
-    X = random.normal(size=(1500, 4))
-    noise = X[:, 0] * X[:, 1] + 0.8 * random.normal(size=1500)
-    y = np.digitize(noise, [0.0] if classes == 2 else [-0.5, 0.5])
-
-    def short_of_batch(model: OnlineSVC) -> float:
-        return 1 - sum(end.objective for end in model.fit_report_) / batch
-
-    batch = sum(end.objective for end in SVC(C=10, gamma=1, multi_class="ovr").fit(X, y).fit_report_)
-    parameters = {"C": 10, "gamma": 1, "random_state": 0}
-    fitted = OnlineSVC(**parameters).fit(X, y)
-    assert fitted.fit_report_.converged
-    assert short_of_batch(fitted) < 1e-3
-    assert short_of_batch(OnlineSVC(**parameters, finishing=False).fit(X, y).finish()) > 5e-3
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="X has 3 features, but OnlineSVC is expecting 4"):
+        model.fit(X[:, :3], y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    with pytest.raises(ValueError, match="budget must be at least the number of classes, 3"):
+        model.set_params(warm_start=False, budget=2).fit(X, np.arange(200) % 3)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 def test_a_batch_may_hold_few_samples_of_many_classes() -> None:

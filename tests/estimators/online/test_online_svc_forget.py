@@ -51,7 +51,7 @@ def test_ids_are_what_they_were_given_as() -> None:
     before = pickle.dumps(model)
     model.forget([gone, gone])  # which is no longer kept
     assert pickle.dumps(model) == before
-    with pytest.raises(KeyError, match="No sample with the id 'patient 99' has been learnt from"):
+    with pytest.raises(KeyError, match=r"id 'patient 99' has been learnt from; ids are those given to partial_fit\."):
         model.forget(["patient 99"])
     with pytest.raises(KeyError, match="No sample with the id 3 "):  # which has another name
         model.forget(3)
@@ -64,7 +64,7 @@ def test_unknown_numbers_are_refused_and_nothing_has_changed() -> None:
     X, y = banana_like(60)
     model = OnlineSVC(gamma=0.5).partial_fit(X, y, classes=[-1, 1])
     before = pickle.dumps(model)
-    for unknown in (60, -1, 0.5, "a"):
+    for unknown in (60, -1, 0.5, "a", {3}):
         with pytest.raises(KeyError, match="running numbers below 60"):
             model.forget([model.kept_ids_[0], unknown])
     assert pickle.dumps(model) == before
@@ -106,14 +106,6 @@ def test_budgets_that_do_not_fit_are_refused() -> None:
         OnlineSVC(budget=2).fit(X, y)
     with pytest.raises(ValueError, match="budget must be None or a whole number of at least 2; got 1"):
         OnlineSVC(budget=1).fit(X, y)
-
-
-def test_a_model_that_is_too_large_starts_within_the_budget() -> None:
-    X, y = banana_like(500)
-    batch = SVC(C=1.0, gamma=0.5).fit(X, y)
-    online = OnlineSVC.from_model(batch, budget=60)
-    assert len(online.kept_ids_) == 60 < len(batch.support_)
-    assert np.mean(online.predict(X) == batch.predict(X)) > 0.9
 
 
 @pytest.mark.parametrize("classes", [2, 3])

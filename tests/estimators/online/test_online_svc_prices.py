@@ -95,3 +95,23 @@ def test_slow_kernels_are_timed_by_their_calls() -> None:
     assert time.perf_counter() - began < 6.0
     assert 200 <= model.n_seen_ < 400
     assert model.fit_report_[0].reason == "time budget"
+
+
+def test_prices_beyond_float64_are_refused_and_nothing_has_changed() -> None:
+    X, y = two_classes(60)
+    model = OnlineSVC(C=2.0, gamma=0.3).partial_fit(X, y, classes=["no", "yes"], sample_weight=np.full(60, 1e10))
+    before = model.decision_function(X)
+    for act in (model.finish, lambda: model.partial_fit(X[:5], y[:5])):
+        model.set_params(C=1e300)
+        with pytest.raises(ValueError, match=r"C=1e\+300 times the weight of a kept sample is beyond float64"):
+            act()
+        np.testing.assert_allclose(model.decision_function(X), before, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"C times the weight of row 3, .* is beyond float64"):
+        model.partial_fit(X[:5], y[:5], sample_weight=np.where(np.arange(5) == 3, 1e100, 1.0))
+    assert model.set_params(C=2.0).finish().n_seen_ == 60
+
+
+def test_a_fit_needs_a_weight_above_0() -> None:
+    X, y = two_classes(60)
+    with pytest.raises(ValueError, match="is 0 in float64 for every row"):
+        OnlineSVC(class_weight={"no": 0.0, "yes": 0.0}).fit(X, y)

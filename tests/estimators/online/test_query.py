@@ -81,6 +81,7 @@ def test_containers_and_kernels(kernel: Any) -> None:
     found = model.query(X[50:], n=8)
     assert len(set(found.tolist())) == 8
     assert found.tolist() == model.query(X[50:], n=8).tolist()
+    assert found.tolist() == model.query(X[50:].tolist(), n=8).tolist()
     if isinstance(kernel, str):
         assert found.tolist() == model.query(sp.csr_matrix(X[50:]), n=8).tolist()
     K = model.kernel_(X[50:], X[50:])

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.classifier import KernelClassifier
-from widemargin.estimators.multi_class import in_scikit_learns_sign
+from widemargin.estimators.online.checks import (
+    class_numbers,
+    classes_of,
+    ids_of,
+    require_finite_prices,
+    require_labels,
+    require_no_gram,
+    weights_of,
+)
+from widemargin.estimators.online.from_stream import FROM_STREAM, described_later
+from widemargin.estimators.online.from_svc import adopt, parameters_of
+from widemargin.estimators.online.look_again import nearly_finished, violating
 from widemargin.estimators.online.query import ambiguities, near_and_diverse
-from widemargin.estimators.prediction import as_dense
+from widemargin.estimators.prediction import DecisionFunctions
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import (
     Accepts,
-    check_weights,
     fits_float32,
     is_numeric,
     priced,
@@ -35,37 +44,17 @@ from widemargin.estimators.validation import (
 from widemargin.kernels.rows import count, kernel_block, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.sequences import letters_left_out
-from widemargin.machines.active import ActivePass
 from widemargin.machines.classifier import PairSolution
 from widemargin.machines.dual import Vector
-from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
-from widemargin.runtime import thread_count
+from widemargin.machines.online.active import ActivePass
+from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
+from widemargin.runtime import Lock, thread_count
 
 #: Parameters that say what the kernel is; it stays what it was at the first batch.
 KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
 
-#: Tolerance of the model that samples are offered to once more; violations are in units of the margin.
-NEARLY_FINISHED = 0.3
 
-#: Samples are offered once more if their margins are below this: some may still come to violate theirs, which are 1.
-NEAR = 1.1
-
-#: Decision values that are computed between two looks at the clock.
-AT_ONCE = 4096
-
-#: Labels that messages show.
-SHOWN = 10
-
-
-def _require_no_gram(name: str, value: Any) -> None:
-    if isinstance(value, str) and value == "precomputed":
-        raise ValueError(
-            "kernel='precomputed' has no values for samples that are yet to come; pass the name of another kernel, a "
-            "kernel object or a callable."
-        )
-    KernelClassifier._accepts[name](name, value)
-
-
+@described_later
 @dataclass(kw_only=True, repr=False, eq=False)
 class OnlineSVC(KernelClassifier):
     r"""C-support vector classification that learns from one sample after the other (LASVM).
@@ -75,8 +64,10 @@ class OnlineSVC(KernelClassifier):
     [Glasmachers2008, chapter 8]. For every sample that arrives there are two steps of two variables each. PROCESS takes
     the sample and the kept one that raises the objective most with it; the sample is kept if its coefficient moves.
     REPROCESS takes the best pair of kept samples; afterwards samples whose coefficient is 0, and which raise the
-    objective with no partner, leave. :meth:`finish` solves the problem on the kept set to `tol`. In the limit of many
-    passes the model is that of :class:`~widemargin.SVC`; after one it is near it, with about as many support vectors.
+    objective with no partner, leave. Where all coefficients are at their bounds, a sample of either side may wait for a
+    partner that is yet to come, so that no C is too small to learn with. :meth:`finish` solves the problem on the kept
+    set to `tol`. In the limit of many passes the model is that of :class:`~widemargin.SVC`; after one it is near it,
+    with about as many support vectors.
 
     More than two classes have a decision function each, against all others; all of them share the kept samples and
     their kernel values. While only one class has been seen, the first 16 samples are kept until another one comes.
@@ -84,6 +75,8 @@ class OnlineSVC(KernelClassifier):
     A sample costs n_kept d operations for its kernel values and a few times n_kept for the steps of each decision
     function. Kernel values among kept samples stay in memory, n_kept^2 numbers at most, as far as `cache_size` allows;
     others are computed anew when they are needed. Beside these, memory grows with the kept samples only.
+
+    Threads that use the same model take turns: who predicts while another one learns waits for the end of that call.
 
     Parameters
     ----------
@@ -106,13 +99,13 @@ class OnlineSVC(KernelClassifier):
         leaves; its coefficient goes to the samples whose gradients say that it costs least, as far as their boxes
         allow, and one REPROCESS step more follows. A sample of a fixed set that comes by again counts from then on.
     budget : int or None, default=None
-        Samples that may stay kept at most, no fewer than there are classes; None for any number. Of more, one leaves
-        and hands its coefficient and its price to an heir, the nearest kept sample of its class, as if both had always
-        been in one place. Who leaves is who changes the decision functions least: by
-        :math:`|a_p|^2 \|\phi(x_p) - \phi(x_r)\|^2`, where r is the heir, among the 16 samples with the smallest
-        :math:`|a_p|^2 k(x_p, x_p)`. The sum of the coefficients stays 0. The problem is then that of the kept samples
-        with the prices that they inherited; it is solved as exactly as without a budget, and ``gap_`` is its gap, but
-        no longer is it that of all samples.
+        Samples that may stay kept at most, no fewer than there are classes; None for any number. Of more, one sample p
+        is merged into the nearest kept sample r of its class: its coefficient and its bound are added to theirs, and it
+        leaves. That changes the decision functions by :math:`|a_p|^2 \|\phi(x_p) - \phi(x_r)\|^2`, as in [Wang2012];
+        p is the one that changes them least, of the 16 samples with the smallest :math:`|a_p|^2 k(x_p, x_p)`. It takes
+        16 kernel rows, so some 16 n_kept operations for each sample that leaves. The sum of the coefficients stays 0.
+        The problem is then that of the kept samples with the bounds that they have; it is solved as exactly as without
+        a budget, and ``gap_`` is its gap, but no longer is it that of all samples.
     epochs : int, default=1
         Passes of :meth:`fit` over the samples, each in an order of its own.
     active : bool, default=False
@@ -178,7 +171,7 @@ class OnlineSVC(KernelClassifier):
 
     References
     ----------
-    [Bordes2005]_, [Glasmachers2008]_ chapter 8; keys are those of ``references.bib``.
+    [Bordes2005]_, [Glasmachers2008]_ chapter 8, [Wang2012]_; keys are those of ``references.bib``.
 
     Examples
     --------
@@ -211,6 +204,7 @@ class OnlineSVC(KernelClassifier):
     _given_kernel: tuple[Any, ...] = field(init=False)
     _names_seen: set[Any] = field(init=False)
     _numbers_are_ids: bool = field(init=False)
+    _n_given: int = field(init=False)
 
     #: Letters of sequences that were warned of.
     _letters_named: frozenset[str] = field(init=False, default=frozenset())
@@ -223,7 +217,7 @@ class OnlineSVC(KernelClassifier):
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         **KernelClassifier._accepts,
-        "kernel": _require_no_gram,
+        "kernel": require_no_gram,
         "C": partial(require_number, above=0),
         "selection": partial(require_choice, choices=ONLINE_SELECTIONS),
         "window": partial(require_number, at_least=1, integer=True, others=(None,)),
@@ -266,30 +260,9 @@ class OnlineSVC(KernelClassifier):
         >>> online.partial_fit(X[500:], y[500:]).n_seen_ > 500
         True
         """
-        _require_same_problem(model)
-        kernel = model._kernel_parameters
-        given = kernel.source if kernel.source is not None else kernel.kernel
-        numbers = {"gamma": kernel.gamma, "coef0": kernel.coef0, "degree": kernel.degree} if given in _NAMED else {}
-        known = {"C": model.C, "tol": model.tol, "class_weight": model.class_weight, "kernel": given, **numbers}
-        new = cls(**{**known, **parameters})
+        new = cls(**{**parameters_of(model), **parameters})
         new._check_parameters()
-        for name in ("classes_", "class_weight_", "_takes_objects", "n_features_in_", "feature_names_in_"):
-            if name in vars(model):
-                setattr(new, name, getattr(model, name))
-        n_classes = len(model.classes_)
-        coefficients = in_scikit_learns_sign(as_dense(model.dual_coef_), n_classes)
-        values = model._functions().values(model.support_vectors_) - model.intercept_
-        labels = np.repeat(np.arange(n_classes, dtype=np.int32), model.n_support_)
-        weights = np.maximum(model.class_weight_[labels], np.abs(coefficients).max(axis=0, initial=0.0) / new.C)
-        new._begin(model.support_vectors_, kernel)
-        numbers_of = model.support_.astype(np.int64)
-        batch = Batch(model.support_vectors_, labels, weights, numbers_of, numbers_of)
-        new._require_room_for_classes()
-        rules = new._rules(time.perf_counter(), len(labels))
-        new._stream.adopt(batch, coefficients, in_scikit_learns_sign(values, n_classes).T, float(new.C), rules)
-        new._numbers_are_ids = True
-        new._n_given = int(model.shape_fit_[0])
-        new._keep(time_is_up=False)
+        adopt(new, model)
         return new
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -308,43 +281,35 @@ class OnlineSVC(KernelClassifier):
         OnlineSVC
             The estimator itself.
         """
-        began = time.perf_counter()
-        self._check_parameters()
-        warn_if_gamma_is_unused(self.kernel, self.gamma)
-        known = self.classes_.tolist() if self.warm_start and "_stream" in vars(self) else None
-        X, labels, weights = self._check_training_data(X, y, sample_weight)
-        if known is None:
-            self.__dict__.pop("_stream", None)
-            self._begin(X, self._checked_kernel(X, weights))
-        elif known != self.classes_.tolist():
-            found, self.classes_ = self.classes_.tolist(), np.asarray(known)
-            raise ValueError(f"warm_start=True goes on with the classes {known}; y holds {found}.")
-        else:
-            self._require_same_kernel()
-            self._warn_of_letters(X)
-        self.class_weight_ = self._class_factors(labels, weights)
-        weights = weights * self.class_weight_[labels]
-        priced(weights, self.C)
-        rules, used = self._rules(began, count(X)), np.flatnonzero(weights > 0).astype(np.int32)
-        asked: list[int] = []
-        self.__dict__.pop("queried_", None)
-        rows = np.arange(count(X), dtype=np.int64)
-        batch = Batch(X, labels.astype(np.int32), weights, rows, rows)
-        self._numbers_are_ids = True
-        done = self._learn(batch, self._passes(used, asked, rules), rules)
-        in_time = done == self.epochs * min(len(used), self.max_labels or len(used))
-        if self.active:
-            self.queried_ = np.array(asked, dtype=np.intp)
-            used = np.sort(np.array(asked, dtype=np.int32))
-        if self.finishing and in_time:
-            if self.window is None and self.budget is None:
-                in_time = self._look_again(X, labels, weights, used, rules)
-            self._finish(rules)
-        self._keep(time_is_up=not in_time)
-        if self.verbose:
-            print(self.fit_report_)
-        if self.fit_status_ and (self.finishing or not in_time):
-            self._tell_of_end()
+        with self._alone:
+            began = time.perf_counter()
+            self._check_parameters()
+            warn_if_gamma_is_unused(self.kernel, self.gamma)
+            known = self.classes_.tolist() if self.warm_start and "_stream" in vars(self) else None
+            if known is not None:
+                self._require_same_kernel()
+                self._check_new_data(X)  # which is to have the same features
+            X, labels, weights = self._check_training_data(X, y, sample_weight)
+            if known is None:
+                self._end()
+            elif known != self.classes_.tolist():
+                found, self.classes_ = self.classes_.tolist(), np.asarray(known)
+                raise ValueError(f"warm_start=True goes on with the classes {known}; y holds {found}.")
+            else:
+                self._warn_of_letters(X)
+            self.class_weight_ = self._class_factors(labels, weights)
+            rows = np.arange(count(X), dtype=np.int64)
+            batch = Batch(X, labels.astype(np.int32), weights * self.class_weight_[labels], rows, rows)
+            priced(batch.weights, self.C)  # refuses weights that are all 0, which a batch may be
+            self._check_batch(batch, first=known is None)
+            if known is None:
+                self._begin(X, self._checked_kernel(X, weights))
+            self._n_given, self._numbers_are_ids = self._n_given + len(rows), True
+            self._learn_all(batch, self._rules(began, len(rows)))
+            if self.fit_status_ and (self.finishing or self._stream.late):
+                self._tell()
+            elif self.verbose:
+                print(self.fit_report_)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
@@ -368,42 +333,41 @@ class OnlineSVC(KernelClassifier):
         OnlineSVC
             The estimator itself.
         """
-        began = time.perf_counter()
-        self._check_parameters()
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' is not supported for partial_fit, which does not know how many samples of "
-                "each class are yet to come; pass a dict of weights."
-            )
-        if self._has_no_stream:
-            self._require_started("partial_fit")
-        first = "_stream" not in vars(self)
-        if first:
-            X, y = self._check_samples(X, y)
-        else:
-            self._require_same_kernel()
-            X = self._check_new_data(X)
-            self._warn_of_letters(X)
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-        labels = self._class_numbers(y, classes)
-        weights = self._weights_of(sample_weight, len(labels))
-        names = self._ids(ids, len(labels))
-        self.class_weight_ = self._class_factors(labels, weights)
-        weights = weights * self.class_weight_[labels]
-        if first:
-            self._begin(X, self._checked_kernel(X, weights if weights.any() else np.ones(len(weights))))
-        used = np.flatnonzero(weights > 0).astype(np.int32)
-        if len(used):
-            priced(weights, self.C)
-        numbers = self._n_given + np.arange(len(labels), dtype=np.int64)
-        self._names_seen.update(() if names is None else names.tolist())
-        self._numbers_are_ids = self._numbers_are_ids or names is None
-        batch = Batch(X, labels.astype(np.int32), weights, numbers if names is None else names, numbers)
-        done = self._learn(batch, [used], self._rules(began, len(labels)))
-        self._keep(time_is_up=done < len(used))
-        if self.verbose:
-            print(self.fit_report_)
+        with self._alone:
+            began = time.perf_counter()
+            self._check_parameters()
+            self._require_stream_of_samples()
+            first = "_stream" not in vars(self)
+            if first:
+                X, y = self._check_samples(X, y)
+                if classes is None:
+                    raise ValueError("classes must be passed on the first call to partial_fit.")
+                require_labels(y)
+                self.classes_ = classes_of(classes)
+            else:
+                self._require_same_kernel()
+                X = self._check_new_data(X)
+                self._warn_of_letters(X)
+                y = y if isinstance(y, np.ndarray) and y.ndim == 1 else column_or_1d(y, warn=True)
+                check_consistent_length(X, y)
+                self._require_same_classes(classes)
+            labels = class_numbers(y, self.classes_)
+            weights = weights_of(sample_weight, len(labels))
+            names = ids_of(ids, len(labels))
+            self.class_weight_ = self._class_factors(labels, weights)
+            weights = weights * self.class_weight_[labels]
+            numbers = np.arange(len(labels), dtype=np.int64) + (0 if first else self._n_given)
+            batch = Batch(X, labels.astype(np.int32), weights, numbers if names is None else names, numbers)
+            self._check_batch(batch, first=first)
+            if first:
+                self._begin(X, self._checked_kernel(X, weights if weights.any() else np.ones(len(weights))))
+            self._n_given += len(labels)
+            self._names_seen.update(() if names is None else names.tolist())
+            self._numbers_are_ids = self._numbers_are_ids or names is None
+            used = np.flatnonzero(weights > 0).astype(np.int32)
+            self._stream.late = self._learn(batch, [used], self._rules(began, len(labels))) < len(used)
+            if self.verbose:
+                print(self.fit_report_)
         return self
 
     def finish(self) -> Self:
@@ -414,15 +378,13 @@ class OnlineSVC(KernelClassifier):
         OnlineSVC
             The estimator itself. Where nothing has changed since it was last finished, nothing happens.
         """
-        began = time.perf_counter()
-        self._check_parameters()
-        self._require_started("finish")
-        self._require_same_kernel()
-        try:
+        with self._alone:
+            began = time.perf_counter()
+            self._check_parameters()
+            self._require_started("finish")
+            self._require_same_kernel()
             self._finish(self._rules(began, self._stream.size))
-        finally:
-            self._keep(time_is_up=float(self.C) != self._stream.C)
-        self._tell()
+            self._tell()
         return self
 
     def query(self, X_pool: Any, n: int = 1) -> NDArray[np.intp]:
@@ -461,12 +423,15 @@ class OnlineSVC(KernelClassifier):
         """
         self._require_started("query")
         require_number("n", n, at_least=1, integer=True)
-        ambiguity = ambiguities(self._function_values(X_pool))
-        if n > len(ambiguity):
-            raise ValueError(f"n must be at most the number of samples in X_pool, {len(ambiguity)}; got {n}.")
-        kernel = self._stream.kernel
-        samples = kernel.mapped(self._check_new_data(X_pool))
-        squares = kernel.rows_of(samples if kernel.map is None else X_pool).diagonal() if n > 1 else np.empty(0)
+        pool = self._check_new_data(X_pool)
+        if n > count(pool):
+            raise ValueError(f"n must be at most the number of samples in X_pool, {count(pool)}; got {n}.")
+        ambiguity = ambiguities(self._functions().values(pool))
+        if n == 1:
+            return np.array([ambiguity.argmin()], dtype=np.intp)
+        # A kernel of the mapped samples, which are mapped here, once for all distances.
+        samples, kernel = self._stream.kernel.mapped(pool), replace(self._stream.kernel, map=None)
+        squares = kernel.rows_of(samples).diagonal()
 
         def distances(sample: int) -> Vector:
             values = kernel_block(kernel, take(samples, np.array([sample])), samples, thread_count(self.n_jobs))[0]
@@ -475,19 +440,19 @@ class OnlineSVC(KernelClassifier):
         return near_and_diverse(ambiguity, distances, n)
 
     def forget(self, ids: Any) -> Self:
-        """Remove samples: what is left is the model of the other kept samples, as if these had never come.
+        """Remove samples: what is left is the model of the other kept samples, solved to `tol`.
 
-        Their coefficients go to the samples whose gradients say that it costs least; from there the problem on the
-        other kept samples is solved to `tol`, as :meth:`finish` does it. What left earlier, since it was no support
-        vector then, does not come back.
+        Their coefficients go to the samples whose gradients say that it costs least; the solver begins there, as that
+        of :meth:`finish` does. The model is not always the one that the stream would have led to without the samples:
+        what left earlier because of them does not come back.
 
         Parameters
         ----------
         ids : array-like or a single id
             As given to :meth:`partial_fit`, else running numbers (rows, after :meth:`fit`); all samples of an id leave.
             Samples that have been seen and are not kept have no part in the model, and nothing has to be done. With a
-            `budget` they may have: what a sample handed to its heir is not told apart from the heir's own, leaves with
-            the heir, and only then.
+            `budget` they may have: the coefficient of a sample that was merged into another one leaves with that one,
+            and only then.
 
         Returns
         -------
@@ -504,64 +469,72 @@ class OnlineSVC(KernelClassifier):
         >>> bool(kept[0] in model.forget(kept[:3]).kept_ids_)
         False
         """
-        began = time.perf_counter()
-        self._check_parameters()
-        self._require_started("forget")
-        self._require_same_kernel()
-        stream = self._stream
-        positions = self._positions_of(ids)
-        if len(positions):
-            rules = self._rules(began, stream.size)
-            try:
-                stream.forget(positions, rules, 0)
+        with self._alone:
+            began = time.perf_counter()
+            self._check_parameters()
+            self._require_started("forget")
+            self._require_same_kernel()
+            positions = self._positions_of(ids)
+            if len(positions):
+                rules = self._rules(began, self._stream.size)
+                stream = self._changing()
+                stream.late = False
+                stream.forget(positions, rules)
                 stream.finish(stream.C, rules, everyone=True)
-            finally:
-                self._keep(time_is_up=False)
-            self._tell()
+                self._tell()
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_kernel_parameters" in vars(self)
 
     def _append_features(self, more: int) -> None:
         """Give all samples so far further features that are 0, which changes no values of the kernels by name."""
-        stream = self._stream
-        stream.samples = np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1)
-        self.n_features_in_ += more
-        self._keep(time_is_up=False)
+        with self._alone:
+            stream = self._changing()
+            stream.samples = np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1)
+            self.n_features_in_ += more
 
     def _positions_of(self, ids: Any) -> NDArray[np.int32]:
         """Return the positions of the kept samples with these ids; refuse ids that no sample has had."""
-        stream, kept = self._stream, self._stream.kept
+        stream = self._settled()
+        kept = stream.kept
         where: dict[Any, list[int]] = {}
         for position, name in zip(kept.tolist(), stream.ids[kept].tolist(), strict=True):
             where.setdefault(name, []).append(position)
         found: list[int] = []
         for name in np.asarray(ids, dtype=object).ravel().tolist():
             numbered = isinstance(name, int | np.integer) and 0 <= name < self._n_given and self._numbers_are_ids
-            if name in where:
+            known = isinstance(name, Hashable)
+            if known and name in where:
                 found += where.pop(name)
-            elif not (numbered or name in self._names_seen):
+            elif not (numbered or (known and name in self._names_seen)):
+                running = f", else running numbers below {self._n_given}" if self._numbers_are_ids else ""
                 raise KeyError(
-                    f"No sample with the id {name!r} has been learnt from; ids are those given to partial_fit, else "
-                    f"running numbers below {self._n_given}."
+                    f"No sample with the id {name!r} has been learnt from; ids are those given to partial_fit{running}."
                 )
         return np.array(sorted(found), dtype=np.int32)
 
     @property
     def gap_(self) -> float:
         """Duality gap on the kept set now, summed over the decision functions."""
-        self._require_started("gap_", AttributeError)
-        return self._stream.gap
+        with self._alone:
+            self._require_started("gap_", AttributeError)
+            return self._stream.gap
 
     @property
     def kept_ids_(self) -> NDArray[Any]:
         """Ids of the kept samples, in the order in which they came."""
-        self._require_started("kept_ids_", AttributeError)
-        return np.asarray(self._stream.ids[self._stream.kept])
+        with self._alone:
+            self._require_started("kept_ids_", AttributeError)
+            stream = self._settled()
+            return np.asarray(stream.ids[stream.kept])
 
     @property
     def n_seen_(self) -> int:
         """Samples learnt from."""
-        self._require_started("n_seen_", AttributeError)
-        return int(self._stream.core.seen)
+        with self._alone:
+            self._require_started("n_seen_", AttributeError)
+            return int(self._stream.core.seen)
 
     def _require_started(self, what: str, error: type[Exception] = ValueError) -> None:
         if self._has_no_stream:
@@ -602,22 +575,38 @@ class OnlineSVC(KernelClassifier):
     def _warn_of_missing_margins(self, solutions: Sequence[PairSolution]) -> None:
         """Say nothing: C is finite."""
 
-    def _tell_of_end(self) -> None:
-        # One call more, so that the warning points at who called fit.
-        verbose, self.verbose = self.verbose, False
-        try:
-            self._tell()
-        finally:
-            self.verbose = verbose
+    @property
+    def _alone(self) -> Lock:
+        """Keeps other threads from the model: they wait."""
+        known = self.__dict__.get("_lock")
+        return cast(Lock, self.__dict__.setdefault("_lock", Lock()) if known is None else known)
+
+    def _settled(self) -> Stream:
+        """Return the stream to those who look at it."""
+        self._stream.settle()
+        return self._stream
+
+    def _changing(self) -> Stream:
+        """Return the stream to those who change it: whatever ends them, attributes are those of what it is then."""
+        self._drop(*FROM_STREAM, "compression_report_", "_shares_vectors")
+        return self._settled()
+
+    def _end(self) -> None:
+        """Leave nothing of what was learnt, so that a fit that is refused leaves no model of other samples."""
+        self._drop(*FROM_STREAM, "compression_report_", "_shares_vectors", "_stream", "_kernel_parameters", "queried_")
+
+    def _drop(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
 
     def _begin(self, X: Any, kernel: Any) -> None:
         """Start a stream whose first samples are these."""
         rows = kernel.rows_of(X)
         require_moderate_diagonal(rows, kernel)
-        for name in ("_has_no_stream", "_letters_named"):
-            self.__dict__.pop(name, None)
+        self._drop("_has_no_stream", "_letters_named")
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
-        self._given_kernel = self._kernel_asked_for()
+        self._stream.samples = take(X, np.empty(0, dtype=np.intp))  # a model that has learnt nothing is one, too
+        self._kernel_parameters, self._given_kernel = kernel, self._kernel_asked_for()
         self._n_given, self._names_seen, self._numbers_are_ids = 0, set(), False
 
     def _kernel_asked_for(self) -> tuple[Any, ...]:
@@ -672,145 +661,94 @@ class OnlineSVC(KernelClassifier):
             yield ActivePass(order, turns, random, rules.stop, asked if number == 0 else [])
             used = np.array(asked, dtype=np.int32)
 
+    def _check_batch(self, batch: Batch, *, first: bool = False) -> None:
+        """Refuse checked samples that cannot be learnt from, before anything has changed."""
+        self._require_room_for_classes()
+        if batch.weights.any():
+            require_finite_prices(batch.weights, self.C)
+        if first:
+            return
+        kernel = self._stream.kernel
+        if kernel.of_samples and is_numeric(batch.samples):
+            require_magnitude(batch.samples)
+        require_moderate_diagonal(kernel.rows_of(batch.samples), kernel)
+
     def _learn(self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], rules: OnlineRules) -> int:
         """Learn from checked samples; whatever ends it, the model is what has been learnt."""
-        self._require_room_for_classes()
-        stream = self._stream
-        if stream.kernel.of_samples and is_numeric(batch.samples):
-            require_magnitude(batch.samples)
-        require_moderate_diagonal(stream.kernel.rows_of(batch.samples), stream.kernel)
-        self._n_given += len(batch.labels)
-        finished = False
-        try:
-            done = stream.learn(batch, orders, float(self.C), rules)
-            finished = True
-        finally:
-            if not finished:
-                self._keep(time_is_up=True)
-        return done
+        stream = self._changing()
+        stream.late = True
+        return stream.learn(batch, orders, float(self.C), rules)
 
-    def _look_again(
-        self, X: Any, labels: NDArray[np.intp], weights: Vector, used: NDArray[np.int32], rules: OnlineRules
-    ) -> bool:
+    def _learn_all(self, batch: Batch, rules: OnlineRules) -> None:
+        """Learn from checked samples in `epochs` passes, look at them again and finish, as parameters ask for it."""
+        used, asked = np.flatnonzero(batch.weights > 0).astype(np.int32), list[int]()
+        self._drop("queried_")
+        done = self._learn(batch, self._passes(used, asked, rules), rules)
+        in_time = done == self.epochs * min(len(used), self.max_labels or len(used))
+        if self.active:
+            self.queried_ = np.array(asked, dtype=np.intp)
+            used = np.sort(np.array(asked, dtype=np.int32))
+        if self.finishing and in_time:
+            if self.window is None and self.budget is None:
+                in_time = self._look_again(batch, used, rules)
+            self._finish(rules)
+        self._stream.late = not in_time
+
+    def _look_again(self, batch: Batch, used: NDArray[np.int32], rules: OnlineRules) -> bool:
         """Offer the samples that are not kept, and violate their margins or nearly so, once more; False if time is up.
 
         Of a model that is nearly finished, these are few.
         """
-        stream, given = self._stream, self._n_given
-        nearly = replace(rules, stop=replace(rules.stop, tolerance=max(float(self.tol), NEARLY_FINISHED)))
-        stream.nearly_finish(float(self.C), nearly)
-        violating = self._violating(X, labels, np.setdiff1d(used, stream.numbers[stream.kept]), rules)
-        if violating is None:
+        stream = self._changing()
+        stream.nearly_finish(float(self.C), nearly_finished(rules))
+        others = np.setdiff1d(used, stream.numbers[stream.kept])
+        rows = violating(self._functions(), batch, others, len(self.classes_), rules.stop)
+        if rows is None:
             return False
-        done = 0
-        if len(violating):
-            rows = violating.astype(np.int64)
-            batch = Batch(take(X, rows), labels[rows].astype(np.int32), weights[rows], rows, rows)
-            done = self._learn(batch, [np.arange(len(rows), dtype=np.int32)], rules)
-            self._n_given = given
-        return done == len(violating)
-
-    def _violating(
-        self, X: Any, labels: NDArray[np.intp], others: NDArray[np.int32], rules: OnlineRules
-    ) -> NDArray[np.int32] | None:
-        """Choose those of these rows that violate their margins now, or nearly so; None if time is up."""
-        self._keep(time_is_up=False)
-        functions, n_classes = self._functions(), len(self.classes_)
-        found = [others[:0]]
-        for begin in range(0, len(others), AT_ONCE):
-            if rules.stop.late:
-                return None
-            some = others[begin : begin + AT_ONCE]
-            values = in_scikit_learns_sign(functions.values(take(X, some)), n_classes)
-            signs = np.where(labels[some][:, np.newaxis] == np.arange(values.shape[1]), 1.0, -1.0)
-            found.append(some[(signs * values < NEAR).any(axis=1)])
-        return np.concatenate(found)
+        if len(rows) == 0:
+            return True
+        return self._learn(batch.part(rows), [np.arange(len(rows), dtype=np.int32)], rules) == len(rows)
 
     def _finish(self, rules: OnlineRules) -> None:
-        self._stream.finish(float(self.C), rules)
+        stream = self._changing()
+        try:
+            stream.finish(float(self.C), rules)
+        finally:
+            stream.late = float(self.C) != stream.C
 
-    def _keep(self, *, time_is_up: bool) -> None:
-        """Set the fitted attributes from the stream."""
-        stream = self._stream
-        solutions = stream.solutions(float(self.tol), "time budget" if time_is_up else "iteration budget")
-        labels, alive = stream.labels.astype(np.intp), (stream.core.left() == 0).astype(np.float64)
-        scheme = self._scheme()
-        self._keep_solutions(stream.samples, labels, alive, stream.kernel, scheme, solutions)
-        self.support_ = stream.numbers[self.support_].astype(np.int32)
-        self.shape_fit_ = (self._n_given, *self.shape_fit_[1:])
+    def _describe(self) -> None:
+        """Set the attributes that come from the stream."""
+        with self._alone:
+            if "_stream" not in vars(self):
+                return
+            stream = self._settled()
+            solutions = stream.solutions(float(self.tol), "time budget" if stream.late else "iteration budget")
+            labels, alive = stream.labels.astype(np.intp), (stream.core.left() == 0).astype(np.float64)
+            self._keep_solutions(stream.samples, labels, alive, stream.kernel, self._scheme(), solutions)
+            self.support_ = stream.numbers[self.support_].astype(np.int32)
+            self.shape_fit_ = (self._n_given, *self.shape_fit_[1:])
 
-    def _class_numbers(self, y: Any, classes: Any) -> NDArray[np.intp]:
-        """Return the class numbers of a batch; refuse labels that are not among the classes."""
-        if "classes_" not in vars(self) or "_stream" not in vars(self):
-            if classes is None:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-            self._require_labels(y)
-            self.classes_ = _classes_of(classes)
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+    def _functions(self) -> DecisionFunctions:
+        with self._alone:
+            return super()._functions()
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._alone:
+            if "_stream" in vars(self) and "support_" not in vars(self):
+                self._describe()
+            return cast(dict[str, Any], super().__getstate__())
+
+    def _require_stream_of_samples(self) -> None:
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' is not supported for partial_fit, which does not know how many samples of "
+                "each class are yet to come; pass a dict of weights."
+            )
+        if self._has_no_stream:
+            self._require_started("partial_fit")
+
+    def _require_same_classes(self, classes: Any) -> None:
+        if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )
-        unseen = np.setdiff1d(y, self.classes_)
-        if len(unseen):
-            some = unseen[:SHOWN].tolist() + ["..."] * (len(unseen) > SHOWN)
-            raise ValueError(
-                f"The target label(s) {some} in y do not exist in the initial classes {self.classes_}; classes must "
-                "hold all that may ever occur."
-            )
-        return np.asarray(np.searchsorted(self.classes_, y), dtype=np.intp)
-
-    @staticmethod
-    def _require_labels(y: Any) -> None:
-        with warnings.catch_warnings():
-            # A batch may hold few samples of many classes.
-            warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
-            check_classification_targets(y)
-
-    @staticmethod
-    def _weights_of(sample_weight: Any, n: int) -> Vector:
-        """Read sample weights, all of which may be 0 here."""
-        if sample_weight is not None and np.ndim(sample_weight) == 1 and len(sample_weight) == n:
-            given = np.asarray(sample_weight)
-            if given.dtype.kind in "biuf" and not given.any():
-                return np.zeros(n)
-        return check_weights(sample_weight, n)
-
-    @staticmethod
-    def _ids(ids: Any, n: int) -> NDArray[Any] | None:
-        if ids is None:
-            return None
-        names = np.asarray(ids)
-        if names.shape != (n,):
-            raise ValueError(f"ids has the shape {names.shape}, expected {(n,)}: one id for every row of X.")
-        return names
-
-
-def _classes_of(classes: Any) -> NDArray[Any]:
-    """Return the classes that were given, sorted, or say why these are none."""
-    given = np.asarray(classes, dtype=object)
-    if given.ndim != 1:
-        raise ValueError(f"classes is {classes!r}; it must be a list or array of all classes that may ever occur.")
-    if len({isinstance(one, str) for one in given}) > 1:
-        raise ValueError(f"classes must hold strings or numbers, not both; got {given.tolist()!r}.")
-    if any(one is None or one != one for one in given):
-        raise ValueError(f"classes must not hold missing values; got {given.tolist()!r}.")
-    found = np.unique(np.asarray(classes))
-    if len(found) < 2:
-        raise ValueError(f"classes must hold at least two classes; got {found.tolist()!r}.")
-    return found
-
-
-#: Kernels by name that have numbers as parameters of the estimator.
-_NAMED = ("linear", "poly", "rbf", "sigmoid")
-
-
-def _require_same_problem(model: SVC) -> None:
-    """Refuse a model whose problem is another one."""
-    if not isinstance(model, SVC) or "_kernel_parameters" not in vars(model):
-        raise ValueError(f"from_model takes a fitted SVC; got {model!r}.")
-    if len(model.classes_) > 2 and model.multi_class != "ovr":
-        raise ValueError("from_model takes models of each class against all others; fit SVC with multi_class='ovr'.")
-    if model.loss != "hinge" or not model.fit_intercept or not np.isfinite(model.C):
-        raise ValueError("from_model takes models with loss='hinge', fit_intercept=True and a finite C.")
-    if model.kernel == "precomputed":
-        _require_no_gram("kernel", "precomputed")

@@ -1,4 +1,4 @@
-"""Budgets of kept samples: who leaves, who inherits, and what stays true."""
+"""Budgets of kept samples: who leaves, into which sample it is merged, and what stays true."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from oracles.lasvm import Lasvm, outcomes
 from widemargin.kernels.rows import KernelParameters, kernel_matrix
-from widemargin.machines.online import Batch, OnlineRules, Stream
+from widemargin.machines.online.stream import Batch, OnlineRules, Stream
 
 C, BUDGET = 5.0, 12
 
@@ -76,7 +76,7 @@ def test_a_budget_is_kept_and_the_point_is_feasible(classes: int) -> None:
     assert stream.finished_at == rules.stop.tolerance
 
 
-def test_an_equal_sample_inherits_without_any_change() -> None:
+def test_merging_equal_samples_changes_nothing() -> None:
     X, labels, weights = problem(8, seed=3)
     X, labels, weights = np.concatenate([X, X]), np.concatenate([labels, labels]), np.concatenate([weights, weights])
     stream, K = stream_of(), kernel_matrix(X, gamma=0.5, dtype="float64")
@@ -94,7 +94,7 @@ def test_an_equal_sample_inherits_without_any_change() -> None:
     np.testing.assert_allclose(stream.core.certificates()[:, 1].sum(), gap, atol=1e-9)
 
 
-def test_what_was_inherited_follows_c_and_is_saved() -> None:
+def test_bounds_of_merged_samples_follow_c_and_are_saved() -> None:
     X, labels, weights = problem(200)
     stream, rules = stream_of(), OnlineRules(budget=BUDGET)
     learn(stream, X, labels, weights, slice(0, 150), rules)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, canonical, count, take
-from widemargin.machines.active import ActivePass
 from widemargin.machines.classifier import OTHERS, PairSolution, box
 from widemargin.machines.dual import (
     Outcome,
@@ -34,10 +33,14 @@ from widemargin.machines.dual import (
     limits_of,
     settings_of,
 )
+from widemargin.machines.online.active import ActivePass
 from widemargin.runtime import Work, single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
 ONLINE_SELECTIONS = ("second-order", "maximal-violating-pair")
+
+#: Samples that wait, while there is only one class, for another one to come.
+WAITING = _core.WAITING
 
 
 def joined(samples: Any, others: Any) -> Any:
@@ -83,6 +86,12 @@ class Batch:
     weights: Vector
     ids: NDArray[Any]
     numbers: NDArray[np.int64]
+
+    def part(self, rows: NDArray[np.int32]) -> Batch:
+        """Return the samples in these rows."""
+        return Batch(
+            take(self.samples, rows), self.labels[rows], self.weights[rows], self.ids[rows], self.numbers[rows]
+        )
 
 
 @dataclass(frozen=True)
@@ -138,9 +147,14 @@ class Stream:
         self.ends: list[Outcome] | None = None  # how FINISH ended, if nothing has changed since
         self.finished_at = np.inf  # the tolerance that holds
         self.solved = [Work() for _ in self.names]  # what FINISH has taken so far, for each decision function
-        self.inherits = False  # whether samples stand for others that had to leave
+        #: How many sources the machine had before the one that it has, or is to have; and samples, ids, numbers and
+        #: weights of that one, until those that stay are taken from it.
+        self._source: tuple[int, Any, NDArray[Any], NDArray[np.int64], Vector] | None = None
+        self.late = False  # whether time was up before all was learnt, as whoever calls it says
+        self.inherits = False  # whether bounds may be those of samples that were merged
 
     def __getstate__(self) -> dict[str, Any]:
+        self.settle()
         core = self.core
         return {**vars(self), "core": (core.double_precision, core.state())}
 
@@ -209,6 +223,7 @@ class Stream:
         place = np.arange(before, dtype=np.int32)
         core, bounds = rules.of_core(), C * batch.weights
         self._changed()
+        self._source = self.core.sources, samples, ids, numbers, weights
         self.inherits = self.inherits or rules.budget > 0
         try:
             with single_threaded_blas():
@@ -227,7 +242,7 @@ class Stream:
                     if self.core.seen - seen < len(order):
                         break
         finally:
-            self._settle(samples, ids, numbers, weights)
+            self.settle()
         return done
 
     def adopt(
@@ -239,28 +254,28 @@ class Stream:
         """
         signs = self._signs(batch.labels)
         rows, core = self.kernel.rows_of(batch.samples), rules.of_core()
+        self._source = self.core.sources, batch.samples, batch.ids, batch.numbers, batch.weights
         with single_threaded_blas():
             everyone = np.arange(len(batch.labels), dtype=np.int32)
             bounds = C * batch.weights
             self.core.keep(rows, everyone[:0], everyone, batch.labels, bounds, core)
         for number, y in enumerate(signs):
             self.core.put(number, np.ascontiguousarray(alpha[number]), np.ascontiguousarray(y - values[number]))
-        self._settle(batch.samples, batch.ids, batch.numbers, batch.weights)
+        self.settle()
         if rules.budget > 0:
             self._tidy(C, rules)
 
-    def forget(self, positions: NDArray[np.int32], rules: OnlineRules, repair: int) -> None:
-        """Let samples go, whatever their coefficients are, and repair the rest by so many REPROCESS steps at most."""
+    def forget(self, positions: NDArray[np.int32], rules: OnlineRules) -> None:
+        """Let samples go, whatever their coefficients are; others take these up."""
         rows, core = self.kernel.rows_of(self.samples), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
         self._changed()
+        self._source = self.core.sources, self.samples, self.ids, self.numbers, self.weights
         try:
             with single_threaded_blas():
                 self.core.forget(rows, place, positions.astype(np.int32), core)
-                if repair > 0:
-                    self.core.reprocess(rows, self.core.samples(), repair, core)
         finally:
-            self._settle(self.samples, self.ids, self.numbers, self.weights)
+            self.settle()
 
     def nearly_finish(self, C: float, rules: OnlineRules) -> None:
         """Come to the tolerance, which need not be certified: by REPROCESS steps, or FINISH if these would be many."""
@@ -349,12 +364,16 @@ class Stream:
         """Give the kept samples other bounds, if time suffices, and take over C; return their places in the source."""
         self.core.tidy(rows, place, core)
         place = self.core.samples()
-        if self.core.set_bounds(rows, place, C * self._weights_at(place, weights), core):
+        with np.errstate(over="ignore"):
+            bounds = C * self._weights_at(place, weights)
+        if not np.isfinite(bounds).all():
+            raise ValueError(f"C={C:g} times the weight of a kept sample is beyond float64; lower C.")
+        if self.core.set_bounds(rows, place, bounds, core):
             self.C = C
         return place
 
     def _weights_at(self, place: NDArray[np.int32], weights: Vector) -> Vector:
-        """Return the weights of the positions, from those of the source's samples, or with what they inherited."""
+        """Return the weights of the positions: those of the source's samples, or of all that were merged."""
         return self.core.bounds() / self.C if self.inherits else weights[place]
 
     def _tidy(self, C: float, rules: OnlineRules) -> None:
@@ -362,19 +381,29 @@ class Stream:
         rows, core = self.kernel.rows_of(self.samples), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
         self.inherits = self.inherits or rules.budget > 0
+        self._source = self.core.sources, self.samples, self.ids, self.numbers, self.weights
         try:
             with single_threaded_blas():
                 if C != self.C:
                     place = self._price(rows, place, self.weights, C, core)
                 self.core.tidy(rows, place, core)
         finally:
-            self._settle(self.samples, self.ids, self.numbers, self.weights)
+            self.settle()
 
-    def _settle(self, samples: Any, ids: NDArray[Any], numbers: NDArray[np.int64], weights: Vector) -> None:
-        """Keep of the source's samples those that hold a position."""
+    def settle(self) -> None:
+        """Keep of the source's samples those that hold a position, where that has not been done.
+
+        To be called before samples are read: Ctrl-C may have come in the way of the last time.
+        """
+        if self._source is None:
+            return
+        before, samples, ids, numbers, weights = self._source
+        if self.core.sources == before:  # which it has not come to see
+            self._source = None
+            return
         place = self.core.samples()
-        if len(place) == count(samples) and (place == np.arange(len(place))).all():
-            self.samples = samples
-        else:
-            self.samples = take(samples, place)
-        self.ids, self.numbers, self.weights = ids[place], numbers[place], self._weights_at(place, weights)
+        if len(place) != count(samples) or (place != np.arange(len(place))).any():
+            samples = take(samples, place)
+        weights = self._weights_at(place, weights)
+        # One call, which no signal handler interrupts.
+        self.__dict__.update(samples=samples, ids=ids[place], numbers=numbers[place], weights=weights, _source=None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,8 @@ from widemargin import _core
 from widemargin.kernels.rows import KernelParameters, RowSource, kernel_matrix, row_source
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, solve
-from widemargin.machines.online import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, joined
+from widemargin.machines.online import stream as stream_module
+from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, joined
 
 RBF = KernelParameters("rbf", 0.5)
 
@@ -55,15 +58,15 @@ def follow(twin: Lasvm, stream: Stream, n: int) -> Lasvm:
 
 @pytest.mark.parametrize("selection", ONLINE_SELECTIONS)
 @pytest.mark.parametrize("window", [0, 25])
-@pytest.mark.parametrize("seed", range(2))
-def test_the_core_takes_the_steps_of_its_naive_twin(selection: str, window: int, seed: int) -> None:
+@pytest.mark.parametrize(("seed", "C"), [(0, 5.0), (1, 5.0), (0, 0.02)])
+def test_the_core_takes_the_steps_of_its_naive_twin(selection: str, window: int, seed: int, C: float) -> None:
     X, labels, weights = problem(seed=seed)
     K = kernel_matrix(X, gamma=0.5, dtype="float64")
-    twin = Lasvm(K, np.where(labels == 0, 1.0, -1.0), 5.0 * weights, selection, window=window)
-    stream = stream_of()
+    twin = Lasvm(K, np.where(labels == 0, 1.0, -1.0), C * weights, selection, window=window)
+    stream = stream_of(C=C)
     for n in range(120):
         own = slice(n, n + 1)
-        stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(1), 5.0, OnlineRules(selection, window))
+        stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(1), C, OnlineRules(selection, window))
         twin = follow(twin, stream, n)
     assert len(twin.kept) > 10
 
@@ -166,6 +169,25 @@ def test_a_saved_stream_goes_on_as_if_it_had_not_been_saved() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_samples_of_two_classes_that_make_pairs_only_with_each_other_find_each_other(classes: int) -> None:
+    # All coefficients are at their bounds, and bounds so small that gradients hardly move.
+    X, labels, weights = problem(120, seed=7, classes=classes)
+    C, rules, K = 1e-5, OnlineRules(), kernel_matrix(X, gamma=0.5, dtype="float64")
+    core, rows = _core.OnlineMachine(classes, True), row_source(X, gamma=0.5)
+    everybody = np.arange(120, dtype=np.int32)
+    for _ in range(12):
+        core.learn(rows, core.samples(), everybody, labels, C * weights, rules.of_core())
+    alpha = np.zeros((len(core.alpha()), 120))
+    alpha[:, core.samples()] = core.alpha()
+    for number, a in enumerate(alpha):
+        y = np.where(labels == number, 1.0, -1.0)
+        G, ends = y - K @ a, C * y * weights
+        up, down = G[a < np.maximum(ends, 0)], G[a > np.minimum(ends, 0)]
+        assert up.max(initial=-np.inf) - down.min(initial=np.inf) <= 2 * rules.stop.tolerance
+    assert core.size < 120 or classes == 3
+
+
 def finished(classes: int, double: bool, rules: OnlineRules, X: Any) -> Stream:
     _, y, weights = problem(len(X), 3, classes)
     stream = stream_of(classes, double=double, kernel=KernelParameters("rbf", 0.02))
@@ -236,7 +258,8 @@ def test_forgetting_leaves_a_feasible_point_without_the_sample() -> None:
     stream.learn(batch_of(X, labels, weights), in_order(200), 5.0, OnlineRules())
     gone = stream.kept[::2].astype(np.int32)
     ids = stream.ids[gone]
-    stream.forget(gone, OnlineRules(), 1000)
+    stream.forget(gone, OnlineRules())
+    stream.finish(5.0, OnlineRules(), everyone=True)
     assert not np.isin(ids, stream.ids[stream.kept]).any()
     assert abs(stream.alpha.sum()) < 1e-10
     assert stream.solutions(1e-3)[0].outcome.kkt_violation <= 1e-3
@@ -271,6 +294,50 @@ def test_a_kernel_that_fails_leaves_what_was_learnt() -> None:
     assert abs(stream.alpha.sum()) < 1e-10
 
 
+class Interrupted:
+    """A function that Ctrl-C interrupts at one of its calls."""
+
+    def __init__(self, function: Any, call: int) -> None:
+        self.function, self.calls_left = function, call
+
+    def __call__(self, *given: Any) -> Any:
+        self.calls_left -= 1
+        if self.calls_left == 0:
+            raise KeyboardInterrupt
+        return self.function(*given)
+
+
+@pytest.mark.parametrize("where", ["single_threaded_blas", "take"])
+@pytest.mark.parametrize("act", ["learn", "price", "forget", "finish"])
+def test_a_stream_goes_on_wherever_it_was_interrupted(where: str, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, labels, weights = problem(200)
+    stream, rules = stream_of(), OnlineRules()
+    stream.learn(batch_of(X[:100], labels[:100], weights[:100]), in_order(100), 5.0, rules)
+    for n in range(100, 200, 2):
+        own, call = slice(n, n + 2), 1 + n % 4 // 2
+        with monkeypatch.context() as patch:
+            patch.setattr(stream_module, where, Interrupted(getattr(stream_module, where), call))
+            with contextlib.suppress(KeyboardInterrupt):
+                if act == "learn":
+                    stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(2), 5.0, rules)
+                elif act == "price":
+                    C = 5.0 + n % 3
+                    stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(2), C, rules)
+                elif act == "forget":
+                    stream.forget(stream.kept[:1].astype(np.int32), rules)
+                else:
+                    stream.finish(5.0 + n % 3, rules)
+        stream.settle()
+        if act != "learn":
+            stream.learn(batch_of(X[own], labels[own], weights[own], n), in_order(2), stream.C, rules)
+        np.testing.assert_array_equal(stream.samples, X[stream.numbers])
+        np.testing.assert_array_equal(stream.labels, labels[stream.numbers])
+        assert len(stream.ids) == len(stream.weights) == stream.size
+        K = kernel_matrix(stream.samples, gamma=0.5, dtype="float64")
+        y = np.where(stream.labels == 0, 1.0, -1.0)
+        np.testing.assert_allclose(stream.core.gradient()[0], y - K @ stream.alpha[0], atol=1e-8)
+
+
 def test_blocks_of_samples_are_joined_in_the_container_of_the_first() -> None:
     dense, sparse = np.eye(2), sp.csr_matrix(np.eye(2))
     assert sp.issparse(joined(sparse, dense))
@@ -298,3 +365,62 @@ def test_the_core_refuses_what_does_not_fit() -> None:
         stream.core.learn(rows, everybody, everybody, labels, weights, core)
     with pytest.raises(ValueError, match="selection"):
         OnlineRules("best").of_core()
+    with pytest.raises(ValueError, match="classes must be at least 2, got 1"):
+        _core.OnlineMachine(1, True)
+    for label in (-1, 2):
+        with pytest.raises(ValueError, match=f"labels must be numbers of the 2 classes, got {label}"):
+            stream.core.learn(rows, nobody, everybody, np.where(labels == 0, label, 1).astype(np.int32), weights, core)
+    stream.learn(batch_of(X, labels, weights), in_order(10), 5.0, OnlineRules())
+    state = list(stream.core.state())
+    state[3] = state[3] + np.int32(2)
+    with pytest.raises(ValueError, match="labels must be numbers of the 2 classes"):
+        _core.OnlineMachine(2, True).restore(*state)
+
+
+def test_a_budget_below_the_number_of_classes_is_refused() -> None:
+    X, labels, weights = problem(40, classes=4)
+    stream = stream_of(4)
+    with pytest.raises(ValueError, match="budget must be 0 or at least the number of classes, 4, got 3"):
+        stream.learn(batch_of(X, labels, weights), in_order(40), 5.0, OnlineRules(budget=3))
+    assert stream.size == 0
+
+
+def test_who_looks_at_a_machine_while_it_learns_is_refused() -> None:
+    begun, looked = threading.Event(), threading.Event()
+
+    def kernel(A: Any, B: Any) -> Any:
+        begun.set()
+        assert looked.wait(60)
+        return np.asarray(A) @ np.asarray(B).T
+
+    X, labels, weights = problem(30)
+    stream, rules = stream_of(kernel=KernelParameters(kernel)), OnlineRules()
+    learning = threading.Thread(target=stream.learn, args=(batch_of(X, labels, weights), in_order(30), 5.0, rules))
+    learning.start()
+    assert begun.wait(60)
+    core, nothing = stream.core, np.empty(0, np.int32)
+    looks: list[Any] = [
+        *(lambda name=name: getattr(core, name) for name in ("size", "seen", "evaluations")),
+        *(getattr(core, name) for name in ("samples", "labels", "bounds", "arrivals", "left", "steps", "alpha")),
+        *(core.gradient, core.certificates, core.state),
+        lambda: core.put(0, np.empty(0), np.empty(0)),
+        lambda: core.forget(row_source(X), nothing, nothing, rules.of_core()),
+    ]
+    try:
+        for look in looks:
+            with pytest.raises(RuntimeError, match="another thread is using this machine"):
+                look()
+    finally:
+        looked.set()
+        learning.join()
+    assert core.seen == 30
+
+
+def test_a_kernel_that_looks_at_the_machine_it_is_called_for_is_refused() -> None:
+    def kernel(A: Any, B: Any) -> Any:
+        return np.asarray(A) @ np.asarray(B).T + stream.gap
+
+    X, labels, weights = problem(30)
+    stream = stream_of(kernel=KernelParameters(kernel))
+    with pytest.raises(RuntimeError, match="a kernel that it calls asks for it"):
+        stream.learn(batch_of(X, labels, weights), in_order(30), 5.0, OnlineRules())

@@ -10,8 +10,8 @@ import pytest
 
 from widemargin import _core
 from widemargin.kernels.rows import kernel_matrix, row_source
-from widemargin.machines.active import FIRST_OF_EACH, ActivePass
-from widemargin.machines.online import OnlineRules
+from widemargin.machines.online.active import FIRST_OF_EACH, ActivePass
+from widemargin.machines.online.stream import OnlineRules
 from widemargin.runtime import Stop
 
 
