@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/online/together.hpp"
 #include "core/rows/row_source.hpp"
 #include "core/simd/ops.hpp"
 
@@ -71,7 +72,7 @@ class KeptRows {
     std::copy_n(values, size(), row.values.get());
     row.values[size()] = diagonal;
     row.used = ++uses_;
-    samples_.reserve(size() + 1), diagonal_.reserve(size() + 1), rows_.reserve(size() + 1);
+    make_room(samples_, diagonal_, rows_);
     held_ += row.room;
     samples_.push_back(sample), diagonal_.push_back(diagonal), rows_.push_back(std::move(row));
     remember(size() - 1);
