@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -160,6 +161,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Seed that was used.
     n_evaluations_ : int
     work_report_ : SearchReport
+        Its `seconds` are those of the whole fit, with the last training that `refit` asks for.
     n_features_in_ : int
     feature_names_in_ : ndarray
         Names of the features, if the data had any.
@@ -289,7 +291,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = search.models()
             with interrupt_held_back() as held:
                 self._keep(search, found, began)
-            self._finish(search, held.asked or search.interrupted)
+            if self.refit:
+                self._train_once_more(search, held.asked or search.interrupted, began)
         for sentence in search.remarks:
             warnings.warn(sentence, UnfinishedSearchWarning, stacklevel=2)
         return self
@@ -308,11 +311,11 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             For more than two classes log-odds, decision values or memberships, as `decision` says.
         """
         values = self._values(X)
-        return values[:, 0] if values.shape[1] == 1 else self._confidences(values)
+        return values[:, 0] if values.shape[1] == 1 else self._confidences(values, self._sigmoids)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels of the samples `X`; see :meth:`decision_function`."""
-        winners = self._winners(self._values(X))
+        winners = self._winners(self._values(X), self._sigmoids)
         return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: Any) -> Matrix:
@@ -322,7 +325,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         values = self._values(X)
         scheme = OneVersusOne(2) if values.shape[1] == 1 else OneVersusRest(values.shape[1])
-        return class_probabilities(scheme, values, self._sigmoids, self._winners(values))
+        return class_probabilities(scheme, values, self._sigmoids, self._winners(values, self._sigmoids))
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Logarithms of the probabilities of the classes."""
@@ -387,39 +390,42 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return opened
 
     def _keep(self, search: CompactSearch, found: list[tuple[CompactModel, Searched]], began: float) -> None:
-        models = [model for model, _ in found]
-        self.seed_, self.scale_, self.split_ = search.seed, search.scale, search.split
-        self._hold(models)
-        self.front_ = np.concatenate([one.front for _, one in found])
-        self.recognition_rate_ = math.nan
+        """Take what a search has come to, all of it at once: a fit that ends before leaves nothing."""
+        models, rate = [model for model, _ in found], math.nan
         if len(search.split.test):
             labels = search.labels[search.split.test]
-            winners = self._winners(search.values(models, search.split.test))
-            self.recognition_rate_ = balanced_rate(winners == labels, labels)
+            winners = self._winners(search.values(models, search.split.test), _sigmoids_of(models))
+            rate = balanced_rate(winners == labels, labels)
         reports = [report_of(one.trace, None, 0.0) for _, one in found]
-        self.n_evaluations_ = sum(one.evaluations for one in reports)
+        evaluations = sum(one.evaluations for one in reports)
         counts = SearchReport.of_all(reports).counts() | {"seconds": time.perf_counter() - began}
-        self.work_report_ = SearchReport(evaluations=self.n_evaluations_, **counts)
+        vars(self).update(
+            seed_=search.seed,
+            scale_=search.scale,
+            split_=search.split,
+            front_=np.concatenate([one.front for _, one in found]),
+            recognition_rate_=rate,
+            n_evaluations_=evaluations,
+            work_report_=SearchReport(evaluations=evaluations, **counts),
+            **_described(models),
+        )
 
-    def _finish(self, search: CompactSearch, interrupted: bool) -> None:
-        """Train the models once more if that is asked for; an interruption leaves them as they are."""
-        if self.refit and not interrupted:
-            try:
-                self._hold([search.refitted(one) for one in self.models_])
-            except KeyboardInterrupt:
-                interrupted = True
+    def _train_once_more(self, search: CompactSearch, interrupted: bool, began: float) -> None:
+        """Train the models on all samples; an interruption leaves them as they are."""
+        try:
+            models = self.models_ if interrupted else [search.refitted(one) for one in self.models_]
+        except KeyboardInterrupt:
+            models, interrupted = self.models_, True
         if interrupted:
-            what = "the chosen model was not trained once more" if self.refit else "the model that it chose is complete"
-            search.remarks.append(f"The search had ended when it was interrupted; {what}.")
+            search.remarks.append(
+                "The search had ended when it was interrupted; the chosen model was not trained once more."
+            )
+        report = replace(self.work_report_, seconds=time.perf_counter() - began)
+        vars(self).update(work_report_=report, **_described(models))
 
     def _hold(self, models: list[CompactModel]) -> None:
-        """Take the decision functions, and say what follows from them."""
-        self.models_ = models
-        self._sigmoids = np.array([one.sigmoid for one in models])
-        self.selected_features_ = np.unique(np.concatenate([one.features for one in models]))
-        self.n_support_ = np.array([one.n_support for one in models])
-        self.quality_ = float(np.mean([one.quality for one in models]))
-        self.cost_ = sum(one.cost for one in models)
+        """Take decision functions that were trained elsewhere."""
+        vars(self).update(_described(models))
 
     def _values(self, X: Any) -> Matrix:
         """Decision values of all functions, one column each; X is read where features are selected only."""
@@ -460,16 +466,32 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         require_finite(samples, own, chosen)
         return samples
 
-    def _confidences(self, values: Matrix) -> Matrix:
+    def _confidences(self, values: Matrix, sigmoids: Matrix) -> Matrix:
         """Return what is compared between more than two classes."""
         if self.decision not in DECISIONS:  # set after the fit
             require_choice("decision", self.decision, DECISIONS)
         if self.decision != CALIBRATED:
             return OneVersusRest(values.shape[1]).confidences(values, self.decision)
-        slopes, offsets = self._sigmoids.T
+        slopes, offsets = sigmoids.T
         return np.asarray(slopes * values + offsets)
 
-    def _winners(self, values: Matrix) -> Ids:
+    def _winners(self, values: Matrix, sigmoids: Matrix) -> Ids:
         if values.shape[1] == 1:
             return (values[:, 0] > 0).astype(np.intp)
-        return np.asarray(np.argmax(self._confidences(values), axis=1))
+        return np.asarray(np.argmax(self._confidences(values, sigmoids), axis=1))
+
+
+def _sigmoids_of(models: list[CompactModel]) -> Matrix:
+    return np.array([one.sigmoid for one in models])
+
+
+def _described(models: list[CompactModel]) -> dict[str, Any]:
+    """Return decision functions as the attributes of an estimator, with what follows from them."""
+    return {
+        "_sigmoids": _sigmoids_of(models),
+        "selected_features_": np.unique(np.concatenate([one.features for one in models])),
+        "n_support_": np.array([one.n_support for one in models]),
+        "quality_": float(np.mean([one.quality for one in models])),
+        "cost_": sum(one.cost for one in models),
+        "models_": models,
+    }
