@@ -123,7 +123,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Seconds after which the search ends with the best model so far. Several classes share it evenly. Ctrl-C does
         the same, unless there are classes that have no model yet; pressed once more, it ends the fit.
     max_evaluations : int, default=None
-        Largest number of evaluations, for each decision function.
+        Largest number of evaluations, for each decision function. It has to suffice for the points that the search
+        looks at first, some 60 with the usual strategy.
     journal : path, default=None
         File to which evaluations are added. The same fit with the same file continues after an interruption, a crash or
         a deadline, and ends with the same model as if nothing had happened.
@@ -399,7 +400,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         reports = [report_of(one.trace, None, 0.0) for _, one in found]
         evaluations = sum(one.evaluations for one in reports)
         counts = SearchReport.of_all(reports).counts() | {"seconds": time.perf_counter() - began}
-        vars(self).update(
+        self.__dict__.update(
             seed_=search.seed,
             scale_=search.scale,
             split_=search.split,
@@ -421,11 +422,11 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "The search had ended when it was interrupted; the chosen model was not trained once more."
             )
         report = replace(self.work_report_, seconds=time.perf_counter() - began)
-        vars(self).update(work_report_=report, **_described(models))
+        self.__dict__.update(work_report_=report, **_described(models))
 
     def _hold(self, models: list[CompactModel]) -> None:
         """Take decision functions that were trained elsewhere."""
-        vars(self).update(_described(models))
+        self.__dict__.update(_described(models))
 
     def _values(self, X: Any) -> Matrix:
         """Decision values of all functions, one column each; X is read where features are selected only."""
