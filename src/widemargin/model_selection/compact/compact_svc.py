@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -304,7 +305,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Of a data frame, the columns of the selected features suffice.
+            Columns of a data frame go by name, in any order, if the model knows names; those of the selected features
+            suffice, and others are not read.
 
         Returns
         -------
@@ -441,31 +443,33 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack(columns)
 
     def _selected(self, X: Any) -> Any:
-        """Return the selected columns of new samples; of a data frame, no other column is looked at."""
+        """Return the selected columns of new samples; those of a data frame go by name, and no other is looked at."""
         own: Any = getattr(self, "feature_names_in_", None)
-        chosen, by_name = self.selected_features_, False
+        chosen = self.selected_features_
         names = None if own is None else _get_feature_names(X)
-        if names is not None and len(chosen) < len(own):
-            there = set(names)
-            missing = [name for name in own[chosen] if name not in there]
-            if missing:
-                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-                raise ValueError(
-                    f"X lacks the column {missing[0]!r}{more} of the {len(chosen)} that the model reads; the other "
-                    f"{len(own) - len(chosen)} of its training may be missing."
-                )
-            # All columns have to be in order, as scikit-learn asks for.
-            in_order = len(there) < len(own) or np.array_equal(names, own)
-            by_name = in_order and len(there) == len(names) and there.issubset(own)
-        if by_name:
-            samples = check_array(X[own[chosen].tolist()], **NUMBERS)
-        else:
+        if names is None:
             samples = validate_data(self, X, reset=False, **NUMBERS)
+        else:
+            self._require_columns(own[chosen], names)
+            samples = check_array(X[own[chosen].tolist()], **NUMBERS)
         samples = checked_rows(samples) if sp.issparse(samples) else samples
-        if len(chosen) < samples.shape[1]:
+        if names is None and len(chosen) < samples.shape[1]:
             samples = samples[:, chosen]
         require_finite(samples, own, chosen)
         return samples
+
+    def _require_columns(self, read: NDArray[Any], names: NDArray[Any]) -> None:
+        """Refuse a data frame that lacks columns that the model reads, or has two of the same name."""
+        there = Counter(names)
+        missing = [name for name in read if name not in there]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            others = self.n_features_in_ - len(read)
+            rest = f"; the other {others} of its training may be missing" if others else ""
+            raise ValueError(f"X lacks the column {missing[0]!r}{more} of the {len(read)} that the model reads{rest}.")
+        repeated = [name for name in read if there[name] > 1]
+        if repeated:
+            raise ValueError(f"X has {there[repeated[0]]} columns named {repeated[0]!r}; the model reads one.")
 
     def _confidences(self, values: Matrix, sigmoids: Matrix) -> Matrix:
         """Return what is compared between more than two classes."""
