@@ -450,8 +450,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if names is None:
             samples = validate_data(self, X, reset=False, **NUMBERS)
         else:
-            self._require_columns(own[chosen], names)
-            samples = check_array(X[own[chosen].tolist()], **NUMBERS)
+            read = own[chosen]
+            self._require_columns(read, names)
+            samples = check_array(X if np.array_equal(names, read) else X[read.tolist()], **NUMBERS)
         samples = checked_rows(samples) if sp.issparse(samples) else samples
         if names is None and len(chosen) < samples.shape[1]:
             samples = samples[:, chosen]
