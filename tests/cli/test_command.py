@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
-from widemargin.cli import main
+from widemargin.cli import command, main
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,6 +37,17 @@ def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str],
         main(arguments)
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_interruption_while_modules_are_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "import_module", interrupted)
+    assert main(["select", "table.csv"]) == 130
+    assert capsys.readouterr().err == "widemargin: interrupted\n"
 
 
 def test_a_help_page_is_shown_without_importing_the_library() -> None:

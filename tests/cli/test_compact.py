@@ -165,7 +165,9 @@ def test_the_cheap_one_of_two_copies_is_chosen(tmp_path: Path, capsys: pytest.Ca
     costs.write_text("feature,cost\ndear,30\n")
     for options, chosen in ((["--costs", str(costs)], "cheap"), (["--cost", "cheap=30"], "dear")):
         assert main(["select", str(table), "--compact", "--quiet", "--penalty", "0.05", *options]) == 0
-        assert facts(capsys.readouterr().out)["features"] == chosen
+        found = facts(capsys.readouterr().out)
+        assert found["features"] == chosen
+        assert found["cost"].endswith(" multiplications for a prediction; its features cost 1, all features 31")
 
 
 def test_one_feature(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,6 +247,12 @@ def test_what_does_not_go_together(
     printed, errors = capsys.readouterr()
     assert printed == ""
     assert errors.splitlines()[-1] == f"widemargin: {said}"
+
+
+def test_a_decision_between_two_classes_is_refused(cancer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["select", str(cancer), "--compact", "--quiet", "--decision", "argmax"]) == 2
+    words = "widemargin: --decision has no effect with two classes, which one function tells apart"
+    assert capsys.readouterr().err.splitlines()[-1] == words
 
 
 @pytest.mark.parametrize("given", ["-1", "nan", "much"])

@@ -149,7 +149,7 @@ def test_columns_that_the_model_does_not_know(run_here: Run) -> None:
         (
             ("iris.wm", "short.csv"),
             1,
-            "short.csv lacks column 'petal width', which the model was trained on; its columns",
+            "short.csv lacks column 'petal width', which the model reads; its columns",
         ),
         (
             ("iris.wm", "hole.csv"),

@@ -30,7 +30,7 @@ def test_features_by_name(write: Write) -> None:
     assert features(write("b,a\n2,1\n", "other.csv"), ["a", "b"], target="y").notes == ()
     assert features(path, ["b"]).notes == ("Columns 'y', 'a', 'id', which the model does not know, are ignored.",)
     assert features_refusal(path, ["a", "c", "d"]) == (
-        "table.csv lacks columns 'c', 'd', which the model was trained on; its columns are 'y', 'b', 'a', 'id'."
+        "table.csv lacks columns 'c', 'd', which the model reads; its columns are 'y', 'b', 'a', 'id'."
     )
     assert features_refusal(path, ["c"]).startswith("table.csv lacks column 'c', which")
     assert features_refusal(path, ["id"]) == (

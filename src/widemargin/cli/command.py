@@ -1,11 +1,12 @@
 """The ``widemargin`` command: parses the arguments and calls the module of the subcommand."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
-from widemargin.cli.messages import OneLineParser, run_subcommand
+from widemargin.cli.messages import OneLineParser, interrupted, run_subcommand
 
 #: What each subcommand does, in the list of all of them and on its own page; its module has its name.
 SUBCOMMANDS = {
@@ -50,7 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["demo", "--output", "picture.png"])  # doctest: +SKIP
     0
     """
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        return run_subcommand(_parsed(sys.argv[1:] if arguments is None else list(arguments)))
+    except KeyboardInterrupt:
+        return interrupted()
+
+
+def _parsed(given: list[str]) -> argparse.Namespace:
+    """Parse arguments; those of the subcommand need its module, whose imports take a while."""
     parser = OneLineParser(
         prog="widemargin",
         description="Choose and train support vector machines, and report how far each model is from the optimum.",
@@ -60,6 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = next((one for one in given if not one.startswith("-")), None)
     for name, (summary, description) in SUBCOMMANDS.items():
         subparser = subcommands.add_parser(name, help=summary, description=description)
-        if name == chosen:  # imports what it needs, which takes longer than to show a help page
+        if name == chosen:
             import_module(f"widemargin.cli.{name}").configure(subparser)
-    return run_subcommand(parser.parse_args(given))
+    return parser.parse_args(given)

@@ -67,7 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=named_cost,
         default=[],
         metavar="NAME=COST",
-        help="with --compact: what a feature costs to obtain, in any unit (default: 1); may be given repeatedly",
+        help="with --compact: what a feature costs to obtain, in any unit (default: 1); may be given repeatedly. That "
+        "of an encoded column is the cost of each of its features",
     )
     parser.add_argument(
         "--costs", type=Path, metavar="FILE", help="with --compact: a CSV file with a feature and its cost in each line"
@@ -75,13 +76,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--decision",
         choices=DECISIONS,
-        help=f"with --compact: how one of several classes is chosen (default: {CALIBRATED})",
+        help=f"with --compact: how one of more than two classes is chosen (default: {CALIBRATED})",
     )
     parser.add_argument("--keep-features", action="store_true", help="with --compact: use all features")
 
 
-def require_together(arguments: argparse.Namespace, regression: bool) -> None:
-    """Refuse options that do not go together."""
+def require_together(arguments: argparse.Namespace, regression: bool, table: Table) -> None:
+    """Refuse options that do not go together, or not with the table."""
     if not arguments.compact:
         for name, default in OWN_OPTIONS.items():
             if getattr(arguments, name) != default:
@@ -101,6 +102,8 @@ def require_together(arguments: argparse.Namespace, regression: bool) -> None:
         )
     if arguments.cv is not None:
         raise CommandError("--cv does not go with --compact, which sets a third of the samples aside instead", MISUSED)
+    if arguments.decision is not None and len(np.unique(np.asarray(table.y))) == 2:
+        raise CommandError("--decision has no effect with two classes, which one function tells apart", MISUSED)
 
 
 def _option(name: str) -> str:
@@ -157,7 +160,7 @@ def described(model: CompactSVC, table: Table) -> Facts:
         ),
         ("quality", f"{model.quality_:.4f} on {counted(len(model.split_.validation), 'sample')} that chose the model"),
         *([("front", _front(model.front_))] if len(model.models_) == 1 else []),
-        ("cost", f"{counted(model.cost_, 'multiplication')} for a prediction"),
+        ("cost", _cost(model)),
         ("work", _work(model)),
     ]
 
@@ -201,6 +204,15 @@ def _front(front: Any) -> str:
     if len(front) == 1:
         return f"no other model is smaller or more accurate on the samples that chose it: {ends[0]}"
     return f"{len(front):,} models that no other beats on the samples that chose: {ends[0]} to {ends[1]}"
+
+
+def _cost(model: CompactSVC) -> str:
+    computed = f"{counted(model.cost_, 'multiplication')} for a prediction"
+    if model.feature_costs is None:
+        return computed
+    costs = np.asarray(model.feature_costs)
+    own, all_of_them = costs[model.selected_features_].sum(), costs.sum()
+    return f"{computed}; its features cost {own:,.10g}, all features {all_of_them:,.10g}"
 
 
 def _work(model: CompactSVC) -> str:

@@ -97,8 +97,6 @@ def run_subcommand(chosen: argparse.Namespace) -> int:
             status: int = chosen.run(chosen)
             sys.stdout.flush()
             return status
-        except KeyboardInterrupt:
-            return _ended("interrupted", INTERRUPTED)
         except BrokenPipeError:
             _forget_output()
             return UNREAD
@@ -114,6 +112,11 @@ def run_subcommand(chosen: argparse.Namespace) -> int:
             return _ended(str(problem), FAILED)
         except MemoryError:
             return _ended("not enough memory", FAILED)
+
+
+def interrupted() -> int:
+    """Say that somebody pressed Ctrl-C, and return the exit status."""
+    return _ended("interrupted", INTERRUPTED)
 
 
 def _ended(sentence: str, status: int) -> int:

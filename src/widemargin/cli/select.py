@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     assert table.y is not None
     require_target(table, arguments.task)
     regression = arguments.task == REGRESSION if arguments.task else not _are_classes(table.y)
-    compact.require_together(arguments, regression)
+    compact.require_together(arguments, regression, table)
     sequences.require_together(arguments, table)
     if arguments.compact:
         small, facts = compact.chosen(arguments, table)

@@ -56,6 +56,17 @@ def listed(names: Sequence[str], limit: int = 10) -> str:
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
 
 
+def counted_names(count: int) -> list[str]:
+    """Return what columns without names are called.
+
+    Examples
+    --------
+    >>> counted_names(2)
+    ['column 1', 'column 2']
+    """
+    return [f"column {number}" for number in range(1, count + 1)]
+
+
 @dataclass(frozen=True)
 class Grid:
     """A delimited file whose layout has been found.
@@ -124,7 +135,7 @@ def find_layout(
     first = [field.strip() for field in sample[0]]
     if header is None:
         header = not set(known).isdisjoint(first) or _looks_like_names(first, sample[1] if len(sample) > 1 else [])
-    counted = [f"column {number}" for number in range(1, len(first) + 1)]
+    counted = counted_names(len(first))
     if not header:
         return Grid(file, data, delimiter, counted, False, frozenset())
     nameless = frozenset(column for column, name in enumerate(first) if not name)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widemargin.datasets.checks import FloatMatrix
-from widemargin.datasets.delimited import Grid, TableError, is_number, listed, read_columns, text_columns
+from widemargin.datasets.delimited import Grid, TableError, counted_names, is_number, listed, read_columns, text_columns
 from widemargin.datasets.fasta_table import read_fasta_table
 from widemargin.datasets.recognise import FASTA, FORMATS, open_table, read_sparse
 from widemargin.datasets.text_file import FilePath, labels_of
@@ -568,7 +568,7 @@ def _matching_columns(
     """Find those of the model's columns that are read, and say what becomes of columns that are not the model's."""
     if not have_names(raw):
         # Without a header the target was known by its number, which only counts if no column was left out in training.
-        complete = {*raw, target} == {f"column {number}" for number in range(1, len(raw) + 2)}
+        complete = {*raw, target} == set(counted_names(len(raw) + 1))
         in_order, notes = _columns_in_order(grid, len(raw), target if complete and not grid.has_header else None)
         found = dict(zip(raw, in_order, strict=True))
         return {name: found[name] for name in read}, notes
@@ -577,8 +577,8 @@ def _matching_columns(
     missing = [name for name in read if name not in grid.positions]
     if missing:
         raise TableError(
-            f"{grid.file} lacks column{'s' if len(missing) > 1 else ''} {listed(missing)}, which the model was trained "
-            f"on; its columns are {listed(grid.names)}."
+            f"{grid.file} lacks column{'s' if len(missing) > 1 else ''} {listed(missing)}, which the model reads; "
+            f"its columns are {listed(grid.names)}."
         )
     expected = set(raw)
     extra = [name for name in grid.names if name not in expected]

@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the end of what must not be lost."""
+"""Ctrl-C that does not interrupt what must not be lost."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class HeldBack:
 
 @contextmanager
 def interrupt_held_back() -> Iterator[HeldBack]:
-    """Let a first Ctrl-C wait for the end of a block, and tell of it; a second one interrupts at once.
+    """Keep a first Ctrl-C from interrupting a block, and tell of it; a second one interrupts at once.
 
+    The handler that was in place never hears of the first one: the caller decides what to make of it.
     Only the main thread can be interrupted: in others this does nothing.
 
     Examples

@@ -389,9 +389,13 @@ def spent(evaluations: int, budget: int, wanted: int = 1) -> str:
     --------
     >>> spent(1200, 1200)
     'the 1,200 evaluations allowed are spent'
+    >>> spent(1, 1)
+    'the only evaluation allowed is spent'
     >>> spent(28, 40, 14)
     '28 of the 40 evaluations allowed are spent, and the next step takes 14'
     """
+    if evaluations >= budget == 1:
+        return "the only evaluation allowed is spent"
     if evaluations >= budget:
         return f"the {budget:,} evaluations allowed are spent"
     return f"{evaluations:,} of the {budget:,} evaluations allowed are spent, and the next step takes {wanted:,}"

@@ -114,7 +114,7 @@ def test_support_vectors_are_prototypes_in_the_units_of_the_samples() -> None:
     [vectors] = model.support_vectors_
     train = X[model.split_.train]
     assert ((vectors >= train.min(axis=0) - 1e-3) & (vectors <= train.max(axis=0) + 1e-3)).all()
-    whole = fitted(X, y, sv_penalty=0.0, max_evaluations=1)
+    whole = fitted(X, y, sv_penalty=0.0, max_evaluations=64)
     assert 2 ** whole.models_[0].level * 2 >= whole.n_support_[0]
 
 

@@ -146,7 +146,7 @@ def test_a_deadline_and_then_the_rest(tmp_path: Path) -> None:
 )
 def test_journals_of_other_searches_are_refused(what: str, words: str, tmp_path: Path) -> None:
     X, y = two_classes()
-    how: dict[str, Any] = {"journal": tmp_path / "study.jsonl", "max_evaluations": 3}
+    how: dict[str, Any] = {"journal": tmp_path / "study.jsonl", "max_evaluations": 64}
     fitted(X, y, **how)
     before = how["journal"].read_bytes()
     if what == "data":

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -122,7 +124,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Seconds after which the search ends with the best model so far. Several classes share it evenly. Ctrl-C does
         the same, unless there are classes that have no model yet; pressed once more, it ends the fit.
     max_evaluations : int, default=None
-        Largest number of evaluations, for each decision function.
+        Largest number of evaluations, for each decision function. It has to suffice for the points that the search
+        looks at first, some 60 with the usual strategy.
     journal : path, default=None
         File to which evaluations are added. The same fit with the same file continues after an interruption, a crash or
         a deadline, and ends with the same model as if nothing had happened.
@@ -160,6 +163,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Seed that was used.
     n_evaluations_ : int
     work_report_ : SearchReport
+        Its `seconds` are those of the whole fit, with the last training that `refit` asks for.
     n_features_in_ : int
     feature_names_in_ : ndarray
         Names of the features, if the data had any.
@@ -289,7 +293,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = search.models()
             with interrupt_held_back() as held:
                 self._keep(search, found, began)
-            self._finish(search, held.asked or search.interrupted)
+            if self.refit:
+                self._train_once_more(search, held.asked or search.interrupted, began)
         for sentence in search.remarks:
             warnings.warn(sentence, UnfinishedSearchWarning, stacklevel=2)
         return self
@@ -300,7 +305,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Of a data frame, the columns of the selected features suffice.
+            Columns of a data frame go by name, in any order, if the model knows names; those of the selected features
+            suffice, and others are not read.
 
         Returns
         -------
@@ -308,11 +314,11 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             For more than two classes log-odds, decision values or memberships, as `decision` says.
         """
         values = self._values(X)
-        return values[:, 0] if values.shape[1] == 1 else self._confidences(values)
+        return values[:, 0] if values.shape[1] == 1 else self._confidences(values, self._sigmoids)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels of the samples `X`; see :meth:`decision_function`."""
-        winners = self._winners(self._values(X))
+        winners = self._winners(self._values(X), self._sigmoids)
         return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: Any) -> Matrix:
@@ -322,7 +328,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         values = self._values(X)
         scheme = OneVersusOne(2) if values.shape[1] == 1 else OneVersusRest(values.shape[1])
-        return class_probabilities(scheme, values, self._sigmoids, self._winners(values))
+        return class_probabilities(scheme, values, self._sigmoids, self._winners(values, self._sigmoids))
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Logarithms of the probabilities of the classes."""
@@ -387,39 +393,42 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return opened
 
     def _keep(self, search: CompactSearch, found: list[tuple[CompactModel, Searched]], began: float) -> None:
-        models = [model for model, _ in found]
-        self.seed_, self.scale_, self.split_ = search.seed, search.scale, search.split
-        self._hold(models)
-        self.front_ = np.concatenate([one.front for _, one in found])
-        self.recognition_rate_ = math.nan
+        """Take what a search has come to, all of it at once: a fit that ends before leaves nothing."""
+        models, rate = [model for model, _ in found], math.nan
         if len(search.split.test):
             labels = search.labels[search.split.test]
-            winners = self._winners(search.values(models, search.split.test))
-            self.recognition_rate_ = balanced_rate(winners == labels, labels)
+            winners = self._winners(search.values(models, search.split.test), _sigmoids_of(models))
+            rate = balanced_rate(winners == labels, labels)
         reports = [report_of(one.trace, None, 0.0) for _, one in found]
-        self.n_evaluations_ = sum(one.evaluations for one in reports)
+        evaluations = sum(one.evaluations for one in reports)
         counts = SearchReport.of_all(reports).counts() | {"seconds": time.perf_counter() - began}
-        self.work_report_ = SearchReport(evaluations=self.n_evaluations_, **counts)
+        self.__dict__.update(
+            seed_=search.seed,
+            scale_=search.scale,
+            split_=search.split,
+            front_=np.concatenate([one.front for _, one in found]),
+            recognition_rate_=rate,
+            n_evaluations_=evaluations,
+            work_report_=SearchReport(evaluations=evaluations, **counts),
+            **_described(models),
+        )
 
-    def _finish(self, search: CompactSearch, interrupted: bool) -> None:
-        """Train the models once more if that is asked for; an interruption leaves them as they are."""
-        if self.refit and not interrupted:
-            try:
-                self._hold([search.refitted(one) for one in self.models_])
-            except KeyboardInterrupt:
-                interrupted = True
+    def _train_once_more(self, search: CompactSearch, interrupted: bool, began: float) -> None:
+        """Train the models on all samples; an interruption leaves them as they are."""
+        try:
+            models = self.models_ if interrupted else [search.refitted(one) for one in self.models_]
+        except KeyboardInterrupt:
+            models, interrupted = self.models_, True
         if interrupted:
-            what = "the chosen model was not trained once more" if self.refit else "the model that it chose is complete"
-            search.remarks.append(f"The search had ended when it was interrupted; {what}.")
+            search.remarks.append(
+                "The search had ended when it was interrupted; the chosen model was not trained once more."
+            )
+        report = replace(self.work_report_, seconds=time.perf_counter() - began)
+        self.__dict__.update(work_report_=report, **_described(models))
 
     def _hold(self, models: list[CompactModel]) -> None:
-        """Take the decision functions, and say what follows from them."""
-        self.models_ = models
-        self._sigmoids = np.array([one.sigmoid for one in models])
-        self.selected_features_ = np.unique(np.concatenate([one.features for one in models]))
-        self.n_support_ = np.array([one.n_support for one in models])
-        self.quality_ = float(np.mean([one.quality for one in models]))
-        self.cost_ = sum(one.cost for one in models)
+        """Take decision functions that were trained elsewhere."""
+        self.__dict__.update(_described(models))
 
     def _values(self, X: Any) -> Matrix:
         """Decision values of all functions, one column each; X is read where features are selected only."""
@@ -434,42 +443,61 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack(columns)
 
     def _selected(self, X: Any) -> Any:
-        """Return the selected columns of new samples; of a data frame, no other column is looked at."""
+        """Return the selected columns of new samples; those of a data frame go by name, and no other is looked at."""
         own: Any = getattr(self, "feature_names_in_", None)
-        chosen, by_name = self.selected_features_, False
+        chosen = self.selected_features_
         names = None if own is None else _get_feature_names(X)
-        if names is not None and len(chosen) < len(own):
-            there = set(names)
-            missing = [name for name in own[chosen] if name not in there]
-            if missing:
-                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-                raise ValueError(
-                    f"X lacks the column {missing[0]!r}{more} of the {len(chosen)} that the model reads; the other "
-                    f"{len(own) - len(chosen)} of its training may be missing."
-                )
-            # All columns have to be in order, as scikit-learn asks for.
-            in_order = len(there) < len(own) or np.array_equal(names, own)
-            by_name = in_order and len(there) == len(names) and there.issubset(own)
-        if by_name:
-            samples = check_array(X[own[chosen].tolist()], **NUMBERS)
-        else:
+        if names is None:
             samples = validate_data(self, X, reset=False, **NUMBERS)
+        else:
+            read = own[chosen]
+            self._require_columns(read, names)
+            samples = check_array(X if np.array_equal(names, read) else X[read.tolist()], **NUMBERS)
         samples = checked_rows(samples) if sp.issparse(samples) else samples
-        if len(chosen) < samples.shape[1]:
+        if names is None and len(chosen) < samples.shape[1]:
             samples = samples[:, chosen]
         require_finite(samples, own, chosen)
         return samples
 
-    def _confidences(self, values: Matrix) -> Matrix:
+    def _require_columns(self, read: NDArray[Any], names: NDArray[Any]) -> None:
+        """Refuse a data frame that lacks columns that the model reads, or has two of the same name."""
+        there = Counter(names)
+        missing = [name for name in read if name not in there]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            others = self.n_features_in_ - len(read)
+            rest = f"; the other {others} of its training may be missing" if others else ""
+            raise ValueError(f"X lacks the column {missing[0]!r}{more} of the {len(read)} that the model reads{rest}.")
+        repeated = [name for name in read if there[name] > 1]
+        if repeated:
+            raise ValueError(f"X has {there[repeated[0]]} columns named {repeated[0]!r}; the model reads one.")
+
+    def _confidences(self, values: Matrix, sigmoids: Matrix) -> Matrix:
         """Return what is compared between more than two classes."""
         if self.decision not in DECISIONS:  # set after the fit
             require_choice("decision", self.decision, DECISIONS)
         if self.decision != CALIBRATED:
             return OneVersusRest(values.shape[1]).confidences(values, self.decision)
-        slopes, offsets = self._sigmoids.T
+        slopes, offsets = sigmoids.T
         return np.asarray(slopes * values + offsets)
 
-    def _winners(self, values: Matrix) -> Ids:
+    def _winners(self, values: Matrix, sigmoids: Matrix) -> Ids:
         if values.shape[1] == 1:
             return (values[:, 0] > 0).astype(np.intp)
-        return np.asarray(np.argmax(self._confidences(values), axis=1))
+        return np.asarray(np.argmax(self._confidences(values, sigmoids), axis=1))
+
+
+def _sigmoids_of(models: list[CompactModel]) -> Matrix:
+    return np.array([one.sigmoid for one in models])
+
+
+def _described(models: list[CompactModel]) -> dict[str, Any]:
+    """Return decision functions as the attributes of an estimator, with what follows from them."""
+    return {
+        "_sigmoids": _sigmoids_of(models),
+        "selected_features_": np.unique(np.concatenate([one.features for one in models])),
+        "n_support_": np.array([one.n_support for one in models]),
+        "quality_": float(np.mean([one.quality for one in models])),
+        "cost_": sum(one.cost for one in models),
+        "models_": models,
+    }

@@ -188,6 +188,11 @@ class CompactSearch:
             raise self._without_choice(label) from None
         if found.point is None:
             raise KeyboardInterrupt if stop.reason == INTERRUPTED else self._without_choice(label)
+        if found.trace.n_evaluations == 1 and not found.ended.cut_short:
+            raise ValueError(
+                f"{self._limit} does not suffice for the points that a search for a compact model looks at first "
+                f"({found.ended.why}); allow more."
+            )
         if found.ended.cut_short:
             count = found.trace.n_evaluations
             self.remarks.append(
@@ -198,6 +203,14 @@ class CompactSearch:
             model = self._judged(label, signs, space, prototypes, found)
         self.interrupted = held.asked
         return model, found
+
+    @property
+    def _limit(self) -> str:
+        """The smaller one of the numbers of evaluations that are allowed."""
+        own, given = self.strategy.evaluations, self.stop.max_evaluations
+        if given is None or (own is not None and own < given):
+            return f"evaluations={own} of the strategy"
+        return f"max_evaluations={given}"
 
     def _signs(self, positive: int) -> Matrix:
         return np.where(self.labels == positive, 1.0, -1.0)
