@@ -431,7 +431,7 @@ class OnlineSVC(KernelClassifier):
             return np.array([ambiguity.argmin()], dtype=np.intp)
         # A kernel of the mapped samples, which are mapped here, once for all distances.
         samples, kernel = self._stream.kernel.mapped(pool), replace(self._stream.kernel, map=None)
-        squares = kernel.rows_of(samples).diagonal()
+        squares = self._rows_of(samples, kernel).diagonal()
 
         def distances(sample: int) -> Vector:
             values = kernel_block(kernel, take(samples, np.array([sample])), samples, thread_count(self.n_jobs))[0]
@@ -601,7 +601,7 @@ class OnlineSVC(KernelClassifier):
 
     def _begin(self, X: Any, kernel: Any) -> None:
         """Start a stream whose first samples are these."""
-        rows = kernel.rows_of(X)
+        rows = self._rows_of(X, kernel)
         require_moderate_diagonal(rows, kernel)
         self._drop("_has_no_stream", "_letters_named")
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
@@ -671,7 +671,7 @@ class OnlineSVC(KernelClassifier):
         kernel = self._stream.kernel
         if kernel.of_samples and is_numeric(batch.samples):
             require_magnitude(batch.samples)
-        require_moderate_diagonal(kernel.rows_of(batch.samples), kernel)
+        require_moderate_diagonal(self._rows_of(batch.samples, kernel), kernel)
 
     def _learn(self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], rules: OnlineRules) -> int:
         """Learn from checked samples; whatever ends it, the model is what has been learnt."""
