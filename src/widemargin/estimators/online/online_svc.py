@@ -285,6 +285,8 @@ class OnlineSVC(KernelClassifier):
             began = time.perf_counter()
             self._check_parameters()
             warn_if_gamma_is_unused(self.kernel, self.gamma)
+            if self.warm_start and self._has_no_stream:
+                self._require_started("samples to go on from")
             known = self.classes_.tolist() if self.warm_start and "_stream" in vars(self) else None
             if known is not None:
                 self._require_same_kernel()
@@ -540,7 +542,7 @@ class OnlineSVC(KernelClassifier):
         if self._has_no_stream:
             raise error(
                 f"{type(self).__name__} has no {what} after its compression, which left the samples that it had kept "
-                "behind; go on with the model before, or call fit to begin anew."
+                "behind; go on with the uncompressed model, or call fit with warm_start=False to begin anew."
             )
         if "_stream" not in vars(self):
             raise error(
