@@ -24,6 +24,7 @@ def cds(location: str) -> str:
         ("complement(join(3..8,10..12))", (Part(9, 12, -1), Part(2, 8, -1))),
         ("join(complement(10..12),complement(3..8))", (Part(9, 12, -1), Part(2, 8, -1))),
         ("join(18..20,1..4)", (Part(17, 20, 1), Part(0, 4, 1))),
+        ("join(18..20, 1..4)", (Part(17, 20, 1), Part(0, 4, 1))),
     ],
 )
 def test_locations(location: str, parts: tuple[Part, ...], write: Write) -> None:

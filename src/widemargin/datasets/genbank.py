@@ -281,7 +281,7 @@ def _location(where: str, text: str, length: int) -> tuple[Part, ...]:
                 raise TableError(f"{where} has a parenthesis too many.")
             stack[-1][1].extend([part.reversed() for part in reversed(parts)] if operator == "complement" else parts)
         elif token[0] != ",":
-            stack[-1][1].append(_part(where, token[0], length))
+            stack[-1][1].append(_part(where, token[0].strip(), length))
     if len(stack) > 1 or not stack[0][1]:
         raise TableError(f"{where} is not complete, expected such as 'complement(join(10..50,60..90))'.")
     return tuple(stack[0][1])

@@ -281,8 +281,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _why_numbers(self) -> str:
         return (
-            f"kernel={self.kernel!r} compares numbers; for sequences pass a list or column of strings, and a kernel of "
-            "sequences, such as kernel=Oligo()"
+            f"kernel={self.kernel!r} compares numbers; encode columns of text, with OneHotEncoder say, or, for "
+            "sequences, pass a list or column of strings and a kernel of sequences, such as kernel=Oligo()"
         )
 
     def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False) -> KernelParameters:

@@ -241,8 +241,8 @@ def require_samples(X: Any) -> None:
         what = f"a path, {str(X)!r}, and files are not read here"
     elif isinstance(X, Mapping | Set | Iterator) and not sp.issparse(X):  # some sparse matrices are dicts
         what = f"an object of type {type(X).__name__}"
-    elif isinstance(getattr(X, "sequences", None), list):
-        what = f"an object of type {type(X).__name__}, whose sequences are in X.sequences"
+    elif isinstance(getattr(X, "sequences", None), list) and not hasattr(X, "__getitem__"):
+        what = f"an object of type {type(X).__module__}.{type(X).__name__}, whose sequences are in X.sequences"
     else:
         return
     raise TypeError(f"X is {what}; a list, array, column or data frame of samples is needed.")
