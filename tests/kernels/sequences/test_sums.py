@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from tests.oracles.sequences import naive_oligo_matrix, random_texts
 
 from widemargin import SVC, SVDD, SVR, GridSearchCV, OneClassSVM, OnlineSVC, _core
@@ -208,7 +209,7 @@ def test_threads_are_those_of_the_model_and_change_nothing(kernel: Any, monkeypa
 )
 def test_rows_that_solvers_ask_for_take_the_threads_of_the_model(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, used = random_texts(40, "ACGT", 20, 30), threads_used(monkeypatch)
-    model.set_params(kernel=Oligo(2) * Spectrum(2), n_jobs=2).fit(texts, np.arange(40) % 2)
+    model = clone(model).set_params(kernel=Oligo(2) * Spectrum(2), n_jobs=2).fit(texts, np.arange(40) % 2)
     assert set(used) == {2}
     if isinstance(model, OnlineSVC):
         model.partial_fit(texts, np.arange(40) % 2).finish().forget(model.kept_ids_[:2])
