@@ -1,4 +1,4 @@
-"""What the running system gives and limits: threads, memory, when to stop, and an account of the work that was done.
+"""What the running system gives and limits: threads, memory, when to stop; an account of work; what counts as a number.
 
 Imports nothing but the compiled core; everything else may import from here.
 """
