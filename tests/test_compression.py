@@ -184,6 +184,9 @@ def test_a_compressed_model_learns_nothing_from_a_stream(wanted):
     ):
         with pytest.raises(ValueError, match=words.format(name)):
             call()
+    with pytest.raises(ValueError, match=words.format("samples to go on from")):
+        small.set_params(warm_start=True).fit(X, LABELS)
+    small.set_params(warm_start=False)
     assert not hasattr(small, "n_seen_")
     np.testing.assert_array_equal(small.decision_function(X), expected)
     assert model.partial_fit(X[200:], LABELS[200:]).n_seen_ == 300

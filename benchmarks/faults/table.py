@@ -764,6 +764,20 @@ PACKAGE = (
         "bounds = C * np.ones(len(place))",
         PRICES,
     ),
+    Fault(
+        "rows-forget-what-is-allowed",
+        "src/widemargin/kernels/rows.py",
+        "values = as_allowed_here(call_kernel)",
+        "values = call_kernel",
+        ("tests/kernels/sequences/test_sums.py",),
+    ),
+    Fault(
+        "allowance-set-for-the-caller",
+        "src/widemargin/runtime/allowance.py",
+        "context.run(_here.set, Allowance(self.n_threads, stop))",
+        "_here.set(Allowance(self.n_threads, stop))",
+        ("tests/runtime/test_allowance.py",),
+    ),
 )
 
 FAULTS = CORE + PACKAGE

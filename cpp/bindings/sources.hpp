@@ -33,7 +33,7 @@ std::span<const T> view(const Vector<T>& values) {
   return {values.data(), values.shape(0)};
 }
 
-// Nothing where there is none.
+// Empty where no values were passed.
 template <class T>
 std::span<const T> view(const std::optional<Vector<T>>& values) {
   return values ? view(*values) : std::span<const T>{};

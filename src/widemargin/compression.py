@@ -135,7 +135,8 @@ def compress(
         support vectors that were kept; where vectors were moved, ``support_vectors_`` are no training samples, and
         ``support_`` tells where they started from. With more than two classes in pairs, ``dual_coef_`` has a row for
         each pair, since all pairs share all vectors. ``sigmoids_`` are kept; ``fit_report_`` is that of the fit.
-        A compressed :class:`~widemargin.OnlineSVC` only predicts: the samples that it kept stay with the model before.
+        A compressed :class:`~widemargin.OnlineSVC` only predicts: the samples that it kept stay with the uncompressed
+        model.
         The centre of a compressed :class:`~widemargin.SVDD` is the sum over the new vectors, whose coefficients need
         not sum to 1; its norm and ``radius_`` belong to it.
 

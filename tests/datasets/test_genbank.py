@@ -24,6 +24,7 @@ def cds(location: str) -> str:
         ("complement(join(3..8,10..12))", (Part(9, 12, -1), Part(2, 8, -1))),
         ("join(complement(10..12),complement(3..8))", (Part(9, 12, -1), Part(2, 8, -1))),
         ("join(18..20,1..4)", (Part(17, 20, 1), Part(0, 4, 1))),
+        ("join(18..20, 1..4)", (Part(17, 20, 1), Part(0, 4, 1))),
     ],
 )
 def test_locations(location: str, parts: tuple[Part, ...], write: Write) -> None:
@@ -63,6 +64,11 @@ def test_qualifiers_and_records(write: Write) -> None:
         (HEAD + cds("join(3..8") + TAIL, "is not complete"),
         (HEAD + cds("3..8)") + TAIL, "a parenthesis too many"),
         (HEAD + cds("0..8") + TAIL, "positions of the record are 1 to 20"),
+        (HEAD + cds("hello") + TAIL, "location 'hello' holds 'hello', expected positions such as '10..50'"),
+        (HEAD + cds("hello(3..8)") + TAIL, "holds 'hello(', expected positions"),
+        (HEAD + cds("join(3..8,9-12)") + TAIL, "holds '9-12', expected positions"),
+        (HEAD + cds("3..") + TAIL, "holds '3..', expected positions"),
+        (HEAD + cds("complement(18..4)") + TAIL, "'18..4', which ends before it starts; a part across the origin"),
     ],
 )
 def test_bad_files(content: str, message: str, write: Write) -> None:
@@ -73,9 +79,21 @@ def test_bad_files(content: str, message: str, write: Write) -> None:
 
 @pytest.mark.parametrize(
     "location",
-    ["J00194.1:3..8", "join(J00194.1:3..8,1..3)", "3^4", "(3.5)..8", "one-of(3,5)..8", "complement(18..4)", "gap(10)"],
+    [
+        "J00194.1:3..8",
+        "join(J00194.1:3..8,1..3)",
+        "complement(NC_000913.3:<30..>80)",
+        "J00194.1:(3.5)..8",
+        "3^4",
+        "(3.5)..8",
+        "3..(8.10)",
+        "one-of(3,5)..8",
+        "3..one-of(5,8)",
+        "gap(10)",
+        ">3..8",
+    ],
 )
-def test_locations_that_are_none_on_the_sequence_are_skipped(location: str, write: Write) -> None:
+def test_locations_that_are_not_on_the_sequence_are_skipped(location: str, write: Write) -> None:
     (record,) = read_genbank(write(HEAD + cds(location) + cds("3..8") + TAIL, "x.gb"))
     assert [feature.parts for feature in record.features] == [(Part(2, 8, 1),)]
     assert [(one.key, one.location, one.qualifiers) for one in record.skipped] == [("CDS", location, {"gene": ["a"]})]

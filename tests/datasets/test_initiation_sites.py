@@ -89,12 +89,12 @@ def test_copies_and_what_is_left_out(write: Write) -> None:
     )
 
 
-def test_a_location_that_is_none_on_the_sequence_is_left_out(write: Write) -> None:
+def test_a_location_that_is_not_on_the_sequence_is_left_out(write: Write) -> None:
     path = write(record(GENE, [("49..138", TAG), ("join(X1.1:3..9,1..5)", '/locus_tag="T2"')]), "a.gb")
     for genes in (None, ["T1", "T2"]):
         sites = translation_initiation_sites(path, genes=genes)
         assert sites.y.tolist() == [-1, 1, -1]
-        assert sites.notes == ("'T2' was left out: its location, join(X1.1:3..9,1..5), is none on this sequence.",)
+        assert sites.notes == ("'T2' was left out: its location is not on this sequence (join(X1.1:3..9,1..5)).",)
 
 
 def test_nameless_genes_are_told_apart_by_their_records_and_strands(write: Write) -> None:
@@ -115,6 +115,17 @@ def test_nothing_to_use_is_an_error_with_the_reasons(write: Write) -> None:
     with pytest.raises(TableError, match=r"a.gb has no CDS whose start can be used; 3 were left out") as caught:
         translation_initiation_sites(write(record(GENE, features), "a.gb"), genes=None)
     assert str(caught.value).endswith(": a pseudogene (2), it starts with CCC (1).")
+    elsewhere = [(f"X1.1:{i}..20", f'/locus_tag="T{i}"') for i in range(1, 10)]
+    codons = [(f"{i}..138", "") for i in (32, 33, 34, 35, 36)]
+    end = len(GENE)
+    with pytest.raises(TableError) as caught:
+        translation_initiation_sites(
+            write(record(GENE, [*elsewhere, *codons, (f"{end - 1}..{end}", "")]), "a.gb"), genes=None
+        )
+    assert "; 15 were left out: its location is not on this sequence (9), it starts with " in str(caught.value)
+    assert str(caught.value).endswith(", other reasons (2).")
+    with pytest.raises(TableError, match=r"left out: its first codon goes beyond the record \(1\)"):
+        translation_initiation_sites(write(record(GENE, [(f"{end - 1}..{end}", "")]), "a.gb"), genes=None)
     with pytest.raises(TableError, match=r"a.gb has no CDS whose start can be used; it has none."):
         translation_initiation_sites(write(record(GENE, []), "a.gb"), genes=None)
 

@@ -215,7 +215,7 @@ FILE = SimpleNamespace(sequences=X)  # as read_fasta returns it
         (dict(enumerate(X)), "an object of type dict"),
         (set(X), "an object of type set"),
         (iter(X), "an object of type list_iterator"),
-        (FILE, "an object of type SimpleNamespace, whose sequences are in X.sequences"),
+        (FILE, r"an object of type types\.SimpleNamespace, whose sequences are in X.sequences"),
     ],
     ids=lambda given: given if isinstance(given, str) else "",
 )
@@ -245,7 +245,8 @@ def test_one_sentence_about_what_is_no_row_of_samples(given: Any, what: str) -> 
 )
 def test_text_for_a_kernel_of_numbers_is_told_of_kernels_of_sequences(text: Any) -> None:
     sentence = (
-        r"^X holds text \(could not convert .*\), but kernel='rbf' compares numbers; .* such as kernel=Oligo\(\)\.$"
+        r"^X holds text \(could not convert .*\), but kernel='rbf' compares numbers; encode columns of text, with "
+        r"OneHotEncoder say, or, .* such as kernel=Oligo\(\)\.$"
     )
     with pytest.raises(ValueError, match=sentence):
         SVC().fit(text, Y)
@@ -255,7 +256,7 @@ def test_text_for_a_kernel_of_numbers_is_told_of_kernels_of_sequences(text: Any)
         SVC().fit([[1.0], [2.0]], [0, 1]).predict(text)
     if np.ndim(text) == 2:
         with pytest.raises(
-            ValueError, match=r"^X holds text .*, but features must be numbers; for sequences pass a list"
+            ValueError, match=r"^X holds text .*, but features must be numbers; encode .* for sequences, pass a list"
         ):
             select(text, Y)
     for model in (CompactSVC(), VectorQuantizer()):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from widemargin.kernels.rows import derived_rows, kernel_matrix, row_source
+from widemargin.datasets.fasta import Sequences as FastaSequences
+from widemargin.kernels.rows import derived_rows, kernel_matrix, require_samples, row_source
 from widemargin.machines.dual import DualProblem, SolverOptions, solve
 from widemargin.testing import kernel_contract
 from widemargin.testing import kernel_matrix as naive_kernel_matrix
@@ -67,3 +68,16 @@ def test_rows_derived_twice_with_repeated_samples_both_times() -> None:
         np.testing.assert_allclose(found.gradient, y - K @ found.alpha, atol=1e-9)
     expected = solve(problem, row_source(K, kernel="precomputed"))
     assert abs(found.outcome.objective - expected.outcome.objective) < 1e-3
+
+
+def test_a_list_of_samples_may_have_an_attribute_of_any_name() -> None:
+    class Samples(list[str]):
+        sequences: list[str]
+
+    samples = Samples(["ACGT", "GGTA"])
+    samples.sequences = ["ACGT"]
+    require_samples(samples)
+    with pytest.raises(
+        TypeError, match=r"of type widemargin\.datasets\.fasta\.Sequences, whose sequences are in X.seq"
+    ):
+        require_samples(FastaSequences(["a"], [""], ["ACGT"]))

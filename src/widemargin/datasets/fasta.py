@@ -66,15 +66,15 @@ def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
     TableError
         In one sentence with the file, the line and the record, if a record has no letters, if a character is no letter
         of the alphabet, or if the file was cut off, as far as can be known: a compressed file that ends too early, or a
-        last record that is shorter than all others, which are of one length, and ends within a line, or with a full
-        line where those of the others go on over several.
+        last record that is shorter than all others, which are of one length, and ends within a line.
     OSError
         If the file cannot be read.
 
     Warns
     -----
     UserWarning
-        If the last line has no end, and sequences are of several lengths, so that letters may be missing.
+        If the last record is shorter than all others, which are of one length, and ends with a full line where theirs
+        go on over several, so that lines may be missing.
 
     Examples
     --------
@@ -131,23 +131,26 @@ def _require_letters(name: str, records: list[_Record]) -> None:
 
 
 def _require_end(name: str, number: int, last: str, records: list[_Record]) -> None:
-    """Refuse a file that was cut off in its last record; warn of one that may have been."""
+    """Refuse a file that was cut off in its last record; warn of one that may have been.
+
+    What speaks for it is a last record shorter than the others, where these are of one length. It may be meant to be:
+    so is the last piece of a genome that was cut into pieces, but such a file rarely ends within a line.
+    """
     *others, final = records
     lengths, given = {len(record) for record in others}, len(final)
-    ends_within_line, full = not last.endswith("\n"), max(lengths, default=0)
-    too_short = len(others) > 1 and len(lengths) == 1 and given < full
+    if len(others) < 2 or len(lengths) > 1 or given >= min(lengths):
+        return
+    (full,) = lengths
     widths = {len(line) for record in others for line in record.letters[:-1]}
-    ends_with_full_line = len(widths) == 1 and {len(line) for line in final.letters} == widths
-    if too_short and (ends_within_line or ends_with_full_line):
-        end = "within a line" if ends_within_line else "with a full line"
-        instead = "end the line" if ends_within_line else "write each sequence on one line"
-        raise TableError(
-            f"{name}, line {number}: the file ends {end}, and record {final.name!r} has {given} letters where all "
-            f"others have {full}: it was cut off ({instead} if not)."
-        )
-    if ends_within_line and lengths != {given}:
+    if len(widths) == 1 and {len(line) for line in final.letters} == widths:
         warnings.warn(
-            f"{name}, line {number}: the last line, of record {final.name!r}, has no end; if the file was cut off "
-            "there, letters are missing (end the line if not).",
+            f"{name}, line {number}: the last record, {final.name!r}, has {given} letters where all others have "
+            f"{full}, and ends with a full line; if the file was cut off there, letters are missing (write each "
+            "sequence on one line if not).",
             stacklevel=3,
+        )
+    elif not last.endswith("\n"):
+        raise TableError(
+            f"{name}, line {number}: the file ends within a line, and record {final.name!r} has {given} letters where "
+            f"all others have {full}: it was cut off (end the line if not)."
         )

@@ -18,7 +18,11 @@ from widemargin.datasets.text_file import FilePath, text_lines
 
 _LOCUS = re.compile(r"LOCUS\s+(\S+)\s+(\d+) (?:bp|aa)\b(.*)")
 _PART = re.compile(r"(<?)(\d+)(?:\.\.(>?)(\d+))?")
-_TOKEN = re.compile(r"(complement|join|order)\(|[,)]|[^,()]+")
+_TOKEN = re.compile(r"(complement|join|order)\(|[,)]|[^,()]+\(?")
+#: Parts of other records, sites between letters, choices of positions, gaps, and ends that lie on the other side.
+_NO_STRETCH = re.compile(
+    r"[A-Za-z][\w.]*:[<>\d.^]*\(?|\d+\^\d+|\d+\.\d+|<?\d+\.\.\(|(?:<?\d+\.\.)?one-of\(|gap\(|[<>]?\d+(?:\.\.[<>]?\d+)?"
+)
 _COMPLEMENT = str.maketrans("ACGTURYSWKMBDHVN", "TGCAAYRSWMKVHDBN")
 
 #: The feature table: where keys and locations start.
@@ -61,7 +65,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class SkippedFeature:
-    """A feature whose location is none on the sequence of its record, but on another one, say, or between letters.
+    """A feature whose location is not on the sequence of its record, but on another one, say, or between letters.
 
     `location` is as in the file; `qualifiers` are those of a :class:`Feature`.
     """
@@ -90,7 +94,7 @@ class GenBankRecord:
     features : list of Feature
         Features of the keys that were asked for, in the order of the file.
     skipped : list of SkippedFeature
-        Those of them whose location is none on this sequence.
+        Those of them whose location is not on this sequence.
     """
 
     name: str
@@ -132,7 +136,7 @@ def read_genbank(path: FilePath, *, keys: Iterable[str] = ("CDS",)) -> list[GenB
     Raises
     ------
     TableError
-        In one sentence with the file, the line and the record, if a location is not complete or lies outside the
+        In one sentence with the file, the line and the record, if a location is none, not complete or outside the
         sequence, or if a record has no sequence, another length than its first line says, or no end.
     OSError
         If the file cannot be read.
@@ -277,7 +281,7 @@ def _location(where: str, text: str, length: int) -> tuple[Part, ...]:
                 raise TableError(f"{where} has a parenthesis too many.")
             stack[-1][1].extend([part.reversed() for part in reversed(parts)] if operator == "complement" else parts)
         elif token[0] != ",":
-            stack[-1][1].append(_part(where, token[0], length))
+            stack[-1][1].append(_part(where, token[0].strip(), length))
     if len(stack) > 1 or not stack[0][1]:
         raise TableError(f"{where} is not complete, expected such as 'complement(join(10..50,60..90))'.")
     return tuple(stack[0][1])
@@ -286,10 +290,15 @@ def _location(where: str, text: str, length: int) -> tuple[Part, ...]:
 def _part(where: str, text: str, length: int) -> Part:
     found = _PART.fullmatch(text)
     if not found:
-        raise _NoStretchError
+        if _NO_STRETCH.fullmatch(text):
+            raise _NoStretchError
+        raise TableError(f"{where} holds {text[:20]!r}, expected positions such as '10..50'.")
     start, stop = int(found[2]), int(found[4] or found[2])
     if not (1 <= start <= length and 1 <= stop <= length):
         raise TableError(f"{where} does not fit: positions of the record are 1 to {length}.")
     if start > stop:
-        raise _NoStretchError
+        raise TableError(
+            f"{where} holds {text!r}, which ends before it starts; a part across the origin of a circle is written as "
+            f"'join({start}..{length},1..{stop})'."
+        )
     return Part(start - 1, stop, 1, bool(found[1]), bool(found[3]))

@@ -29,6 +29,9 @@ STOP_CODONS = {
     **dict.fromkeys(("4", "25"), frozenset({"TAA", "TAG"})),
 }
 
+#: Reasons that a message lists.
+SHOWN = 5
+
 
 @dataclass(frozen=True)
 class InitiationSites:
@@ -59,6 +62,15 @@ class InitiationSites:
     genes: list[str]
     origin: int
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """A CDS that is not used, why, and what to add to that of this one alone."""
+
+    name: str
+    why: str
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,7 +114,7 @@ def translation_initiation_sites(
 
     - Genes of the complementary strand are read there; windows go across the origin of a circular sequence.
     - Pseudogenes are left out, and CDS whose start lies outside the record, has another codon, or has a
-      /codon_start other than 1, or whose location is none on the sequence of the record.
+      /codon_start other than 1, or whose location is not on the sequence of the record.
     - Windows that a linear record does not contain are left out; where that of a start is one of these, the gene is,
       with its negatives.
     - Downstream codons lie within the CDS; if it consists of several parts, within the first one.
@@ -158,7 +170,7 @@ def translation_initiation_sites(
     distance = whole_number("distance", distance)
     file, records = fspath(path), read_genbank(path)
     wanted = _wanted(file, records, genes)
-    left_out: list[tuple[str, str]] = []
+    left_out: list[_LeftOut] = []
     found: list[_Gene] = []
     starts: set[tuple[int, int, int]] = set()
     for number, record in enumerate(records):
@@ -172,11 +184,15 @@ def translation_initiation_sites(
             if _is_wanted(feature, wanted):
                 why = _unusable(feature, gene, upstream, downstream)
                 if why:
-                    left_out.append((gene.name, why))
+                    left_out.append(_LeftOut(gene.name, why))
                 else:
                     found.append(gene)
         left_out += [
-            (_name(skipped, skipped.location, record), f"its location, {skipped.location}, is none on this sequence")
+            _LeftOut(
+                _name(skipped, skipped.location, record),
+                "its location is not on this sequence",
+                f" ({skipped.location})",
+            )
             for skipped in record.skipped
             if _is_wanted(skipped, wanted)
         ]
@@ -187,20 +203,25 @@ def translation_initiation_sites(
         for gene in found
         for offset in _offsets(gene, distance, starts)
     ]
-    notes = [f"{name!r} was left out: {why}." for name, why in left_out]
+    notes = [f"{one.name!r} was left out: {one.why}{one.detail}." for one in left_out]
     return _without_copies(windows, upstream, notes)
 
 
-def _reasons(left_out: list[tuple[str, str]]) -> str:
-    """Say how many CDS were left out why.
+def _reasons(left_out: list[_LeftOut]) -> str:
+    """Say how many CDS were left out why, beginning with the most common reasons.
 
     Examples
     --------
-    >>> _reasons([("T1", "a pseudogene"), ("T2", "it starts with CCC"), ("T3", "a pseudogene")])
+    >>> _reasons([_LeftOut("T1", "a pseudogene"), _LeftOut("T2", "it starts with CCC"), _LeftOut("T3", "a pseudogene")])
     '3 were left out: a pseudogene (2), it starts with CCC (1)'
     """
-    times = Counter(why for _, why in left_out).most_common()
-    return f"{len(left_out)} were left out: {', '.join(f'{why} ({n})' for why, n in times)}" if times else "it has none"
+    if not left_out:
+        return "it has none"
+    times = Counter(one.why for one in left_out).most_common()
+    shown = [f"{why} ({n})" for why, n in times[:SHOWN]]
+    if len(times) > SHOWN:
+        shown.append(f"other reasons ({sum(n for _, n in times[SHOWN:])})")
+    return f"{len(left_out)} were left out: {', '.join(shown)}"
 
 
 def _names(feature: Feature | SkippedFeature) -> list[str]:
@@ -270,6 +291,8 @@ def _unusable(feature: Feature, gene: _Gene, upstream: int, downstream: int) -> 
     if not gene.stops:
         return f"genetic code {feature.first('transl_table')} is none of {', '.join(STOP_CODONS)}"
     codon = gene.strand.window(gene.start, gene.start + 3)
+    if codon is None:
+        return "its first codon goes beyond the record"
     if codon not in START_CODONS:
         return f"it starts with {codon}"
     inside = gene.strand.window(gene.start - upstream, gene.start + downstream) is not None

@@ -52,7 +52,7 @@ from widemargin.kernels.rows import (
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.spread import column_moments, scale_gamma
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, cache_bytes, grace_of
-from widemargin.runtime import allowing, thread_count
+from widemargin.runtime import Allowance, thread_count
 from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
 
 #: Parameters that kernel objects have by themselves, and their defaults.
@@ -281,8 +281,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _why_numbers(self) -> str:
         return (
-            f"kernel={self.kernel!r} compares numbers; for sequences pass a list or column of strings, and a kernel of "
-            "sequences, such as kernel=Oligo()"
+            f"kernel={self.kernel!r} compares numbers; encode columns of text, with OneHotEncoder say, or, for "
+            "sequences, pass a list or column of strings and a kernel of sequences, such as kernel=Oligo()"
         )
 
     def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False) -> KernelParameters:
@@ -297,8 +297,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             own = as_kernel(kernel)
             if not checked and own.requires_vector_input:
                 require_magnitude(X)
-            with allowing(thread_count(self.n_jobs)):
-                found = own.fitted(X, weights=weights).resolved()
+            found = self._allowance().run(own.fitted, X, weights=weights).resolved()
             if not checked and found.of_samples:
                 mapped = found.mapped(X)
                 require_magnitude(mapped)
@@ -325,8 +324,16 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                     warn_if_indefinite(X)
             found = KernelParameters(kernel, number, float(self.coef0), int(self.degree))
         if not checked and callable(found.kernel):
-            require_symmetric(found.kernel, X)
+            self._allowance().run(require_symmetric, found.kernel, X)
         return found
+
+    def _allowance(self) -> Allowance:
+        """Return what computations of kernel values may use."""
+        return Allowance(thread_count(self.n_jobs))
+
+    def _rows_of(self, X: Any, kernel: KernelParameters) -> RowSource:
+        """Kernel rows of checked samples, computed with the threads of this model, whenever that is."""
+        return self._allowance().run(kernel.rows_of, X)
 
     def _row_source(self, X: Any, kernel: KernelParameters) -> RowSource:
         """Kernel rows of checked samples, refused where their values leave the range of the arithmetic.
@@ -334,8 +341,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         Rows of a kernel object that the core cannot compute cost a call each: where the cache has room for all of them,
         and nobody waits with a clock, they are computed at once.
         """
-        with allowing(thread_count(self.n_jobs)):
-            rows = kernel.rows_of(X)
+        rows = self._rows_of(X, kernel)
         require_moderate_diagonal(rows, kernel)
         at_once = isinstance(kernel.kernel, FixedKernel) and not kernel.kernel.in_core and self.max_time is None
         if at_once and 8 * rows.size**2 <= cache_bytes(self.cache_size, rows.size, "float64"):

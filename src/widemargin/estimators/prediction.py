@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.rows import BLOCK_ENTRIES, KernelParameters, call_kernel, core_samples, count, prepared, take
-from widemargin.runtime import allowing, single_threaded_blas
+from widemargin.runtime import Allowance, single_threaded_blas
 
 Matrix = NDArray[np.float64]
 
@@ -217,9 +217,8 @@ class DecisionFunctions:
             take(X, np.arange(begin, min(begin + rows, count(X)))) if count(X) > rows else X
             for begin in range(0, count(X), rows)
         )
-        evaluated = (call_kernel(function, block, vectors) for block in blocks)
-        with allowing(self.n_threads):
-            return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
+        evaluated = (Allowance(self.n_threads).run(call_kernel, function, block, vectors) for block in blocks)
+        return np.vstack([self._combined(K, dual_coef) for K in evaluated]) + intercept
 
     def _linear_values(self, X: Any) -> Matrix:
         weights = self.linear_weights()

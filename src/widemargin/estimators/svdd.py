@@ -317,7 +317,7 @@ class SVDD(NoveltyModel):
             lower = BORDER * largest
             if kernel.is_linear:
                 # Coordinates of samples far from the origin have few digits left for their distances.
-                reach = math.sqrt(float(kernel.rows_of(X).diagonal()[machine.ids].max()))
+                reach = math.sqrt(float(self._rows_of(X, kernel).diagonal()[machine.ids].max()))
                 lower = max(lower, DIGITS * reach * (reach if sp.issparse(X) else self.radius_ + DIGITS * reach))
             if measured or kernel.is_linear or self._predicts_in_single:
                 lower = max(lower, self._rounding(X, machine, ball, diagonal))
@@ -344,7 +344,7 @@ class SVDD(NoveltyModel):
         if kernel.kernel == "rbf":
             return 1.0
         if kernel.kernel != "precomputed":
-            return kernel.rows_of(self._check_new_data(X)).diagonal()
+            return self._rows_of(self._check_new_data(X), kernel).diagonal()
         if diagonal is None:
             if self._diagonal_of_new_rows is None:
                 raise ValueError(

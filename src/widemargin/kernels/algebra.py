@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from widemargin.kernels.base import WIDE, Bounds, Kernel, Matrix, Vector, require_positive, same, value_written
 from widemargin.kernels.rows import count
+from widemargin.runtime.checks import is_whole
 
 Array = NDArray[np.float64]
 
@@ -423,7 +424,7 @@ class Power(Elementwise):
 
     def _require_numbers(self) -> None:
         super()._require_numbers()
-        if not isinstance(self.exponent, Integral) or isinstance(self.exponent, bool) or self.exponent < 1:
+        if not is_whole(self.exponent, 1):
             raise ValueError(f"exponent of Power is {self.exponent!r}; it must be a whole number of at least 1.")
 
     def __repr__(self) -> str:

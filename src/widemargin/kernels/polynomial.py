@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy.sparse as sp
 from widemargin.kernels.base import WIDE, Bounds, CoreKernel, Matrix, Vector, require_positive
 from widemargin.kernels.rows import LARGEST_DEGREE, KernelParameters, kernel_matrix
 from widemargin.kernels.spread import scale_gamma
+from widemargin.runtime.checks import is_whole
 
 
 def squared_norms(X: Any) -> Vector:
@@ -137,8 +137,7 @@ class Polynomial(CoreKernel):
         super()._require_numbers()
         if self.coef0 != 0:
             require_positive("Polynomial", "coef0", self.coef0)
-        whole = isinstance(self.degree, Integral) and not isinstance(self.degree, bool)
-        if not whole or not 1 <= self.degree <= LARGEST_DEGREE:
+        if not is_whole(self.degree, 1) or self.degree > LARGEST_DEGREE:
             raise ValueError(
                 f"degree of Polynomial is {self.degree!r}; it must be a whole number from 1 to {LARGEST_DEGREE}."
             )

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from widemargin import _core
-from widemargin.runtime import Stop, allowing, single_threaded_blas, thread_count
+from widemargin.runtime import Allowance, Stop, as_allowed_here, single_threaded_blas, thread_count
 from widemargin.runtime.memory import require_room_for_columns
 
 RowSource = _core.RowSource
@@ -241,8 +241,8 @@ def require_samples(X: Any) -> None:
         what = f"a path, {str(X)!r}, and files are not read here"
     elif isinstance(X, Mapping | Set | Iterator) and not sp.issparse(X):  # some sparse matrices are dicts
         what = f"an object of type {type(X).__name__}"
-    elif isinstance(getattr(X, "sequences", None), list):
-        what = f"an object of type {type(X).__name__}, whose sequences are in X.sequences"
+    elif isinstance(getattr(X, "sequences", None), list) and not hasattr(X, "__getitem__"):
+        what = f"an object of type {type(X).__module__}.{type(X).__name__}, whose sequences are in X.sequences"
     else:
         return
     raise TypeError(f"X is {what}; a list, array, column or data frame of samples is needed.")
@@ -320,8 +320,8 @@ def callable_matrix(
         for columns in parts[number:]:
             if stop is not None:
                 stop.check()
-            with allowing(n_threads, stop):
-                tile = call_kernel(kernel, left, left if columns is rows else take(X, columns))
+            right = left if columns is rows else take(X, columns)
+            tile = Allowance(n_threads, stop).run(call_kernel, kernel, left, right)
             matrix[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = tile
             if columns is not rows:
                 matrix[columns[0] : columns[-1] + 1, rows[0] : rows[-1] + 1] = tile.T
@@ -363,7 +363,8 @@ def row_source(
     Returns
     -------
     RowSource
-        Nothing is computed yet: rows are evaluated when a solver asks for them.
+        Nothing is computed yet: rows are evaluated when a solver asks for them, those of a callable with the
+        :class:`~widemargin.runtime.Allowance` that holds now.
 
     Examples
     --------
@@ -380,8 +381,9 @@ def row_source(
         data = X.tocsr() if sp.issparse(X) else prepared(function, X)
 
         def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
-            return call_kernel(function, take(data, rows), take(data, columns))
+            return values(function, take(data, rows), take(data, columns))
 
+        values = as_allowed_here(call_kernel)  # solvers ask in threads of their own, and later
         diagonal = function.diagonal(data) if isinstance(function, FixedKernel) else None
         return _core.callable_source(evaluate, count(data), diagonal)
     if kernel == "precomputed":
@@ -406,8 +408,8 @@ def kernel_block(kernel: KernelParameters, vectors: Any, samples: Any, n_threads
         return kernel_matrix(vectors, samples, kernel=kernel.kernel, dtype="float64", n_jobs=n_threads, **numbers)
     rows = max(1, BLOCK_ENTRIES // max(1, count(vectors)))
     parts = [np.arange(begin, min(begin + rows, count(samples))) for begin in range(0, count(samples), rows)]
-    with allowing(n_threads):
-        found = [call_kernel(kernel.kernel, take(samples, part), vectors).T for part in parts]
+    own = Allowance(n_threads)
+    found = [own.run(call_kernel, kernel.kernel, take(samples, part), vectors).T for part in parts]
     return np.ascontiguousarray(np.concatenate(found, axis=1))
 
 

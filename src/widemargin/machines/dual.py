@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import numbers
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.kernels.rows import RowSource
 from widemargin.runtime import Stop, Work, free_memory, single_threaded_blas
+from widemargin.runtime.checks import is_whole
 from widemargin.runtime.stopping import NO_SECONDS
 
 Vector = NDArray[np.float64]
@@ -133,8 +133,7 @@ class SolverOptions:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, accepted))}; got {value!r}.")
         for name, least in (("planning_ahead", 0), ("n_threads", 1), ("cache_bytes", 0)):
             value = getattr(self, name)
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if value is not None and not (whole and int(value) >= least):
+            if value is not None and not is_whole(value, least):
                 raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
         if not isinstance(self.accelerated, (bool, np.bool_)) and self.accelerated not in (0, 1):
             raise ValueError(f"accelerated must be True or False; got {self.accelerated!r}.")

@@ -218,7 +218,8 @@ def _of_features(X: Any, labels: Any, model: Any, axes: dict[str, Any]) -> Famil
     if sp.issparse(X):
         require_room_for_columns(X.shape[1])
     scaler = StandardScaler(with_mean=not sp.issparse(X))
-    with numbers_needed("features must be numbers; for sequences pass a list or column of strings"):
+    needed = "encode columns of text, with OneHotEncoder say, or, for sequences, pass a list or column of strings"
+    with numbers_needed(f"features must be numbers; {needed}"):
         widths = gamma_values(scaler.fit_transform(X), labels)
     axes = {f"{STEP}__{name}": values for name, values in (axes | {"gamma": widths}).items()}
     return Family("Gaussian kernel, standardised features", Pipeline([("scaler", scaler), (STEP, model)]), axes)

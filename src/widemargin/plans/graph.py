@@ -14,7 +14,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.runtime import Work
+from widemargin.runtime.checks import is_number
 
 Solution = TypeVar("Solution")
 
@@ -186,7 +186,7 @@ class GridGraph:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and value == value
+    return is_number(value) and bool(value == value)
 
 
 def _key(value: Any) -> Hashable:

@@ -1,9 +1,9 @@
-"""What the running system gives and limits: threads, memory, when to stop, and an account of the work that was done.
+"""What the running system gives and limits: threads, memory, when to stop; an account of work; what counts as a number.
 
 Imports nothing but the compiled core; everything else may import from here.
 """
 
-from widemargin.runtime.allowance import allowance, allowing
+from widemargin.runtime.allowance import Allowance, allowed, as_allowed_here
 from widemargin.runtime.memory import free_memory, release_memory
 from widemargin.runtime.stopping import (
     FAILED,
@@ -24,13 +24,14 @@ __all__ = [
     "INTERRUPTED",
     "STOPPED",
     "TIME_IS_UP",
+    "Allowance",
     "Lock",
     "Stop",
     "StopRequest",
     "StoppedError",
     "Work",
-    "allowance",
-    "allowing",
+    "allowed",
+    "as_allowed_here",
     "free_memory",
     "release_memory",
     "single_threaded_blas",

@@ -7,7 +7,6 @@ in order, what is known: nothing else has to be kept.
 from __future__ import annotations
 
 import math
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -184,28 +183,6 @@ class Told:
     value: float
     gradient: Vector | None = None
     higher: tuple[float, ...] = ()
-
-
-def is_number(value: object) -> bool:
-    """Tell whether a parameter is a real number, NaN aside.
-
-    Examples
-    --------
-    >>> is_number(0.5), is_number(np.float32(2)), is_number(True), is_number("0.5")
-    (True, True, False, False)
-    """
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def is_whole(value: object, least: int) -> bool:
-    """Tell whether a parameter is a whole number, and large enough.
-
-    Examples
-    --------
-    >>> is_whole(3, 1), is_whole(np.int64(3), 1), is_whole(0, 1), is_whole(3.0, 1), is_whole(True, 1)
-    (True, True, False, False, False)
-    """
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 class Strategy(ABC):

@@ -10,7 +10,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.strategies.base import Ask, CountedRun, Lattice, Space, Strategy, StrategyRun, Told, is_number, is_whole
+from widemargin.runtime.checks import is_number, is_whole
+from widemargin.strategies.base import Ask, CountedRun, Lattice, Space, Strategy, StrategyRun, Told
 from widemargin.strategies.grid import require_bounds
 
 #: A solution, in steps from the start.

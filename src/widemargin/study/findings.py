@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.runtime import STOPPED, Lock, Stop, Work
+from widemargin.runtime.checks import is_number, is_whole
 from widemargin.runtime.stopping import why_ended
 from widemargin.runtime.work import COUNTS
 from widemargin.study.journal_part import Records
@@ -26,8 +27,6 @@ from widemargin.study.records import (
     TRUTH,
     Kind,
     a_number_below,
-    is_number,
-    is_whole,
     numbers_in,
     what_is_wrong,
 )
@@ -141,8 +140,7 @@ def kinds_of_records(limit: int | None = None, n_dims: int | None = None) -> tup
 
 def _is_work(value: Any) -> bool:
     return isinstance(value, dict) and all(
-        name in COUNTS and (is_number(one) if name == "seconds" else is_whole(one) and one >= 0)
-        for name, one in value.items()
+        name in COUNTS and (is_number(one) if name == "seconds" else is_whole(one, 0)) for name, one in value.items()
     )
 
 

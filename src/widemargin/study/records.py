@@ -6,6 +6,8 @@ import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from widemargin.runtime.checks import is_number, is_whole
+
 #: What belongs into a field, in words, and whether something does.
 Kind = tuple[str, Callable[[Any], bool]]
 
@@ -43,22 +45,12 @@ def what_is_wrong(
     return None
 
 
-def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether a value is a number."""
-    return is_whole(value) or isinstance(value, float)
-
-
 def a_number_below(count: int) -> Kind:
     """Return the kind of numbers that count up to a limit."""
-    return f"a whole number from 0 to {count - 1}", lambda value: is_whole(value) and 0 <= value < count
+    return f"a whole number from 0 to {count - 1}", lambda value: is_whole(value, 0) and value < count
 
 
-COUNT: Kind = "a whole number of at least 0", lambda value: is_whole(value) and value >= 0
+COUNT: Kind = "a whole number of at least 0", lambda value: is_whole(value, 0)
 NUMBER: Kind = "a number", is_number
 TRUTH: Kind = "true or false", lambda value: isinstance(value, bool)
 STRINGS: Kind = (

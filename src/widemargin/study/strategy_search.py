@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from widemargin.objectives import BoundObjective, Evaluated, Objective
 from widemargin.objectives.base import How, Place
-from widemargin.runtime import FINISHED, Stop, StoppedError, allowing
+from widemargin.runtime import FINISHED, Allowance, Stop, StoppedError
 from widemargin.runtime.stopping import why_ended
 from widemargin.strategies import Ask, StrategyRun, Told
 from widemargin.study.findings import Finding, Findings, Vector
@@ -248,8 +248,8 @@ class StrategySearch:
             how["level"] = level
         if origin is not None:
             how["origin"] = origin
-        with allowing(self._n_threads if bound is self._bound else 1, self._stop):
-            found = bound.evaluate(kernel, C, gradient=wanted.gradient, **how)
+        allowance = Allowance(self._n_threads if bound is self._bound else 1, self._stop)
+        found = allowance.run(bound.evaluate, kernel, C, gradient=wanted.gradient, **how)
         work = replace(found.work, seconds=time.perf_counter() - began)
         gradient, higher = self._slopes(found, wanted)
         finding = Finding(

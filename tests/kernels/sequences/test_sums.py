@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from tests.oracles.sequences import naive_oligo_matrix, random_texts
 
-from widemargin import SVC, GridSearchCV, _core
-from widemargin.kernels import CombinedOligo, Oligo, TripletOligo, WeightedOligo
+from widemargin import SVC, SVDD, SVR, GridSearchCV, OneClassSVM, OnlineSVC, _core
+from widemargin.kernels import CombinedOligo, Oligo, Spectrum, TripletOligo, WeightedOligo
 from widemargin.kernels.rows import FixedKernel, row_source
 from widemargin.kernels.sequences import Sequences
 from widemargin.kernels.sequences.alphabet import all_codes, written
 from widemargin.kernels.sequences.oligomers import Reading
 from widemargin.kernels.sequences.sums import OligoSums
-from widemargin.runtime import Stop, StoppedError, allowance, allowing
+from widemargin.runtime import Allowance, Stop, StoppedError, allowed
 
 PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
 
@@ -77,13 +78,11 @@ def test_any_number_of_threads_gives_the_same_bits(k: int) -> None:
         W = np.random.default_rng(1).normal(size=(len(X), len(right)))
         K, pulled = sums.values(), sums.pull_back(W)
         for n_threads in (2, 5):
-            with allowing(n_threads):
-                again = sums.pull_back(W)
-                assert np.array_equal(sums.values(), K)
+            again = Allowance(n_threads).run(sums.pull_back, W)
+            assert np.array_equal(Allowance(n_threads).run(sums.values), K)
             assert again.by_sigma == pulled.by_sigma
             assert np.array_equal(again.by_code, pulled.by_code)
-    with allowing(3):
-        inside = sums.pull_back_diagonal(W[:, 0].copy(), X)
+    inside = Allowance(3).run(sums.pull_back_diagonal, W[:, 0].copy(), X)
     assert np.array_equal(inside.by_code, sums.pull_back_diagonal(W[:, 0].copy(), X).by_code)
 
 
@@ -123,10 +122,10 @@ def test_what_does_not_fit_together_is_refused() -> None:
         _core.Oligomers(codes, begins, origins + 2**40, 1)
     one = _core.Oligomers(codes, begins, origins, 1)
     with pytest.raises(ValueError, match="a number for every distance"):
-        _core.oligo_sums_within(one, np.ones(1), None, **allowance())
+        _core.oligo_sums_within(one, np.ones(1), None, **allowed())
     ids = np.array([2], dtype=np.int32)
     with pytest.raises(ValueError, match="number of a sequence is out of range"):
-        _core.oligo_pull_back_within(np.ones(1), one, ids, np.ones(3), np.ones(3), None, **allowance())
+        _core.oligo_pull_back_within(np.ones(1), one, ids, np.ones(3), np.ones(3), None, **allowed())
 
 
 def test_oligomers_that_are_rare_have_their_weights() -> None:
@@ -154,17 +153,17 @@ def test_very_long_sequences_may_be_interrupted(length: int) -> None:
 def test_values_end_with_the_time_that_they_are_allowed_or_when_another_thread_asks() -> None:
     texts = ["A" * 400_000, "A" * 399_999]
     kernel, stop = Oligo(1, 1e20, alphabet="A"), Stop()
-    with allowing(1, Stop().within(0.2)), pytest.raises(StoppedError):
-        kernel(texts)
+    with pytest.raises(StoppedError):
+        Allowance(1, Stop().within(0.2)).run(kernel, texts)
     timer = threading.Timer(0.2, stop.request)
     timer.start()
-    with allowing(2, stop), pytest.raises(StoppedError):
-        kernel(texts)
+    with pytest.raises(StoppedError):
+        Allowance(2, stop).run(kernel, texts)
     timer.join()
 
 
-@pytest.mark.parametrize("kernel", [Oligo(3, 1.2), CombinedOligo(1.2), TripletOligo(1.2), 2.0 * Oligo(2) + Oligo(3)])
-def test_threads_are_those_of_the_model_and_change_nothing(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def threads_used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list of how many threads each computation of sums takes from now on."""
     used: list[int] = []
 
     def counted(computed: Any) -> Any:
@@ -174,11 +173,17 @@ def test_threads_are_those_of_the_model_and_change_nothing(kernel: Any, monkeypa
 
         return compute
 
+    for name in ("oligo_sums", "oligo_sums_within"):
+        monkeypatch.setattr(_core, name, counted(getattr(_core, name)))
+    return used
+
+
+@pytest.mark.parametrize("kernel", [Oligo(3, 1.2), CombinedOligo(1.2), TripletOligo(1.2), 2.0 * Oligo(2) + Oligo(3)])
+def test_threads_are_those_of_the_model_and_change_nothing(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, new = random_texts(40, "ACGT", 20, 30), random_texts(70, "ACGT", 20, 30, seed=1)
     model = SVC(kernel=kernel).fit(texts, np.arange(40) % 2)
     expected = model.decision_function(new)
-    for name in ("oligo_sums", "oligo_sums_within"):
-        monkeypatch.setattr(_core, name, counted(getattr(_core, name)))
+    used = threads_used(monkeypatch)
     assert model.set_params(n_jobs=3).decision_function(new).tolist() == expected.tolist()
     assert set(used) == {3}
     used.clear()
@@ -187,6 +192,29 @@ def test_threads_are_those_of_the_model_and_change_nothing(kernel: Any, monkeypa
     used.clear()
     GridSearchCV(SVC(kernel=kernel), {"C": [1.0, 2.0]}, cv=2, n_jobs=2).fit(texts, np.arange(40) % 2)
     assert 2 in used
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(cache_size=0.01),
+        SVC(max_time=100.0),
+        SVR(max_time=100.0),
+        SVDD(max_time=100.0),
+        OneClassSVM(max_time=100.0),
+        OnlineSVC(),
+        OnlineSVC(budget=10),
+    ],
+    ids=repr,
+)
+def test_rows_that_solvers_ask_for_take_the_threads_of_the_model(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, used = random_texts(40, "ACGT", 20, 30), threads_used(monkeypatch)
+    model = clone(model).set_params(kernel=Oligo(2) * Spectrum(2), n_jobs=2).fit(texts, np.arange(40) % 2)
+    assert set(used) == {2}
+    if isinstance(model, OnlineSVC):
+        model.partial_fit(texts, np.arange(40) % 2).finish().forget(model.kept_ids_[:2])
+        model.query(texts, n=3)
+        assert set(used) == {2}
 
 
 @pytest.mark.parametrize(

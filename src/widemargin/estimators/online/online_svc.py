@@ -285,6 +285,8 @@ class OnlineSVC(KernelClassifier):
             began = time.perf_counter()
             self._check_parameters()
             warn_if_gamma_is_unused(self.kernel, self.gamma)
+            if self.warm_start and self._has_no_stream:
+                self._require_started("samples to go on from")
             known = self.classes_.tolist() if self.warm_start and "_stream" in vars(self) else None
             if known is not None:
                 self._require_same_kernel()
@@ -431,7 +433,7 @@ class OnlineSVC(KernelClassifier):
             return np.array([ambiguity.argmin()], dtype=np.intp)
         # A kernel of the mapped samples, which are mapped here, once for all distances.
         samples, kernel = self._stream.kernel.mapped(pool), replace(self._stream.kernel, map=None)
-        squares = kernel.rows_of(samples).diagonal()
+        squares = self._rows_of(samples, kernel).diagonal()
 
         def distances(sample: int) -> Vector:
             values = kernel_block(kernel, take(samples, np.array([sample])), samples, thread_count(self.n_jobs))[0]
@@ -540,7 +542,7 @@ class OnlineSVC(KernelClassifier):
         if self._has_no_stream:
             raise error(
                 f"{type(self).__name__} has no {what} after its compression, which left the samples that it had kept "
-                "behind; go on with the model before, or call fit to begin anew."
+                "behind; go on with the uncompressed model, or call fit with warm_start=False to begin anew."
             )
         if "_stream" not in vars(self):
             raise error(
@@ -601,7 +603,7 @@ class OnlineSVC(KernelClassifier):
 
     def _begin(self, X: Any, kernel: Any) -> None:
         """Start a stream whose first samples are these."""
-        rows = kernel.rows_of(X)
+        rows = self._rows_of(X, kernel)
         require_moderate_diagonal(rows, kernel)
         self._drop("_has_no_stream", "_letters_named")
         self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
@@ -671,7 +673,7 @@ class OnlineSVC(KernelClassifier):
         kernel = self._stream.kernel
         if kernel.of_samples and is_numeric(batch.samples):
             require_magnitude(batch.samples)
-        require_moderate_diagonal(kernel.rows_of(batch.samples), kernel)
+        require_moderate_diagonal(self._rows_of(batch.samples, kernel), kernel)
 
     def _learn(self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], rules: OnlineRules) -> int:
         """Learn from checked samples; whatever ends it, the model is what has been learnt."""

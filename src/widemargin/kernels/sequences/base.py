@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from widemargin.kernels.sequences.alphabet import (
 )
 from widemargin.kernels.sequences.oligomers import Origin, Reading
 from widemargin.kernels.sequences.texts import Sequences
+from widemargin.runtime.checks import is_whole
 
 #: Positions are counted in 32 bits: half of them are for the origin, half for the letters of a sequence.
 FARTHEST = 2**30
@@ -102,12 +102,12 @@ class SequenceKernel(Kernel):
         super()._require_numbers()
         name = type(self).__name__
         require_alphabet(name, self.alphabet)
-        require_flag(name, "reverse_complement", self.reverse_complement)
+        require_truth_value(name, "reverse_complement", self.reverse_complement)
         if self.reverse_complement:
             require_complements(name, self.alphabet)
 
 
-def require_flag(kernel: str, name: str, value: Any) -> None:
+def require_truth_value(kernel: str, name: str, value: Any) -> None:
     """Refuse a parameter that is not a truth value."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} of {kernel} is {value!r}; it must be True or False.")
@@ -123,7 +123,7 @@ def require_weights(kernel: str, given: Any, weights: Vector) -> None:
 
 def require_whole(kernel: str, name: str, value: Any, least: int) -> None:
     """Refuse a parameter that is not a whole number of at least some size."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+    if not is_whole(value, least):
         raise ValueError(f"{name} of {kernel} is {value!r}; it must be a whole number from {least} on.")
 
 
@@ -141,7 +141,7 @@ def require_origin(kernel: str, origin: Any, alphabet: str) -> None:
             raise ValueError(
                 f"origin of {kernel} is {origin!r}; a marker must be text without letters of the alphabet {alphabet!r}."
             )
-    elif isinstance(origin, bool) or not isinstance(origin, Integral) or abs(int(origin)) > FARTHEST:
+    elif not is_whole(origin, -FARTHEST) or origin > FARTHEST:
         raise ValueError(
             f"origin of {kernel} is {origin!r}; it must be a whole number, the place of the letter that positions "
             "count from (below 0: from the end), or a marker that stands before this letter in every sequence."

@@ -21,9 +21,9 @@ from widemargin.kernels.rows import RowSource
 from widemargin.kernels.sequences.base import (
     SequenceKernel,
     reading,
-    require_flag,
     require_length,
     require_origin,
+    require_truth_value,
 )
 from widemargin.kernels.sequences.oligomers import Origin, Reading
 from widemargin.kernels.sequences.sums import OligoSums
@@ -263,4 +263,4 @@ class Oligo(OligoKernel):
     def _require_numbers(self) -> None:
         super()._require_numbers()
         require_length("Oligo", "k", self.k, self.alphabet)
-        require_flag("Oligo", "normalize", self.normalize)
+        require_truth_value("Oligo", "normalize", self.normalize)

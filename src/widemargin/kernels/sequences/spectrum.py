@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from widemargin.kernels.base import Matrix, Vector
 from widemargin.kernels.rows import RowSource, row_source
 from widemargin.kernels.sequences.alphabet import Digits, codes_of, complements, digits_of
-from widemargin.kernels.sequences.base import SequenceKernel, require_flag, require_length, require_whole
+from widemargin.kernels.sequences.base import SequenceKernel, require_length, require_truth_value, require_whole
 from widemargin.kernels.sequences.oligomers import Reading, oligomers_in
 from widemargin.kernels.sequences.texts import Sequences, Texts
 
@@ -132,7 +132,7 @@ class CountingKernel(SequenceKernel):
         super()._require_numbers()
         name = type(self).__name__
         require_length(name, "k", self.k, self.alphabet)
-        require_flag(name, "normalize", self.normalize)
+        require_truth_value(name, "normalize", self.normalize)
 
 
 def _require_few(kernel: str, number: int) -> None:

@@ -11,7 +11,7 @@ from widemargin import _core
 from widemargin.kernels.base import Matrix, Vector
 from widemargin.kernels.sequences.oligomers import Oligomers, Reading, oligomers_in, read_alike
 from widemargin.kernels.sequences.texts import Sequences
-from widemargin.runtime import allowance
+from widemargin.runtime import allowed
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def _squares(sigma: float, reach: int) -> Vector:
 class OligoSums:
     """Sums for one length of oligomers, between two sets of sequences.
 
-    They take as many threads, and as much time, as :func:`~widemargin.runtime.allowing` allows.
+    They take as many threads, and as much time, as a :class:`~widemargin.runtime.Allowance` allows.
 
     Factors of sequences multiply the sums: by default ones.
 
@@ -111,7 +111,7 @@ class OligoSums:
             weights,
             self.symmetric,
             found,
-            **allowance(),
+            **allowed(),
         )
         return found
 
@@ -138,7 +138,7 @@ class OligoSums:
 
     def _all_own(self, oligomers: Oligomers, what: str | None, code: Any) -> Vector:
         near, weights = self._of(what, code, oligomers.n_codes, _reach(oligomers))
-        return np.array(_core.oligo_sums_within(oligomers.core, near, weights, **allowance()))
+        return np.array(_core.oligo_sums_within(oligomers.core, near, weights, **allowed()))
 
     def pull_back(self, W: Matrix, left: Vector | None = None, right: Vector | None = None) -> Pulled:
         """Return <W, d sums> for all derivatives, the sums times factors of both sides."""
@@ -157,7 +157,7 @@ class OligoSums:
                 slope,
                 self._weights,
                 self.symmetric,
-                **allowance(),
+                **allowed(),
             )
         )
 
@@ -168,7 +168,7 @@ class OligoSums:
         near, slope = closeness(self._sigma, reach), closeness_slope(self._sigma, reach)
         return _pulled(
             _core.oligo_pull_back_within(
-                np.ascontiguousarray(w), oligomers.core, X.numbers, near, slope, self._weights, **allowance()
+                np.ascontiguousarray(w), oligomers.core, X.numbers, near, slope, self._weights, **allowed()
             )
         )
 

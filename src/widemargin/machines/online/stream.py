@@ -34,7 +34,7 @@ from widemargin.machines.dual import (
     settings_of,
 )
 from widemargin.machines.online.active import ActivePass
-from widemargin.runtime import Work, single_threaded_blas
+from widemargin.runtime import Allowance, Work, single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
 ONLINE_SELECTIONS = ("second-order", "maximal-violating-pair")
@@ -219,7 +219,7 @@ class Stream:
             np.concatenate([self.numbers, batch.numbers]),
             np.concatenate([self.weights, batch.weights]),
         )
-        rows, done = self.kernel.rows_of(samples), 0
+        rows, done = self._rows(samples, rules), 0
         place = np.arange(before, dtype=np.int32)
         core, bounds = rules.of_core(), C * batch.weights
         self._changed()
@@ -253,7 +253,7 @@ class Stream:
         `values` are the model's decision values less b.
         """
         signs = self._signs(batch.labels)
-        rows, core = self.kernel.rows_of(batch.samples), rules.of_core()
+        rows, core = self._rows(batch.samples, rules), rules.of_core()
         self._source = self.core.sources, batch.samples, batch.ids, batch.numbers, batch.weights
         with single_threaded_blas():
             everyone = np.arange(len(batch.labels), dtype=np.int32)
@@ -267,7 +267,7 @@ class Stream:
 
     def forget(self, positions: NDArray[np.int32], rules: OnlineRules) -> None:
         """Let samples go, whatever their coefficients are; others take these up."""
-        rows, core = self.kernel.rows_of(self.samples), rules.of_core()
+        rows, core = self._rows(self.samples, rules), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
         self._changed()
         self._source = self.core.sources, self.samples, self.ids, self.numbers, self.weights
@@ -280,7 +280,7 @@ class Stream:
     def nearly_finish(self, C: float, rules: OnlineRules) -> None:
         """Come to the tolerance, which need not be certified: by REPROCESS steps, or FINISH if these would be many."""
         if C == self.C and self.ends is None and self.size > 0:
-            rows, place = self.kernel.rows_of(self.samples), np.arange(self.size, dtype=np.int32)
+            rows, place = self._rows(self.samples, rules), np.arange(self.size, dtype=np.int32)
             with single_threaded_blas():
                 self.core.reprocess(rows, place, self.size, rules.of_core())
         if self.violation > rules.stop.tolerance:
@@ -301,7 +301,7 @@ class Stream:
             self._tidy(C, rules)
             if C != self.C:
                 return
-        rows, everything = self.kernel.rows_of(self.samples), np.arange(self.size, dtype=np.int32)
+        rows, everything = self._rows(self.samples, rules), np.arange(self.size, dtype=np.int32)
         settings = settings_of(rules.options, self.size)
         alpha, gradient, bounds = self.alpha, self.core.gradient(), C * self.weights * (self.core.left() == 0)
         ends = []
@@ -352,6 +352,9 @@ class Stream:
             )
         return found
 
+    def _rows(self, samples: Any, rules: OnlineRules) -> RowSource:
+        return Allowance(rules.options.n_threads).run(self.kernel.rows_of, samples)
+
     def _signs(self, labels: NDArray[np.int32]) -> list[Vector]:
         return [np.where(labels == first, 1.0, -1.0) for first, _ in self.names]
 
@@ -378,7 +381,7 @@ class Stream:
 
     def _tidy(self, C: float, rules: OnlineRules) -> None:
         """Let those at 0 leave that improve with no partner, close up, and take over C if time suffices."""
-        rows, core = self.kernel.rows_of(self.samples), rules.of_core()
+        rows, core = self._rows(self.samples, rules), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
         self.inherits = self.inherits or rules.budget > 0
         self._source = self.core.sources, self.samples, self.ids, self.numbers, self.weights

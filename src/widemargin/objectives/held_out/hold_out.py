@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 
 from widemargin.objectives.base import Ids, Task
 from widemargin.objectives.held_out.base import WithLoss
 from widemargin.objectives.held_out.groups import PATIENCE, split_groups
+from widemargin.runtime.checks import is_number, is_whole
 
 
 def require_split(share: float, draws: int = 1) -> None:
@@ -21,9 +20,9 @@ def require_split(share: float, draws: int = 1) -> None:
     ...
     ValueError: share must be a number between 0 and 1; got 1.0.
     """
-    if not (isinstance(share, numbers.Real) and 0.0 < share < 1.0):
+    if not (is_number(share) and 0.0 < share < 1.0):
         raise ValueError(f"share must be a number between 0 and 1; got {share!r}.")
-    if not (isinstance(draws, numbers.Integral) and draws >= 1):
+    if not is_whole(draws, 1):
         raise ValueError(f"draws must be a whole number of at least 1; got {draws!r}.")
 
 
