@@ -151,11 +151,8 @@ def test_the_verdict_of_table_3() -> None:
     assert lebrun_table_3.verdict(bad, ["class 2"]).startswith("FAIL")
 
 
-def test_all_models_of_few_features(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lebrun_few_features, "APART", 10)
-    arguments = ["--data", str(folder), "--features", "2", "--support-vectors", "5"]
+def test_all_models_of_few_features(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--data", str(folder), "--features", "2", "--support-vectors", "5", "--apart", "10"]
     main(["lebrun_few_features", *arguments, "--class", "5", "--seeds", "2"])
     printed = capsys.readouterr().out.splitlines()
     assert sum("quality " in line for line in printed[2:]) == sum("rate, at most 5" in line for line in printed) == 2

@@ -58,7 +58,7 @@ def test_many_classes() -> None:
     assert model.score(X, y) > 0.9
 
 
-def test_a_constant_feature_is_never_selected() -> None:
+def test_a_constant_feature_is_never_used() -> None:
     X, y = two_classes()
     X[:, 2] = 0.1
     model = fitted(X, y, select_features=True, feature_penalty=0.0)
@@ -70,7 +70,18 @@ def test_a_constant_feature_is_never_selected() -> None:
     X[:, 2] = 0.0
     X[model.split_.test[0], 2] = 1e6
     assert 2 not in fitted(X, y, select_features=True).selected_features_
-    assert fitted(X, y).selected_features_.tolist() == [0, 1, 2, 3, 4, 5]
+    assert fitted(X, y).selected_features_.tolist() == [0, 1, 3, 4, 5]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+def test_rare_values_of_any_scale_make_the_same_model(make: Any, scale: float) -> None:
+    X, y = two_classes()
+    X[:, 2] = 0.0
+    X[fitted(X, y).split_.test[:3], 2] = 1.0
+    model, scaled = fitted(make(X), y), fitted(make(X * scale), y)
+    assert scaled.n_support_.tolist() == model.n_support_.tolist()
+    np.testing.assert_allclose(scaled.decision_function(make(X * scale)), model.decision_function(make(X)), rtol=1e-4)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])

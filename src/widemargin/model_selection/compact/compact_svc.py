@@ -97,7 +97,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         :math:`\kappa_k` is the cost divided by the mean cost. A dict, or a Series with names as its index, has a cost
         for the name of each column. None is the same cost for all. Costs choose with ``select_features=True`` only.
     select_features : bool, default=False
-        Whether to choose features; else all of them are used.
+        Whether to choose features; else all are used that have more than one value among the samples trained on.
     standardize : bool, default=True
         Whether the model divides features by their standard deviation. Without, widths from 1/32 to 1024 are searched
         on the scale of the samples.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,9 +135,11 @@ class FeatureScale:
     def for_search(self, X: Any) -> Any:
         """Return samples on this scale; refuse those too large for their distances to be told.
 
-        In float32, unless sparse samples, of which no mean was taken off, would lose what they differ by.
+        Features that do not vary among the samples trained on are 0: whatever other values they have, nothing was
+        learnt of them. In float32, unless sparse samples, of which no mean was taken off, would lose what they differ
+        by.
         """
-        values = self.scaled(X)
+        values = replace(self, factors=np.where(self.varies, self.factors, 0.0)).scaled(X)
         size = abs(values).max(axis=0)
         sizes = np.asarray(size.toarray() if sp.issparse(size) else size).ravel()
         far = np.flatnonzero(~(sizes < FARTHEST / (2.0 * math.sqrt(len(sizes)))))

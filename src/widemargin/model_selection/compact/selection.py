@@ -65,7 +65,7 @@ class CompactSpace:
     varies : ndarray of bool of shape (d,)
         Features that may be selected; the others have one value only.
     select_features : bool
-        Whether they are searched; else all features are used.
+        Whether they are searched; else all that vary are used.
     start_level, highest_level : int
         Of simplification.
     work : sequence of float, optional
@@ -114,7 +114,7 @@ class CompactSpace:
 
     def features(self, point: Vector) -> Mask:
         """Return the features that are used at a point."""
-        return np.asarray(point[:-3] > 0.5) if self.select_features else np.ones(len(self.varies), dtype=np.bool_)
+        return np.asarray(point[:-3] > 0.5) if self.select_features else self.varies
 
     @staticmethod
     def numbers(point: Vector) -> tuple[int, float, float]:
