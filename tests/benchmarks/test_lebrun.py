@@ -77,6 +77,17 @@ def test_table_3_on_a_few_rows(folder: Path, capsys: pytest.CaptureFixture[str])
     assert "not judged" in printed
 
 
+def test_more_walks_are_more_evaluations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def evaluations(*walks: str) -> int:
+        arguments = ["--datasets", "adult", "--data", str(folder), "--penalties", "0.01", "--features", "with"]
+        main(["lebrun_table_3", *arguments, *walks])
+        (line,) = [one for one in capsys.readouterr().out.splitlines() if "split 0" in one]
+        assert ("4 walks" in line) == bool(walks)
+        return int(line.split(" evaluations")[0].split()[-1].replace(",", ""))
+
+    assert evaluations("--walks", "4") > evaluations()
+
+
 def test_table_3_goes_on_where_it_was_cut(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from benchmarks.papers.lebrun.kept import Kept, Wanted
 from benchmarks.papers.lebrun.problems import SETS, SHUTTLE_CLASSES, Problem, problems
 from benchmarks.peers.table import render
 from widemargin import UnfinishedSearchWarning
-from widemargin.model_selection.compact.compact_svc import WITH_FEATURES
+from widemargin.model_selection.compact.compact_svc import WITH_FEATURES, WITHOUT_FEATURES
 from widemargin.strategies import TabuSearch
 
 SUMMARY = "Table 3: time, level, support vectors, features, rate and quality of compact models"
@@ -89,7 +89,7 @@ class Planned(NamedTuple):
     what: str
     penalty: float
     features: bool
-    strategy: TabuSearch | None
+    strategy: TabuSearch
     paper: Printed | None
 
 
@@ -134,7 +134,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the upper part instead: adult at 0.001, by eta; comma-separated, of those of the paper (all)",
     )
     parser.add_argument("--max-time", type=float, default=120.0, help="seconds for each model (%(default)s)")
-    parser.add_argument("--paper", action="store_true", help="search as in the paper, from its start")
+    search = parser.add_mutually_exclusive_group()
+    search.add_argument("--paper", action="store_true", help="search as in the paper, from its start")
+    search.add_argument("--walks", type=int, metavar="N", help="walks of a search (CompactSVC's own number)")
     parser.add_argument("--n-jobs", type=int, default=2, help="threads (%(default)s)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep finished models and journals here")
     parser.add_argument("--show", action="store_true", help="only show what --keep has; no search")
@@ -170,9 +172,17 @@ def named_problems(names: list[str], given: argparse.Namespace) -> Iterator[tupl
             yield own, None
 
 
+def strategy_of(features: bool, given: argparse.Namespace) -> TabuSearch:
+    """Return the search of models with or without selection of features."""
+    usual = WITH_FEATURES if features else WITHOUT_FEATURES
+    if given.paper:
+        return TabuSearch(scan=False)
+    return usual if given.walks is None else replace(usual, walks=given.walks)
+
+
 def of_etas(name: str, given: argparse.Namespace) -> list[Planned]:
     """Plan the models of adult with each eta."""
-    base = TabuSearch(scan=False) if given.paper else WITH_FEATURES
+    base = strategy_of(True, given)
     return [
         Planned(f"{name}, eta {eta:.1%}", 0.001, True, replace(base, promising=eta), PAPER_ETAS.get(eta))
         for eta in given.etas
@@ -181,7 +191,6 @@ def of_etas(name: str, given: argparse.Namespace) -> list[Planned]:
 
 def of_penalties(name: str, given: argparse.Namespace) -> list[Planned]:
     """Plan the models with each penalty; with and without features, but for shuttle, which the paper has with them."""
-    strategy = TabuSearch(scan=False) if given.paper else None
     kinds = [kind for kind in ("with", "without") if given.features in (kind, "both")]
     if name.startswith(SHUTTLE):
         kinds = [kind for kind in kinds if kind == "with"]
@@ -190,7 +199,7 @@ def of_penalties(name: str, given: argparse.Namespace) -> list[Planned]:
             f"{name}, {penalty:g}, {kind} features",
             penalty,
             kind == "with",
-            strategy,
+            strategy_of(kind == "with", given),
             PAPER.get((name, penalty, kind == "with")),
         )
         for penalty in given.penalties
@@ -201,8 +210,9 @@ def of_penalties(name: str, given: argparse.Namespace) -> list[Planned]:
 def row_of(planned: Planned, problem: Problem | None, given: argparse.Namespace) -> Row | None:
     """Choose a model on each split, and say so; None if nothing is known and nothing to be searched."""
     kept, seen = Kept(given.keep), []
+    searched = ", as in the paper" if given.paper else f", {given.walks} walks" if given.walks else ""
     for seed in range(given.seeds):
-        name = f"{planned.what}, split {seed}" + (", as in the paper" if given.paper else "")
+        name = f"{planned.what}, split {seed}{searched}"
         options = {"max_time": given.max_time, "n_jobs": given.n_jobs, "strategy": planned.strategy}
         wanted = Wanted(name, planned.penalty, planned.features, seed, options)
         own = kept.known(name) if problem is None else kept.model(problem, wanted)
