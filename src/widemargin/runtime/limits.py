@@ -92,7 +92,7 @@ class _MemoryGroup(NamedTuple):
 
 @functools.cache
 def _memory_groups() -> tuple[_MemoryGroup, ...]:
-    """Find the group of this process and those above it that allow less than the computer has, once for all: it is slow."""
+    """Find the group of this process and those above it that allow less than the computer has; once, as it is slow."""
     found = []
     for version, folder in _groups("memory"):
         caps, usage, droppable = (
