@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ class Lattice(Space):
 
     steps: Vector = field(kw_only=True)
     switches: NDArray[np.bool_] | None = field(kw_only=True, default=None)
-    first: Sequence[NDArray[np.intp]] = field(kw_only=True, default=())
+    first: Sequence[NDArray[np.integer[Any]]] = field(kw_only=True, default=())
     work: Callable[[Vector], float] | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ from widemargin.runtime import Stop
 from widemargin.strategies import Ask, Lattice, TabuSearch
 from widemargin.study import Progress, Records, Trace
 from widemargin.study.findings import SHOW_EVERY, WRITE_EVERY, Finding, Findings, Found, Standing
+from widemargin.study.points import Points
 from widemargin.study.runner import Ended, run
 from widemargin.study.strategy_search import StrategySearch, Wanted
 
@@ -85,6 +86,12 @@ class CompactSpace:
         features = [f"feature {number}" for number in range(len(self.varies))] if self.select_features else []
         return [*features, "level", "C", "sigma"]
 
+    @cached_property
+    def kept(self) -> Points:
+        """How points are kept: features as bits."""
+        n_dims = len(self.names)
+        return Points(np.arange(n_dims) < n_dims - 3)
+
     @property
     def lattice(self) -> Lattice:
         """The points; the start, all features and C' = sigma' = 0 [Lebrun2006, footnote 3]; what to look at first."""
@@ -92,9 +99,7 @@ class CompactSpace:
         low, high = (STEP * end for end in EXPONENTS)
         some = [number for number in range(EXPONENTS[0], EXPONENTS[1] + 1) if number % FIRST_EXPONENTS == 0]
         groups = [
-            np.array(
-                [[*[0] * len(own), level - self.start_level, *both] for both in product(some, some)], dtype=np.intp
-            )
+            self._group(level, list(product(some, some)))
             for level in sorted(FIRST_LEVELS, key=lambda level: abs(level - self.start_level))
             if level <= self.highest_level
         ]
@@ -107,6 +112,12 @@ class CompactSpace:
             first=groups,
             work=None if self.work is None else self._work,
         )
+
+    def _group(self, level: int, exponents: Sequence[tuple[int, int]]) -> NDArray[np.int8]:
+        """Return points of a level with all features, in steps from the start; narrow, since there may be thousands."""
+        group = np.zeros((len(exponents), len(self.names)), dtype=np.int8)
+        group[:, -3], group[:, -2:] = level - self.start_level, exponents
+        return group
 
     def _work(self, point: Vector) -> float:
         assert self.work is not None
@@ -197,7 +208,7 @@ def searched(
     """
     lattice = space.lattice
     logarithmic = [*([False] * (lattice.n_dims - 2)), True, True]
-    trace = Trace(space.names, logarithmic, greater_is_better=True)
+    trace = Trace(space.names, logarithmic, greater_is_better=True, kept=space.kept)
     search = StrategySearch(
         strategy.begin(lattice, seed=seed, max_evaluations=stop.max_evaluations),
         objective,
@@ -214,7 +225,7 @@ def searched(
         Standing(search.expected),
         journal,
         stop,
-        n_dims=lattice.n_dims,
+        n_dims=space.kept.n_dims,
         progress=progress,
         pause=WRITE_EVERY,
         show_every=SHOW_EVERY,
@@ -231,8 +242,9 @@ def pareto_front(space: CompactSpace, found: Iterable[Finding], number: int = 0)
     entries = []
     for one in found:
         if one.measures is not None and one.point is not None:
-            level, C, sigma = space.numbers(one.point)
-            n_features = int(np.count_nonzero(space.features(one.point)))
+            point = space.kept.whole(one.point)
+            level, C, sigma = space.numbers(point)
+            n_features = int(np.count_nonzero(space.features(point)))
             rate, n_support = one.measures["recognition_rate"], int(one.measures["support_vectors"])
             cost = one.measures.get("feature_cost", float(n_features))
             entries.append((number, one.number, rate, n_support, cost, n_features, one.value, level, C, sigma))
