@@ -91,8 +91,8 @@ class Lattice(Space):
         Points to look at first, in steps from the start, in groups that are worth a closer look each; the start belongs
         to the first of them. For whoever knows where evaluations are cheap.
     work : callable (ndarray of shape (n,)) -> float, optional
-        What an evaluation at a point takes, more than 0, in any unit; the same everywhere if not given. It is known
-        before the evaluation and the same on every computer, so that a strategy may go by it.
+        What an evaluation at a point takes, more than 0, in any unit, whatever the switches are; the same everywhere if
+        not given. It is known before the evaluation and the same on every computer, so that a strategy may go by it.
 
     Examples
     --------

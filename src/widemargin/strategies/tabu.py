@@ -353,14 +353,17 @@ class TabuRun(CountedRun):
         """Leave out moves to large points, unless these have their share of the work, all of the new ones together."""
         if not self._spending.is_limited:
             return moves
+        here = self._spending.work(self.current)
         works = {
-            move: self._spending.work(self._after(move)) for move in moves if self._key_after(move) not in self._values
+            move: here if self._switches[move.variable] else self._spending.work(self._after(move))
+            for move in moves
+            if self._key_after(move) not in self._values
         }
         assert self._lattice.work is not None
-        large, own = LARGE * self._lattice.work(self.best), self._spending.work(self.current)
+        large = LARGE * self._lattice.work(self.best)
         if self._spending.allows(list(works.values()), large):
             return moves
-        return [move for move in moves if move not in works or works[move] <= large or works[move] < own]
+        return [move for move in moves if move not in works or works[move] <= large or works[move] < here]
 
     def _two_moves(self, variable: int, size: int) -> list[Move]:
         """Return the moves of a variable down and up, by so many steps or the longest that stay in its range."""

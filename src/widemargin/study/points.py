@@ -56,5 +56,5 @@ class Points:
         number = int(np.searchsorted(self._switches, place))
         if number < len(self._switches) and self._switches[number] == place:
             bits = packed[:, self._words[number]].astype(np.int64) >> self._bits[number] & 1
-            return bits.astype(np.float64)
+            return np.asarray(bits, dtype=np.float64)
         return np.asarray(packed[:, self._n_words + int(np.searchsorted(self._others, place))])

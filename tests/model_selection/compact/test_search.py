@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
 from typing import Any
 
@@ -239,3 +242,45 @@ def test_the_time_of_a_fit_counts_the_final_training(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(compact_svc.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(CompactSearch, "refitted", slowly_refitted)
     assert fitted(X, y, refit=True).work_report_.seconds == 1000.0
+
+
+def test_a_search_ends_where_its_memory_does() -> None:
+    X, y = two_classes()
+    with pytest.warns(UnfinishedSearchWarning, match="takes all of max_memory"):
+        model = fitted(X, y, select_features=True, strategy=None, max_memory=0.5)
+    assert 20 < model.n_evaluations_ < 200
+    assert model.predict(X).shape == y.shape
+
+
+def test_thousands_of_features_take_little_memory() -> None:
+    program = """
+        import resource, sys, warnings
+        import numpy as np
+        from widemargin import CompactSVC
+        X = np.random.default_rng(0).normal(size=(60, 7000))
+        y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        CompactSVC(select_features=True, max_evaluations=100, random_state=0).fit(X, y)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        model = CompactSVC(select_features=True, max_evaluations=8000, random_state=0).fit(X, y)
+        assert model.n_evaluations_ == 8000
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # once 56 KB for each, twice over
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False, timeout=250
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_time_that_is_up_before_the_last_training_leaves_the_chosen_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = two_classes()
+    plain = fitted(X, y)
+    level = CompactSearch.refitted
+
+    def late(self: CompactSearch, one: Any) -> Any:
+        self.stop = self.stop.within(0.0)
+        return level(self, one)
+
+    monkeypatch.setattr(CompactSearch, "refitted", late)
+    with pytest.warns(UnfinishedSearchWarning, match="max_time ended before the chosen model was trained once more"):
+        model = fitted(X, y, refit=True, max_time=1000.0)
+    same_models(model, plain)

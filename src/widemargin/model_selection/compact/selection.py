@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -39,6 +39,9 @@ FIRST_LEVELS, FIRST_EXPONENTS = range(7), 4
 
 #: Distance between neighbouring values of log C and log sigma.
 STEP = math.log(2.0) / 2.0
+
+#: Bytes that are kept of each evaluation, beside its point: value, measures, work, and their objects.
+KEPT_OF_EACH = 2048
 
 #: What an entry of a front says.
 FRONT = np.dtype(
@@ -190,6 +193,7 @@ def searched(
     seed: int,
     journal: Records | None,
     progress: Progress,
+    max_bytes: int | None = None,
 ) -> Searched:
     """Search for a model; what a journal holds is not repeated.
 
@@ -205,7 +209,12 @@ def searched(
     seed : int
     journal : Journal, JournalPart or None
     progress : Progress
+    max_bytes : int, optional
+        The search ends when what is kept of its evaluations takes so much.
     """
+    room = None if max_bytes is None else max(1, max_bytes // (KEPT_OF_EACH + 8 * space.kept.n_dims))
+    if room is not None and (stop.max_evaluations is None or room < stop.max_evaluations):
+        stop = replace(stop, max_evaluations=room)
     lattice = space.lattice
     logarithmic = [*([False] * (lattice.n_dims - 2)), True, True]
     trace = Trace(space.names, logarithmic, greater_is_better=True, kept=space.kept)
@@ -231,6 +240,8 @@ def searched(
         show_every=SHOW_EVERY,
     )
     ended = run(search, findings, stop, progress)
+    if trace.n_evaluations == room:
+        ended = Ended("what is kept of evaluations takes all of max_memory", True)
     return Searched(search.chosen(), trace, ended, space, findings.found, number)
 
 
