@@ -554,6 +554,7 @@ NB_MODULE(_core, m) {
   m.def("symmetry", &symmetry<float>, "matrix"_a, "n_threads"_a);
   m.def("symmetry", &symmetry<double>, "matrix"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
+  m.def("keep_memory", [](std::size_t bytes) { keep_memory(bytes); }, "bytes"_a);
   m.def("release_memory", [] {
     ThreadLocalMemory::clear_all();
     release_memory();

@@ -141,9 +141,10 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             The estimator itself.
         """
         self._check_parameters()
+        stop = Stop().within(self.max_time)
         X = self._checked(X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
-        levels = self._levels(X, weights)
+        levels = self._levels(X, weights, stop)
         last = levels[-1].prototypes
         self.cluster_centers_ = np.ascontiguousarray(last.toarray() if sp.issparse(last) else last, dtype=np.float64)
         self.distortions_ = np.array([one.distortion for one in levels])
@@ -153,10 +154,10 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self._tell(levels)
         return self
 
-    def _levels(self, X: Any, weights: NDArray[np.float64]) -> list[Level]:
+    def _levels(self, X: Any, weights: NDArray[np.float64], stop: Stop) -> list[Level]:
         """Return all levels up to the one that is asked for, or the first ones if time is up."""
         options: Any = {"tol": self.tol, "max_rounds": int(self.max_iter), "n_threads": thread_count(self.n_jobs)}
-        books = Codebooks(X, weights, **options, stop=Stop().within(self.max_time))
+        books = Codebooks(X, weights, **options, stop=stop)
         levels: list[Level] = []
         try:
             while len(levels) <= self.level:

@@ -35,7 +35,7 @@ from widemargin.study.writer import JournalWriter
 Vector = NDArray[np.float64]
 
 #: Version of the records; it changes when the fields of a finding do, or their meaning.
-RECORD_SCHEMA = 3
+RECORD_SCHEMA = 4
 
 #: Seconds between two writes to a journal, and between two calls of a display, where evaluations may take less.
 WRITE_EVERY, SHOW_EVERY = 0.2, 0.05
@@ -50,9 +50,9 @@ class Finding(NamedTuple):
     `number` counts evaluations; that of a grid's candidate on a split is the candidate's number times the number of
     folds plus the fold's. `value` is the score (scores by name, None if there is none), or the value of an objective;
     `train_value` the same on the samples that were trained on. `work.seconds` is the time of training,
-    `score_seconds` that of scoring. Of an objective: `point` and `part` say where it was evaluated, `gradient` is with
-    respect to the point, `measures` says what the value is made of, and `chosen` marks a point that the search came to
-    without having asked for it.
+    `score_seconds` that of scoring. Of an objective: `point`, as it is kept, and `part` say where it was evaluated,
+    `gradient` is with respect to the point, `measures` says what the value is made of, and `chosen` marks a point that
+    the search came to without having asked for it.
     """
 
     number: int
