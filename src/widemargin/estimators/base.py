@@ -146,16 +146,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "n_jobs": require_jobs,
     }
 
-    #: Parameters of scikit-learn's class of this name that there are none of here, and what to do instead.
-    _elsewhere: ClassVar[Mapping[str, str]] = {}
-
-    def __new__(cls, *positional: Any, **parameters: Any) -> Self:
-        """Say, of parameters that scikit-learn's class has and this one has not, what to do instead."""
-        for name in cls._elsewhere.keys() & parameters:
-            raise TypeError(cls._elsewhere[name])
-        new: Self = super().__new__(cls)
-        return new
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
@@ -175,8 +165,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         estimator
             The estimator itself.
         """
-        for name in self._elsewhere.keys() & params:
-            raise ValueError(self._elsewhere[name])
         solver = params.get("solver", self.solver)
         if isinstance(solver, str) and any(name.startswith("solver__") for name in params):
             params = {**params, "solver": as_solver(solver)}

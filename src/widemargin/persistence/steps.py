@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.compression import CompressionReport
 from widemargin.estimators.base import KernelModel
+from widemargin.estimators.calibration import CalibratedClassifier
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
@@ -153,7 +154,7 @@ def restore_estimator(archive: ModelArchive, step: Fields, prefix: str) -> Kerne
     if sp.issparse(estimator.support_vectors_):
         estimator.dual_coef_ = sp.csr_matrix(estimator.dual_coef_)
     estimator._predict_in_double = step.flag("predict_in_double")
-    if isinstance(estimator, SVC) and step.flag("calibrated"):
+    if isinstance(estimator, CalibratedClassifier) and step.flag("calibrated"):
         estimator.sigmoids_ = _restore_sigmoids(archive.array(f"{prefix}sigmoids", DOUBLE, (functions, 2)), step)
     _restore_report(estimator, step, functions)
     if step.has("compression"):

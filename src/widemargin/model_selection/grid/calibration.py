@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from widemargin.estimators.calibration import METHODS
+from widemargin.estimators.calibration import WITHOUT_PROBABILITIES
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.kernels.rows import count
 from widemargin.model_selection.grid.folds.classifier import PairwiseFold
@@ -43,8 +43,8 @@ def fit_chosen(estimator: Any, X: Any, y: Any, fit_params: Mapping[str, Any], he
         estimator.fit(X, y, **fit_params)
         return
     model = model_of(estimator)
-    asked = {"calibration": model.calibration, "calibration_method": model.calibration_method}
-    model.set_params(calibration=None, calibration_method=METHODS[0])  # a fit alone has nothing to calibrate with
+    asked = {name: getattr(model, name) for name in WITHOUT_PROBABILITIES}
+    model.set_params(**WITHOUT_PROBABILITIES)  # a fit alone has nothing to calibrate with
     try:
         estimator.fit(X, y, **fit_params)
     finally:
