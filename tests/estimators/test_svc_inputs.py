@@ -309,11 +309,14 @@ def test_callable_kernels_may_return_sparse_blocks() -> None:
     assert np.mean(model.predict(thin) == expected.predict(thin)) >= 0.99
 
 
-def test_a_dense_machine_predicts_sparse_rows() -> None:
+def test_a_dense_machine_refuses_sparse_rows() -> None:
     X, y = _numbers()
     for kernel in ("rbf", "linear"):
         model = SVC(kernel=kernel).fit(X, y)
-        np.testing.assert_allclose(model.decision_function(sparse.csr_array(X)), model.decision_function(X), atol=1e-6)
+        with pytest.raises(ValueError, match=r"cannot use sparse input in 'SVC' trained on dense data; pass X.toarray"):
+            model.predict(sparse.csr_array(X))
+    by_function = SVC(kernel=lambda A, B: A @ B.T).fit(X, y)  # which may take what it likes
+    np.testing.assert_allclose(by_function.predict(sparse.csr_array(X)), by_function.predict(X))
 
 
 def test_empty_prediction_is_refused_and_single_rows_work() -> None:

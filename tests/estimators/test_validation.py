@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from widemargin import SVC, SVR, OneClassSVM
+from widemargin import SVC, SVDD, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM, OnlineSVC
 from widemargin.estimators import base, validation
 from widemargin.testing import kernel_matrix, many_class_points
 
@@ -96,18 +96,40 @@ def test_wrong_dimensions() -> None:
 @pytest.mark.parametrize(
     ("weights", "parts"),
     [
-        (np.where(np.arange(40) == 7, -0.5, 1.0), ("negative", r"\b7\b")),
         (np.zeros(40), ("zero",)),
         (np.where(np.arange(40) == 7, np.nan, 1.0), ("nan",)),
         (np.where(np.arange(40) == 7, np.inf, 1.0), ("inf",)),
         (np.where(Y == 0, 0.0, 1.0), ("class",)),
         (["heavy"] * 40, ()),
     ],
-    ids=["negative", "all zero", "nan", "infinite", "one class left", "strings"],
+    ids=["all zero", "nan", "infinite", "one class left", "strings"],
 )
 def test_bad_weights(weights: Any, parts: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match=words("weight" if len(parts) else "", *parts)):
         SVC().fit(X, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("model", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC])
+def test_negative_weights_are_those_of_samples_left_out(model: Any) -> None:
+    weights = np.where(np.arange(40) % 8 == 7, -0.5, 1.0)
+    given = {"random_state": 0} if model is OnlineSVC else {"tol": 1e-8}
+    with pytest.warns(UserWarning, match=r"sample_weight holds 5 negative weights, first -0.5 at row 7; these samples"):
+        found = model(**given).fit(X, Y, sample_weight=weights)
+    expected = model(**given).fit(X, Y, sample_weight=np.maximum(weights, 0.0))
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    np.testing.assert_array_equal(found.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(found.intercept_, expected.intercept_)
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        model(**given).fit(X, Y, sample_weight=-np.ones(40))
+
+
+def test_negative_weights_in_a_search_are_told_once() -> None:
+    weights = np.where(np.arange(40) % 8 == 7, -0.5, 1.0)
+    with pytest.warns(UserWarning, match="these samples are left out") as told:
+        found = GridSearchCV(SVC(), {"C": [0.1, 1.0]}, cv=2).fit(X, Y, sample_weight=weights)
+    assert len(told) <= 2  # the search, and the refit
+    expected = GridSearchCV(SVC(), {"C": [0.1, 1.0]}, cv=2).fit(X, Y, sample_weight=np.maximum(weights, 0.0))
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
 
 
 def test_bad_class_weights() -> None:

@@ -131,6 +131,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     #: Where decision values are known without computing them; see :meth:`_knowing`.
     _known_values: Callable[[Any], Matrix] | None = field(init=False, default=None)
 
+    #: Whether a model of dense samples takes sparse ones, too, as streams bring them; scikit-learn's do not.
+    _mixes_sparse_and_dense: ClassVar[bool] = False
+
     #: What the parameters accept.
     _accepts: ClassVar[Mapping[str, Accepts]] = {
         "kernel": require_kernel,
@@ -421,6 +424,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return X
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix.")
+        if sp.issparse(X):
+            self._require_sparse_support()
         require_samples(X)
         with numbers_needed(self._why_numbers()):
             numbers = check_array(X, **NUMBERS, estimator=self)
@@ -428,6 +433,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         require_finite(numbers, getattr(self, "feature_names_in_", None))
         validate_data(self, X, reset=False, skip_check_array=True)
         return numbers
+
+    def _require_sparse_support(self) -> None:
+        """Refuse sparse samples, as scikit-learn does, for a model that was trained on dense ones."""
+        of_core = isinstance(self.kernel, str) and not self._mixes_sparse_and_dense
+        if of_core and "dual_coef_" in self.__dict__ and not sp.issparse(self.dual_coef_):
+            raise ValueError(
+                f"cannot use sparse input in {type(self).__name__!r} trained on dense data; pass X.toarray()."
+            )
 
     def _function_values(self, X: Any) -> Matrix:
         """Check `X` and evaluate all decision functions, shape (n, functions), in the sign of the attributes."""

@@ -99,7 +99,6 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
 
     nu: float = DEFAULT_NU
     target_rejection: float | None = None
-    offset_: float = field(init=False)
     n_iter_: int = field(init=False)
 
     _accepts: ClassVar[Mapping[str, Accepts]] = {**KernelModel._accepts, "nu": require_fraction}

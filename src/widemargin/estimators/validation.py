@@ -380,8 +380,8 @@ def total_weight(weights: NDArray[np.float64]) -> float:
         return float(weights.sum())
 
 
-def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    """Read the weights of the samples: one finite non-negative number each, not all zero."""
+def check_weights(sample_weight: Any, n: int, *, one_above_zero: bool = True) -> NDArray[np.float64]:
+    """Read the weights of the samples: one finite number each, not all zero; negative ones are taken for zero."""
     if sample_weight is None:
         return np.ones(n)
     if isinstance(sample_weight, numbers.Real):
@@ -399,11 +399,18 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if not np.isfinite(weights).all():
         row = int(np.flatnonzero(~np.isfinite(weights))[0])
         raise ValueError(f"sample_weight contains {weights[row]} at row {row}; only finite numbers are accepted.")
-    if (weights < 0).any():
-        row = int(np.flatnonzero(weights < 0)[0])
+    negative = int(np.count_nonzero(weights < 0))
+    if one_above_zero and negative == np.count_nonzero(weights):
         raise ValueError(
-            f"sample_weight contains the negative weight {weights[row]:g} at row {row}; weights must be 0 or more."
+            "Invalid input - all samples have zero or negative weights; sample_weight must hold at least one above 0."
         )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; at least one must be above 0.")
+    if negative:
+        row = int(np.flatnonzero(weights < 0)[0])
+        warnings.warn(
+            f"sample_weight holds {negative} negative weight{'s' * (negative > 1)}, first {weights[row]:g} at row "
+            f"{row}; these samples are left out, as with a weight of 0.",
+            UserWarning,
+            stacklevel=4,
+        )
+        weights = np.maximum(weights, 0.0)
     return weights

@@ -44,7 +44,6 @@ SCALERS: dict[str, Any] = {cls.__name__: cls for cls in (StandardScaler, MinMaxS
 #: Fitted numbers of an estimator beside those that all have; None is allowed for those that end in "?".
 _NUMBERS: dict[str, tuple[str, ...]] = {
     "NuSVR": ("epsilon_",),
-    "OneClassSVM": ("offset_",),
     "SVDD": ("offset_", "radius_", "center_squared_norm_", "spread_", "_diagonal_of_new_rows?"),
 }
 

@@ -212,6 +212,8 @@ class OnlineSVC(KernelClassifier):
     #: Whether it was compressed, and knows its decision functions only.
     _has_no_stream: bool = field(init=False, default=False)
 
+    _mixes_sparse_and_dense = True
+
     #: Each class is told apart from all others.
     multi_class = "ovr"
 
