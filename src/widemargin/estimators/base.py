@@ -23,6 +23,7 @@ from widemargin.estimators.validation import (
     is_numeric,
     is_plain,
     numbers_needed,
+    require_equal_mirror,
     require_finite,
     require_flag,
     require_gram,
@@ -39,7 +40,8 @@ from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import (
     LARGEST_DEGREE,
-    FixedKernel,
+    TILE,
+    KernelCallable,
     KernelParameters,
     RowSource,
     canonical,
@@ -314,7 +316,13 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                 if tell:
                     warn_if_indefinite(X)
             found = KernelParameters(kernel, number, float(self.coef0), int(self.degree))
-        if not checked and callable(found.kernel):
+        if (
+            not checked
+            and callable(found.kernel)
+            and not (
+                count(X) <= TILE and self._computes_at_once(found, count(X))  # where all values are compared
+            )
+        ):
             self._allowance().run(require_symmetric, found.kernel, X)
         return found
 
@@ -329,15 +337,22 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _row_source(self, X: Any, kernel: KernelParameters) -> RowSource:
         """Kernel rows of checked samples, refused where their values leave the range of the arithmetic.
 
-        Rows of a kernel object that the core cannot compute cost a call each: where the cache has room for all of them,
-        and nobody waits with a clock, they are computed at once.
+        Rows that Python computes cost a call each: where the cache has room for all of them, and nobody waits with a
+        clock, they are computed at once.
         """
         rows = self._rows_of(X, kernel)
         require_moderate_diagonal(rows, kernel)
-        at_once = isinstance(kernel.kernel, FixedKernel) and not kernel.kernel.in_core and self.max_time is None
-        if at_once and 8 * rows.size**2 <= cache_bytes(self.cache_size, rows.size, "float64"):
-            return source_at_once(cast(FixedKernel, kernel.kernel), X, thread_count(self.n_jobs))
-        return rows
+        if not self._computes_at_once(kernel, rows.size):
+            return rows
+        function = cast(KernelCallable, kernel.kernel)
+        return source_at_once(function, X, thread_count(self.n_jobs), check=require_equal_mirror)
+
+    def _computes_at_once(self, kernel: KernelParameters, n: int) -> bool:
+        """Whether Python computes all values among `n` samples before the solver begins, which keeps copies of some."""
+        in_python = callable(kernel.kernel) and not getattr(kernel.kernel, "in_core", False)
+        if not in_python or self.max_time is not None:
+            return False
+        return 16 * n**2 <= cache_bytes(self.cache_size, 2 * n, "float64")
 
     def _stop_rule(self, n: int, began: float) -> StopRule:
         """Tolerance and budgets for `n` samples in a fit that began at this moment."""

@@ -297,10 +297,14 @@ def require_symmetric(kernel: KernelCallable, X: Any, sample: int = 64) -> None:
     """Refuse a kernel callable whose values on a few samples, spread over all, depend on their order."""
     ids = np.unique(np.linspace(0, count(X) - 1, sample).astype(np.intp))
     some = take(X, ids)
-    K = call_kernel(kernel, some, some)
-    difference = np.abs(K - K.T)
-    if difference.max() > ASYMMETRY * np.abs(K).max():
-        row, column = np.unravel_index(int(difference.argmax()), K.shape)
+    require_equal_mirror(call_kernel(kernel, some, some), ids)
+
+
+def require_equal_mirror(K: NDArray[np.float64], ids: NDArray[np.intp]) -> None:
+    """Refuse values of a kernel callable among some samples, of these numbers, that depend on their order."""
+    found = _core.symmetry(K, 1)
+    if found.difference > ASYMMETRY * found.largest:
+        row, column = found.row, found.column
         raise ValueError(
             f"The kernel callable must be symmetric; for rows {ids[row]} and {ids[column]} of X it returned "
             f"{K[row, column]:.6g} one way round and {K[column, row]:.6g} the other."

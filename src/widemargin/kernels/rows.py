@@ -33,6 +33,7 @@ SHOWN = 20
 
 KernelName = str
 KernelCallable = Callable[[Any, Any], Any]
+BlockCheck = Callable[[NDArray[np.float64], NDArray[np.intp]], None]
 
 
 class SampleStore:
@@ -288,7 +289,13 @@ def prepared(kernel: Any, X: Any) -> Any:
 
 
 def callable_matrix(
-    kernel: KernelCallable, X: Any, *, dtype: type = np.float64, n_threads: int = 1, stop: Stop | None = None
+    kernel: KernelCallable,
+    X: Any,
+    *,
+    dtype: type = np.float64,
+    n_threads: int = 1,
+    stop: Stop | None = None,
+    check: BlockCheck | None = None,
 ) -> NDArray[Any]:
     """All values of a symmetric kernel that somebody else evaluates, tile by tile, mirrored at the diagonal.
 
@@ -302,6 +309,8 @@ def callable_matrix(
         For kernels that the core computes.
     stop : Stop, optional
         When to end with a TimeoutError.
+    check : callable, optional
+        Gets the values among the samples of every tile on the diagonal, and the numbers of these samples.
 
     Returns
     -------
@@ -322,28 +331,25 @@ def callable_matrix(
                 stop.check()
             right = left if columns is rows else take(X, columns)
             tile = Allowance(n_threads, stop).run(call_kernel, kernel, left, right)
+            if columns is rows and check is not None:
+                check(tile, rows)
             matrix[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = tile
             if columns is not rows:
                 matrix[columns[0] : columns[-1] + 1, rows[0] : rows[-1] + 1] = tile.T
     return matrix
 
 
-def source_at_once(kernel: KernelCallable, X: Any, n_threads: int = 1) -> RowSource:
+def source_at_once(kernel: KernelCallable, X: Any, n_threads: int = 1, check: BlockCheck | None = None) -> RowSource:
     """Rows of a symmetric kernel that somebody else evaluates, as :func:`row_source` gives them, but all evaluated now.
 
-    Solvers still count the values that they ask for.
+    That takes 8 n^2 bytes. Solvers still count the values that they ask for.
 
     Examples
     --------
     >>> source_at_once(lambda A, B: A @ B.T, np.array([[1.0], [2.0]])).diagonal()
     array([1., 4.])
     """
-    matrix = callable_matrix(kernel, X, n_threads=n_threads)
-
-    def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
-        return np.asarray(matrix[rows[:, np.newaxis], columns])
-
-    return _core.callable_source(evaluate, len(matrix), np.ascontiguousarray(np.diagonal(matrix)))
+    return _core.gram_source(callable_matrix(kernel, X, n_threads=n_threads, check=check), counted=True)
 
 
 def row_source(
