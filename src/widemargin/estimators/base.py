@@ -397,7 +397,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         found = Expansion(
             support,
             np.array([len(support)], dtype=np.int32),
-            np.ascontiguousarray(coefficients[support], dtype=np.float64)[np.newaxis],
+            np.ascontiguousarray(coefficients[support], dtype=np.float64).reshape(1, -1),
             np.array([intercept], dtype=np.float64),
         )
         self._keep_functions(X, kernel, found, FitReport.of_one(outcome, len(support)))
