@@ -55,6 +55,7 @@ from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.spread import column_moments, scale_gamma
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, cache_bytes, grace_of
 from widemargin.runtime import Allowance, thread_count
+from widemargin.runtime.callbacks import CallbackSupport
 from widemargin.solvers import MINIMUM_NORM, ONE_CLASS_MARGIN, Solver, as_solver, require_able
 
 #: Parameters that kernel objects have by themselves, and their defaults.
@@ -95,7 +96,7 @@ def accepted_defaults(cls: Any) -> dict[str, Any]:
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class KernelModel(BaseEstimator):  # type: ignore[misc]
+class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
     """Parameters and steps of a fit that do not depend on what is learnt.
 
     Parameters are fields: a subclass adds its own, extends the table of what they accept, and writes ``fit`` from the

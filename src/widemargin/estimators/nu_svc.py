@@ -21,6 +21,7 @@ from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import PairSamples, PairSolution, classes_present
 from widemargin.machines.dual import Vector
 from widemargin.machines.nu_classifier import solve_nu_pairs, starting_points_in_weights, tightest_pair
+from widemargin.runtime.callbacks import fit_task, is_awaited
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -130,6 +131,9 @@ class NuSVC(CalibratedClassifier):
         NuSVC
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         began = time.perf_counter()
         self._check_parameters()
         warn_if_gamma_is_unused(self.kernel, self.gamma)

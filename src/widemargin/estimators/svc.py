@@ -33,6 +33,7 @@ from widemargin.machines.classifier import (
 from widemargin.machines.dual import SolverOptions, StopRule, Vector
 from widemargin.machines.minimum_norm import solve_minimum_norm_pairs
 from widemargin.machines.one_against_all import Solves, solve_against_all
+from widemargin.runtime.callbacks import fit_task, is_awaited
 from widemargin.solvers import MINIMUM_NORM
 
 LOSSES = ("hinge", "squared_hinge")
@@ -242,6 +243,9 @@ class SVC(CalibratedClassifier):
         SVC
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         began = time.perf_counter()
         self._check_parameters()
         warn_if_gamma_is_unused(self.kernel, self.gamma)
