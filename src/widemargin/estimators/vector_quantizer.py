@@ -41,7 +41,7 @@ class VectorQuantizer(
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
-    CallbackSupport,
+    CallbackSupport,  # type: ignore[misc]
 ):
     """Vector quantisation by splitting: 1, 2, 4, 8 ... prototypes, each the mean of the samples around it.
 
