@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.gaussian_process.kernels import RBF
 
 from widemargin import SVC, SVDD, SVR, GridSearchCV, NuSVC, NuSVR, OneClassSVM, OnlineSVC
 from widemargin.estimators import base, validation
+from widemargin.kernels import Gaussian, Spectrum
 from widemargin.testing import kernel_matrix, many_class_points
 
 X, Y = many_class_points(2, 20)
@@ -130,6 +132,20 @@ def test_negative_weights_in_a_search_are_told_once() -> None:
     assert len(told) <= 2  # the search, and the refit
     expected = GridSearchCV(SVC(), {"C": [0.1, 1.0]}, cv=2).fit(X, Y, sample_weight=np.maximum(weights, 0.0))
     np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian, RBF, Spectrum])
+@pytest.mark.parametrize("model", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, OnlineSVC])
+def test_a_class_of_kernels_is_not_one_of_them(model: Any, kernel: Any) -> None:
+    with pytest.raises(ValueError, match=rf"kernel={kernel.__name__} is a class of kernels.*did you forget \(\)\?"):
+        model(kernel=kernel).fit(X, Y)
+
+
+@pytest.mark.parametrize("model", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD])
+def test_precomputed_values_are_those_with_the_training_samples(model: Any) -> None:
+    fitted = model(kernel="precomputed").fit(X @ X.T, Y)
+    with pytest.raises(ValueError, match=r"kernel values with the 40 training samples, shape \(n_samples, 40\)"):
+        fitted.predict(X)
 
 
 def test_bad_class_weights() -> None:

@@ -447,8 +447,19 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
             numbers = check_array(X, **NUMBERS, estimator=self)
         numbers = canonical(numbers) if sp.issparse(numbers) else numbers
         require_finite(numbers, getattr(self, "feature_names_in_", None))
+        if self.kernel == "precomputed":
+            self._require_values_with_all(numbers)
         validate_data(self, X, reset=False, skip_check_array=True)
         return numbers
+
+    def _require_values_with_all(self, K: Any) -> None:
+        """Refuse kernel values with other samples than those that a model was trained on."""
+        n = self.__dict__.get("n_features_in_", K.shape[1])
+        if K.shape[1] != n:
+            raise ValueError(
+                f"X has {K.shape[1]} features, but {type(self).__name__} is expecting {n} features as input: for "
+                f"kernel='precomputed', X holds kernel values with the {n} training samples, shape (n_samples, {n})."
+            )
 
     def _require_sparse_support(self) -> None:
         """Refuse sparse samples, as scikit-learn does, for a model that was trained on dense ones."""

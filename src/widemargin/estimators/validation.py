@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin import _core
+from widemargin.kernels.base import require_instance
 from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource, call_kernel, count, take
 from widemargin.machines.classifier import LARGEST_RIDGE
 from widemargin.runtime import single_threaded_blas, thread_count
@@ -112,6 +113,7 @@ def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 
 def require_kernel(name: str, value: Any) -> None:
     """Refuse anything but the name of a kernel or a callable."""
+    require_instance(name, value)
     if isinstance(value, str) or not callable(value):
         require_choice(name, value, KERNELS)
 
