@@ -251,3 +251,23 @@ def test_the_values_of_a_search_come_before_folds() -> None:
     plain = GridSearchCV(machine(), GRID, cv=3).fit(X, y)
     np.testing.assert_array_equal(search.predict_proba(X), plain.predict_proba(X))
     assert search.best_estimator_.probability is True
+
+
+@pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["alone", "in a pipeline"])
+@pytest.mark.parametrize("kind", ["grid", "model"])
+def test_a_search_without_probabilities_says_how_to_get_them(kind: str, steps: Any) -> None:
+    X, y = data("two")
+    prefix = "svc__" if steps else ""
+    model = make_pipeline(*steps, SVC()) if steps else SVC()
+    search: Any = GridSearchCV(model, {f"{prefix}C": [1.0, 10.0]}, cv=3)
+    if kind == "model":
+        search = ModelSearch(model, max_evaluations=2)
+    for one in (search, search.fit(X, y)):
+        assert not hasattr(one, "predict_proba")
+        with pytest.raises(AttributeError, match=r"no attribute 'predict_proba'.*pass SVC\(probability=True\)"):
+            one.predict_proba(X)
+        with pytest.raises(AttributeError, match=r"no attribute 'predict_log_proba'.*pass SVC\(probability=True\)"):
+            one.predict_log_proba(X)
+    search.set_params(**{f"estimator__{prefix}probability": True})
+    p = search.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(np.log(p), search.predict_log_proba(X))
