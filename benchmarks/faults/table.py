@@ -525,8 +525,8 @@ PACKAGE = (
     Fault(
         "held-out-values-of-nu-at-another-scale",
         "src/widemargin/estimators/nu_svc.py",
-        "rows, labels, weights / rho, [problem]",
-        "rows, labels, weights, [problem]",
+        "weights / rho, folds",
+        "weights, folds",
         ("tests/estimators/test_calibration_probability.py",),
     ),
     Fault(

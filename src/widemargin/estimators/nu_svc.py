@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.estimators.calibration import FOLDS, CalibratedClassifier, fitted_sigmoids, values_of_folds
+from widemargin.estimators.calibration import FOLDS, CalibratedClassifier, fitted_sigmoids, warn_of_early_folds
+from widemargin.estimators.out_of_fold import content_folds
 from widemargin.estimators.report import plain
 from widemargin.estimators.validation import Accepts, require_choice, require_fraction, warn_if_gamma_is_unused
 from widemargin.kernels.rows import RowSource
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import PairSamples, PairSolution, classes_present
 from widemargin.machines.dual import Vector
+from widemargin.machines.held_out import Folds, HeldOutValues, held_out_values
 from widemargin.machines.nu_classifier import solve_nu_pairs, starting_points_in_weights, tightest_pair
 from widemargin.runtime.callbacks import fit_task, is_awaited
 
@@ -165,25 +167,22 @@ class NuSVC(CalibratedClassifier):
         if calibrated:
             problems = scheme.problems(labels, weights_of_all)[: len(solutions)]
             samples = None if self.kernel == "precomputed" or self._takes_objects else X
-            values = [
-                self._held_out_values(samples, rows, labels, weights_of_all, *pair, **how)
+            folds = content_folds(samples, labels, weights_of_all)
+            how["options"] = replace(how["options"], solver="auto", selection="auto")
+            found = [
+                self._held_out_values(rows, weights_of_all, folds, *pair, **how)
                 for pair in zip(problems, solutions, strict=True)
             ]
+            warn_of_early_folds(found, stacklevel=3)
+            values = [one.values for one in found]
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
         self._tell()
         self._warn_of_missing_margins(solutions)
         return self
 
     def _held_out_values(
-        self,
-        X: Any,
-        rows: RowSource,
-        labels: NDArray[np.intp],
-        weights: Vector,
-        problem: PairSamples,
-        solution: PairSolution,
-        **how: Any,
-    ) -> Vector:
+        self, rows: RowSource, weights: Vector, folds: Folds, problem: PairSamples, solution: PairSolution, **how: Any
+    ) -> HeldOutValues:
         """Decision values of a pair's samples by models of the same regularisation without their folds.
 
         The model of a pair is that of C = v / rho, and so are those without a fold. Where there is no margin, there is
@@ -191,10 +190,9 @@ class NuSVC(CalibratedClassifier):
         """
         total = float(np.abs(solution.solution.alpha).sum())
         if not solution.hard_margin_found or total == 0.0:
-            return np.full(len(problem.ids), np.nan)
+            return HeldOutValues(np.full(len(problem.ids), np.nan), ())
         rho = float(self.nu) * float(weights[problem.ids].sum()) / total
-        loss: Any = {"squared": False, "fit_intercept": True}
-        return values_of_folds(X, rows, labels, weights / rho, [problem], [solution], **how, **loss)[0]
+        return held_out_values(rows, [problem], [solution], weights / rho, folds, **how)[0]
 
     def _bounds(self, labels: NDArray[np.intp], weights: Vector) -> Vector:
         if not np.isfinite(weights).all():
