@@ -177,9 +177,10 @@ class WhereAsked:
         if model is None:
             return self.method
         if asked_for(model.probability, model.calibration) is None:
+            name = type(model).__name__
             raise AttributeError(
-                f"{self.method.__name__} is not available when probability=False and calibration=None: pass "
-                f"{type(model).__name__}(probability=True) and fit again{model._or_in_a_search}."
+                f"This {name!r} has no attribute {self.method.__name__!r} with probability=False and calibration=None: "
+                f"pass {name}(probability=True) and fit again{model._or_in_a_search}."
             )
         return MethodType(self.method, model)
 
