@@ -546,8 +546,8 @@ PACKAGE = (
     Fault(
         "blocks-of-callables-not-compared",
         "src/widemargin/kernels/rows.py",
-        "if columns is rows and check is not None:",
-        "if False and check is not None:",
+        "            if columns is rows:\n",
+        "            if False:\n",
         ("tests/estimators/test_svc_inputs.py",),
     ),
     Fault(

@@ -23,7 +23,6 @@ from widemargin.estimators.validation import (
     is_numeric,
     is_plain,
     numbers_needed,
-    require_equal_mirror,
     require_finite,
     require_flag,
     require_gram,
@@ -279,12 +278,14 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
             "sequences, pass a list or column of strings and a kernel of sequences, such as kernel=Oligo()"
         )
 
-    def _checked_kernel(self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False) -> KernelParameters:
+    def _checked_kernel(
+        self, X: Any, weights: Vector, *, tell: bool = True, checked: bool = False, rows_next: bool = False
+    ) -> KernelParameters:
         """Resolve the kernel for checked samples and their weights: gamma="scale" and gamma="auto" become numbers.
 
         Where the two do not suit each other, that is refused or warned of; kernel values that depend on the order of
         the samples are refused. Without `tell` nobody is warned, and what was `checked` is not looked at again: for
-        those who ask a second time.
+        those who ask a second time. Where :meth:`_row_source` is what comes next (`rows_next`), it may compare values.
         """
         kernel, gamma, names = self.kernel, self.gamma, getattr(self, "feature_names_in_", None)
         if not isinstance(kernel, str) and is_kernel_object(kernel):
@@ -317,13 +318,8 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
                 if tell:
                     warn_if_indefinite(X)
             found = KernelParameters(kernel, number, float(self.coef0), int(self.degree))
-        if (
-            not checked
-            and callable(found.kernel)
-            and not (
-                count(X) <= TILE and self._computes_at_once(found, count(X))  # where all values are compared
-            )
-        ):
+        compared = rows_next and count(X) <= TILE and self._computes_at_once(found, count(X))
+        if not checked and callable(found.kernel) and not compared:
             self._allowance().run(require_symmetric, found.kernel, X)
         return found
 
@@ -346,7 +342,7 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
         if not self._computes_at_once(kernel, rows.size):
             return rows
         function = cast(KernelCallable, kernel.kernel)
-        return source_at_once(function, X, thread_count(self.n_jobs), check=require_equal_mirror)
+        return source_at_once(function, X, thread_count(self.n_jobs))
 
     def _computes_at_once(self, kernel: KernelParameters, n: int) -> bool:
         """Whether Python computes all values among `n` samples before the solver begins, which keeps copies of some."""

@@ -151,7 +151,7 @@ class NoveltyModel(OutlierMixin, KernelModel):  # type: ignore[misc]
         X, _ = self._check_samples(X)
         weights = check_weights(sample_weight, count(X))
         self._require_feasible(weights, total_weight(weights))
-        kernel = self._checked_kernel(X, weights)
+        kernel = self._checked_kernel(X, weights, rows_next=True)
         self._train(X, weights, kernel, began)
         self._tell()
         return self

@@ -145,7 +145,7 @@ class NuSVC(CalibratedClassifier):
         with np.errstate(over="ignore"):
             weights_of_all = self._bounds(labels, weights * self.class_weight_[labels])
 
-        kernel = self._checked_kernel(X, weights)
+        kernel = self._checked_kernel(X, weights, rows_next=True)
         rows = self._row_source(X, kernel)
         how: Any = {"stop": self._stop_rule(len(labels), began), "options": self._solver_options(len(labels))}
         solutions = solve_nu_pairs(

@@ -75,7 +75,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
         warn_if_gamma_is_unused(self.kernel, self.gamma)
         X, y, weights = self._check_training_data(X, y, sample_weight)
         n, bounds = count(X), self._bounds(weights)
-        kernel = self._checked_kernel(X, weights)
+        kernel = self._checked_kernel(X, weights, rows_next=True)
         machine = self._solve(
             self._row_source(X, kernel),
             y,

@@ -255,7 +255,7 @@ class SVC(CalibratedClassifier):
         with np.errstate(over="ignore"):  # what there is no number for asks for a hard margin, or is refused
             bounds = self._bounds(labels, weights * self.class_weight_[labels])
 
-        kernel = self._checked_kernel(X, weights)
+        kernel = self._checked_kernel(X, weights, rows_next=True)
         rows, scheme = self._row_source(X, kernel), self._scheme()
         problems = scheme.problems(labels, bounds)
 

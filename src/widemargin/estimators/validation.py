@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.base import require_instance
-from widemargin.kernels.rows import KernelCallable, KernelParameters, RowSource, call_kernel, count, take
+from widemargin.kernels.rows import (
+    ASYMMETRY,
+    KernelCallable,
+    KernelParameters,
+    RowSource,
+    call_kernel,
+    count,
+    require_equal_mirror,
+    take,
+)
 from widemargin.machines.classifier import LARGEST_RIDGE
 from widemargin.runtime import single_threaded_blas, thread_count
 
@@ -33,9 +42,6 @@ UNLABELLED = "no_validation"
 
 #: Coefficients whose sum is given leave float64 beyond this, or below the inverse, when they are squared and summed.
 LARGEST_SUM = 1e100
-
-#: Entries of a kernel matrix that differ from their mirror images by more than this share of the largest: no rounding.
-ASYMMETRY = 1e-4
 
 #: Rows of a kernel matrix up to which every entry is compared with its mirror image; for larger ones a first look,
 #: which could miss differences that cancel each other, comes before.
@@ -300,17 +306,6 @@ def require_symmetric(kernel: KernelCallable, X: Any, sample: int = 64) -> None:
     ids = np.unique(np.linspace(0, count(X) - 1, sample).astype(np.intp))
     some = take(X, ids)
     require_equal_mirror(call_kernel(kernel, some, some), ids)
-
-
-def require_equal_mirror(K: NDArray[np.float64], ids: NDArray[np.intp]) -> None:
-    """Refuse values of a kernel callable among some samples, of these numbers, that depend on their order."""
-    found = _core.symmetry(K, 1)
-    if found.difference > ASYMMETRY * found.largest:
-        row, column = found.row, found.column
-        raise ValueError(
-            f"The kernel callable must be symmetric; for rows {ids[row]} and {ids[column]} of X it returned "
-            f"{K[row, column]:.6g} one way round and {K[column, row]:.6g} the other."
-        )
 
 
 def warn_if_indefinite(K: NDArray[Any], sample: int = 200) -> None:
