@@ -29,13 +29,20 @@ from widemargin.estimators.validation import (
 from widemargin.kernels.rows import checked_rows, core_samples, kernel_matrix, require_samples
 from widemargin.quantization import HIGHEST_LEVEL, MAX_ROUNDS, TOLERANCE, Codebooks, Level
 from widemargin.runtime import Stop, StoppedError, thread_count
+from widemargin.runtime.callbacks import CallbackSupport, fit_task, is_awaited
 
 #: Rounds that the core can count.
 MOST_ROUNDS = 2**31 - 1
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class VectorQuantizer(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    CallbackSupport,  # type: ignore[misc]
+):
     """Vector quantisation by splitting: 1, 2, 4, 8 ... prototypes, each the mean of the samples around it.
 
     Prototypes p_j minimise, as far as Lloyd's iterations do, the distortion
@@ -140,6 +147,9 @@ class VectorQuantizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         VectorQuantizer
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         self._check_parameters()
         stop = Stop().within(self.max_time)
         X = self._checked(X, reset=True)

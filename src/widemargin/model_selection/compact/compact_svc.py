@@ -41,6 +41,7 @@ from widemargin.model_selection.compact.selection import Searched
 from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.objectives.decision_quality import DecisionQuality, balanced_rate, kappas
 from widemargin.runtime import Stop, StoppedError, free_memory, single_threaded_blas
+from widemargin.runtime.callbacks import CallbackSupport, fit_task, is_awaited
 from widemargin.runtime.interrupts import interrupt_held_back
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import TabuSearch
@@ -61,7 +62,7 @@ WITHOUT_FEATURES = TabuSearch(failures=2, walks=4, large_share=0.5, min_improvem
 WITH_FEATURES = TabuSearch(patience=20, jumps=5, walks=2, large_share=0.25, min_improvement=1e-3)
 
 
-class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CompactSVC(ClassifierMixin, BaseEstimator, CallbackSupport):  # type: ignore[misc]
     r"""A small SVM with a Gaussian kernel: few support vectors, few features, chosen for quality rather than accuracy.
 
     The quality of a decision function is
@@ -263,6 +264,9 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         CompactSVC
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y):
+                return self.fit(X, y)
         began = time.perf_counter()
         self.__dict__.pop("models_", None)  # those of other data would outlive a fit that fails
         strategy = self._checked_options()

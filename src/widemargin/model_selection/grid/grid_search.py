@@ -21,7 +21,7 @@ from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
 from widemargin.kernels.rows import require_samples
-from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
+from widemargin.model_selection.grid.calibration import Explained, fit_chosen, out_of_fold
 from widemargin.model_selection.grid.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
 from widemargin.model_selection.grid.results import (
@@ -175,6 +175,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self.plan = plan
         self.journal = journal
         self.progress = progress
+
+    predict_proba = Explained("predict_proba")
+    predict_log_proba = Explained("predict_log_proba")
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, then train the best candidate on all samples.

@@ -25,7 +25,7 @@ from widemargin.estimators.validation import (
     without_gamma_warnings,
 )
 from widemargin.kernels.rows import count, require_samples
-from widemargin.model_selection.grid.calibration import fit_chosen
+from widemargin.model_selection.grid.calibration import Explained, fit_chosen
 from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of
@@ -193,6 +193,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+
+    predict_proba = Explained("predict_proba")
+    predict_log_proba = Explained("predict_log_proba")
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Self:
         """Search, then train the model that was chosen on all samples.

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 
+from widemargin.estimators.calibration import WITHOUT_PROBABILITIES, CalibratedClassifier
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import without_gamma_warnings
 from widemargin.kernels import Kernel
@@ -485,9 +486,8 @@ def _sharing(estimator: Any) -> Any:
     if isinstance(own, Pipeline):
         own.set_params(memory=None)
     model = model_of(own).set_params(solver="auto", max_time=None)
-    if hasattr(model, "calibration"):
-        # Probabilities are for the model that is chosen.
-        model.set_params(calibration=None, calibration_method="slope")
+    if isinstance(model, CalibratedClassifier):
+        model.set_params(**WITHOUT_PROBABILITIES)  # which are for the model that is chosen
     return own
 
 
