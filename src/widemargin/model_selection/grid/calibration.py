@@ -11,6 +11,7 @@ from widemargin.kernels.rows import count
 from widemargin.model_selection.grid.folds.classifier import PairwiseFold
 from widemargin.model_selection.grid.setup import Unit, fit_parameters, model_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.model_selection.grid.steps import resamples
 from widemargin.runtime import single_threaded_blas
 
 
@@ -30,7 +31,8 @@ def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
                 continue  # of a fold that does not suit the model; scores have told
             if stretch is None:
                 continue
-            fold, start = search.samples.of_fold(number), stretch.start
+            fold = search.samples.models(model, search.candidates.steps[candidate], number)
+            start = None if resamples(search.data.estimator) else stretch.start
             assert isinstance(fold, PairwiseFold)
             for names, values in fold.named_values(model, [link.solution for link in stretch.links[-1]]):
                 found.add(names, search.data.folds[number][1], values)
