@@ -44,7 +44,7 @@ from widemargin.runtime import Stop, single_threaded_blas
 from widemargin.runtime.interrupts import interrupt_held_back
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import TabuSearch
-from widemargin.study import Journal, fingerprint, progress_for
+from widemargin.study import Journal, fingerprint, journal_of, progress_for
 from widemargin.study.findings import RECORD_SCHEMA
 from widemargin.study.journal_part import part_of
 from widemargin.study.report import SearchReport
@@ -374,7 +374,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Open the journal; refuse one that holds anything else."""
         shares = [self.validation_size, self.test_size, bool(self.standardize), bool(self.select_features), self.tol]
         assert self.journal is not None
-        opened = Journal(
+        opened = journal_of(
             self.journal,
             {
                 "schema": RECORD_SCHEMA,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.calibration import FROM_SEARCH
+from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
@@ -24,6 +26,7 @@ from widemargin.kernels.rows import require_samples
 from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
 from widemargin.model_selection.grid.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
+from widemargin.model_selection.grid.refusals import require_grid, require_scores
 from widemargin.model_selection.grid.results import (
     Mask,
     as_results,
@@ -33,11 +36,12 @@ from widemargin.model_selection.grid.results import (
     remarks,
     report_of,
     report_of_plain,
+    require_a_score,
     scored,
     smoothest,
     tied,
 )
-from widemargin.model_selection.grid.run import identity, listener, run_grid
+from widemargin.model_selection.grid.run import announce, identity, listener, printer, run_grid
 from widemargin.model_selection.grid.samples import SearchSamples
 from widemargin.model_selection.grid.setup import (
     SearchData,
@@ -49,11 +53,12 @@ from widemargin.model_selection.grid.setup import (
     why_plain,
 )
 from widemargin.model_selection.grid.shared_search import SharedSearch
+from widemargin.model_selection.grid.steps import require_kept_samples
 from widemargin.model_selection.one_class_scores import RejectionScore
 from widemargin.plans import CostMatrix, Plan
 from widemargin.runtime import INTERRUPTED, STOPPED, Stop, Work
 from widemargin.runtime.memory import told_if_memory_runs_out
-from widemargin.study import EvaluationTasks, Journal, JournalPart, Records, SearchTasks, progress_for, with_callbacks
+from widemargin.study import EvaluationTasks, JournalPart, Records, SearchTasks, journal_of, progress_for, with_callbacks
 from widemargin.study.findings import Found
 
 
@@ -202,7 +207,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         `samples` are those of a search of other candidates; `grows` keeps kernels for a search that may follow.
         """
         began = time.perf_counter()
-        self._check_options()
+        grid = self._check_options()
         require_samples(X)
         unused = repeats_for_gamma(self.estimator, self.param_grid)
         if unused is not None:
@@ -212,19 +217,26 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
                 UnusedGammaWarning,
                 stacklevel=3,
             )
-        if y is not None and self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
+        if y is not None and self._judges_rejection():
             raise TypeError(
                 f"scoring=None makes no use of y: {type(model_of(self.estimator)).__name__} has no score method; pass "
                 "scoring='accuracy' or another scorer, or leave y out."
             )
         reason = self._why_plain(params)
         if reason is not None:
+            if isinstance(model_of(self.estimator), KernelClassifier):
+                with suppress(TypeError):  # labels of several types, of which fits tell
+                    require_scores(self.estimator, grid, self._get_scorers()[0], y, (), None)
             self._fit_alone(reason, X, y, params)
             return None
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
-        data, fit_params, refit_metric = self._search_data(X, y, params)
+        data, fit_params, refit_metric = self._search_data(grid, X, y, params)
+        scored = not isinstance(self.error_score, numbers.Real) or np.isnan(self.error_score)
+        folds = data.folds if scored else ()
+        require_scores(self.estimator, grid, data.scoring.scorers, data.y, folds, refit_metric)
         if self.plan not in PLAIN_PLANS:
+            require_kept_samples(f"plan={self.plan!r}", self.estimator)
             require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.folds)
         search = SharedSearch(data, self._stop(began), samples)
@@ -268,26 +280,29 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         {'C': 1, 'gamma': 0.1}
         """
         began = time.perf_counter()
-        self._check_options()
+        grid = self._check_options()
         require_samples(X)
+        require_kept_samples("measure_costs", self.estimator)
         reason = self._why_plain(params)
         if reason is not None:
             raise ValueError(f"{reason}, so the cost of starting from other models cannot be measured.")
         X, y = indexable(X, y)
-        data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
+        data, _, _ = self._search_data(grid, X, y, _check_method_params(X, params=params))
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         return measure_search(data, cost, self._stop(began), shown)
 
     def _stop(self, began: float) -> Stop:
         return Stop(deadline=None if self.max_time is None else began + float(self.max_time))
 
-    def _check_options(self) -> None:
+    def _check_options(self) -> list[dict[str, Any]]:
+        """Check what can be checked without samples; return the candidates."""
         self._validate_params()
         if self.max_time is not None:
             require_number("max_time", self.max_time, above=0)
         if self.max_memory != "auto":
             require_number("max_memory", self.max_memory, above=0)
         require_plan(self.plan)
+        return require_grid(self.estimator, self.param_grid)
 
     def _why_plain(self, params: Mapping[str, Any]) -> str | None:
         fit_params = self._get_routed_params_for_fit(params).estimator.fit
@@ -351,12 +366,19 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     def _get_scorers(self) -> tuple[Any, str]:
         """Return scorers as scikit-learn does; one-class models, which have no ``score``, are judged by rejection."""
-        if self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel):
+        if self._judges_rejection():
             return RejectionScore(), "score"
         scorers, refit_metric = super()._get_scorers()
         return scorers, refit_metric
 
-    def _search_data(self, X: Any, y: Any, params: Mapping[str, Any]) -> tuple[SearchData, Any, str]:
+    def _judges_rejection(self) -> bool:
+        """Tell whether a one-class model, unless somebody gave it a ``score``, is judged by the share it rejects."""
+        alone = self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel)
+        return alone and not hasattr(self.estimator, "score")
+
+    def _search_data(
+        self, grid: Sequence[Mapping[str, Any]], X: Any, y: Any, params: Mapping[str, Any]
+    ) -> tuple[SearchData, Any, str]:
         """Return what a search is about, what else its estimator is fitted with, and the metric that decides."""
         scorers, refit_metric = self._get_scorers()
         routed = self._get_routed_params_for_fit(params)
@@ -364,17 +386,22 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         folds = list(self._checked_cv_orig.split(X, y, **routed.splitter.split))
         if not folds:
             raise ValueError(f"cv={self.cv!r} yields no folds; at least one is needed.")
-        return search_data(self, X, y, folds, scorers, routed), routed.estimator.fit, refit_metric
+        return search_data(self, grid, X, y, folds, scorers, routed), routed.estimator.fit, refit_metric
 
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float
     ) -> tuple[Found, Mask, str]:
         wanted = self.verbose > 0 if self.progress is None else self.progress
         shown = None if wanted is False else progress_for(wanted)
-        told = listener(tasks, search.data, weights) if tasks.anybody_listens else None
+        listeners = [listener(tasks, search.data, weights)] if tasks.anybody_listens else []
+        if self.verbose > 0:
+            announce(search.data)
+        if self.verbose > 1:
+            listeners.append(printer(search.data, int(self.verbose)))
+        told = None if not listeners else lambda one: any([listens(one) for listens in listeners])
         opened: AbstractContextManager[Records | None] = nullcontext(self.journal)
         if self.journal is not None and not isinstance(self.journal, JournalPart):
-            opened = Journal(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
+            opened = journal_of(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
         with opened as journal:
             found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told)
         missing = missing_from(found, len(search.data.candidates), len(search.data.folds))
@@ -401,7 +428,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
 
     @staticmethod
     def _select_best_index(refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
-        """Choose as scikit-learn does, but of equals the smoothest model."""
+        """Choose as scikit-learn does, but of equals the smoothest model, and nothing where nothing has a score."""
+        if not callable(refit):
+            require_a_score(results, refit_metric)
         index = int(PlainGridSearchCV._select_best_index(refit, refit_metric, results))
         return index if callable(refit) else smoothest(results, refit_metric, index)
 

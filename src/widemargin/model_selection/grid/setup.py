@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import is_outlier_detector
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
-from sklearn.model_selection import ParameterGrid
 from sklearn.model_selection._validation import _score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -362,14 +361,22 @@ def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:
 
 
 def search_data(
-    search: Any, X: Any, y: Any, folds: Sequence[tuple[Indices, Indices]], scorers: Any, routed: Any
+    search: Any,
+    grid: Sequence[Parameters],
+    X: Any,
+    y: Any,
+    folds: Sequence[tuple[Indices, Indices]],
+    scorers: Any,
+    routed: Any,
 ) -> SearchData:
     """Return what a search is about.
 
     Parameters
     ----------
     search : GridSearchCV
-        Its parameters say what is searched.
+        Its parameters say how is searched.
+    grid : sequence of mappings
+        The parameters of each candidate.
     X, y
         Samples and targets as they were given.
     folds : sequence of (train, test)
@@ -380,7 +387,6 @@ def search_data(
     estimator = search.estimator
     given = fit_parameters(estimator, routed.estimator.fit)
     weights = check_weights(given.weights, _num_samples(X))
-    grid = list(ParameterGrid(search.param_grid))
     checked, targets = _checked_samples(estimator, X, y, weights, grid)
     return SearchData(
         estimator,

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
@@ -300,6 +301,7 @@ class SharedSearch:
                     () if converged else (ENDED_EARLY,),
                     score_seconds=seconds,
                     train_value=train_value,
+                    coefficients=sum([_nonzero(link.solution) for link in links]) if self._only_predicts else 0,
                 )
             )
             if stop.signal.reason is not None:
@@ -376,6 +378,10 @@ class SharedSearch:
 def _cut_short(links: Links) -> bool:
     """Tell whether a candidate was not finished."""
     return any(link.solution.outcome.reason in EARLY_ENDS for link in links)
+
+
+def _nonzero(solution: Any) -> int:
+    return int(np.count_nonzero(solution.alpha))
 
 
 def _account(links: Links, overhead: float, kernel_evaluations: int) -> tuple[Work, bool]:

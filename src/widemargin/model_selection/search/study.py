@@ -41,7 +41,7 @@ from widemargin.runtime import (
     thread_count,
 )
 from widemargin.strategies import Ask, Strategy, StrategyRun, Told
-from widemargin.study import Journal, JournalPart, Progress, fingerprint
+from widemargin.study import Journal, JournalPart, Progress, fingerprint, journal_of
 from widemargin.study.findings import RECORD_SCHEMA, SHOW_EVERY, WRITE_EVERY, Findings, Standing
 from widemargin.study.journal_part import part_of
 from widemargin.study.report import SearchReport
@@ -400,13 +400,13 @@ class ModelStudy:
         """
         grid = {f"{prefix_of(estimator)}{PRICE}": [model_of(estimator).C]}
         search = GridSearchCV(_sharing(estimator), grid, cv=self.calibration_folds)
-        data, _, _ = search._search_data(self.X, self.y, self.params)
+        data, _, _ = search._search_data([{name: values[0] for name, values in grid.items()}], self.X, self.y, self.params)
         with single_threaded_blas():
             return out_of_fold(SharedSearch(data), 0)
 
     def _opened(self, journal: Any) -> Journal:
         """Open the journal; refuse one that holds anything else."""
-        opened = Journal(journal, self._identity())
+        opened = journal_of(journal, self._identity())
         for number, record in enumerate(opened.records):
             if record.get("stage") not in (BEGINNING, SEARCH, PATH):
                 opened.close()
