@@ -7,11 +7,11 @@ from typing import Any
 
 from widemargin.estimators.calibration import METHODS
 from widemargin.estimators.out_of_fold import OutOfFold
+from widemargin.estimators.pipelines import resamples
 from widemargin.kernels.rows import count
 from widemargin.model_selection.grid.folds.classifier import PairwiseFold
 from widemargin.model_selection.grid.setup import Unit, fit_parameters, model_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
-from widemargin.model_selection.grid.steps import resamples
 from widemargin.runtime import single_threaded_blas
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params
@@ -21,6 +20,7 @@ from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.out_of_fold import OutOfFold
+from widemargin.estimators.pipelines import require_kept_samples
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
 from widemargin.kernels.rows import require_samples
 from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
@@ -53,12 +53,19 @@ from widemargin.model_selection.grid.setup import (
     why_plain,
 )
 from widemargin.model_selection.grid.shared_search import SharedSearch
-from widemargin.model_selection.grid.steps import require_kept_samples
 from widemargin.model_selection.one_class_scores import RejectionScore
 from widemargin.plans import CostMatrix, Plan
 from widemargin.runtime import INTERRUPTED, STOPPED, Stop, Work
 from widemargin.runtime.memory import told_if_memory_runs_out
-from widemargin.study import EvaluationTasks, JournalPart, Records, SearchTasks, journal_of, progress_for, with_callbacks
+from widemargin.study import (
+    EvaluationTasks,
+    JournalPart,
+    Records,
+    SearchTasks,
+    journal_of,
+    progress_for,
+    with_callbacks,
+)
 from widemargin.study.findings import Found
 
 
@@ -207,7 +214,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         `samples` are those of a search of other candidates; `grows` keeps kernels for a search that may follow.
         """
         began = time.perf_counter()
-        grid = self._check_options()
+        self._check_options()
         require_samples(X)
         unused = repeats_for_gamma(self.estimator, self.param_grid)
         if unused is not None:
@@ -226,15 +233,16 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         if reason is not None:
             if isinstance(model_of(self.estimator), KernelClassifier):
                 with suppress(TypeError):  # labels of several types, of which fits tell
-                    require_scores(self.estimator, grid, self._get_scorers()[0], y, (), None)
+                    candidates = ParameterGrid(self.param_grid)
+                    require_scores(self.estimator, candidates, self._get_scorers()[0], y, (), None)
             self._fit_alone(reason, X, y, params)
             return None
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
-        data, fit_params, refit_metric = self._search_data(grid, X, y, params)
-        scored = not isinstance(self.error_score, numbers.Real) or np.isnan(self.error_score)
-        folds = data.folds if scored else ()
-        require_scores(self.estimator, grid, data.scoring.scorers, data.y, folds, refit_metric)
+        data, fit_params, refit_metric = self._search_data(X, y, params)
+        failures_count = self.error_score == "raise" or np.isnan(self.error_score)
+        folds = data.folds if failures_count else ()
+        require_scores(self.estimator, data.candidates, data.scoring.scorers, data.y, folds, refit_metric)
         if self.plan not in PLAIN_PLANS:
             require_kept_samples(f"plan={self.plan!r}", self.estimator)
             require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
@@ -280,29 +288,28 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         {'C': 1, 'gamma': 0.1}
         """
         began = time.perf_counter()
-        grid = self._check_options()
+        self._check_options()
         require_samples(X)
         require_kept_samples("measure_costs", self.estimator)
         reason = self._why_plain(params)
         if reason is not None:
             raise ValueError(f"{reason}, so the cost of starting from other models cannot be measured.")
         X, y = indexable(X, y)
-        data, _, _ = self._search_data(grid, X, y, _check_method_params(X, params=params))
+        data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         return measure_search(data, cost, self._stop(began), shown)
 
     def _stop(self, began: float) -> Stop:
         return Stop(deadline=None if self.max_time is None else began + float(self.max_time))
 
-    def _check_options(self) -> list[dict[str, Any]]:
-        """Check what can be checked without samples; return the candidates."""
+    def _check_options(self) -> None:
         self._validate_params()
         if self.max_time is not None:
             require_number("max_time", self.max_time, above=0)
         if self.max_memory != "auto":
             require_number("max_memory", self.max_memory, above=0)
         require_plan(self.plan)
-        return require_grid(self.estimator, self.param_grid)
+        require_grid(self.estimator, self.param_grid)
 
     def _why_plain(self, params: Mapping[str, Any]) -> str | None:
         fit_params = self._get_routed_params_for_fit(params).estimator.fit
@@ -376,9 +383,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         alone = self.scoring is None and isinstance(model_of(self.estimator), NoveltyModel)
         return alone and not hasattr(self.estimator, "score")
 
-    def _search_data(
-        self, grid: Sequence[Mapping[str, Any]], X: Any, y: Any, params: Mapping[str, Any]
-    ) -> tuple[SearchData, Any, str]:
+    def _search_data(self, X: Any, y: Any, params: Mapping[str, Any]) -> tuple[SearchData, Any, str]:
         """Return what a search is about, what else its estimator is fitted with, and the metric that decides."""
         scorers, refit_metric = self._get_scorers()
         routed = self._get_routed_params_for_fit(params)
@@ -386,7 +391,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         folds = list(self._checked_cv_orig.split(X, y, **routed.splitter.split))
         if not folds:
             raise ValueError(f"cv={self.cv!r} yields no folds; at least one is needed.")
-        return search_data(self, grid, X, y, folds, scorers, routed), routed.estimator.fit, refit_metric
+        return search_data(self, X, y, folds, scorers, routed), routed.estimator.fit, refit_metric
 
     def _evaluate(
         self, search: SharedSearch, tasks: EvaluationTasks, weights: Any, began: float

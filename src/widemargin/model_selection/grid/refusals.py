@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from widemargin.model_selection.grid.folds import Indices
 from widemargin.model_selection.grid.setup import family_of, model_of, several_scorers
 
 
-def require_grid(estimator: Any, param_grid: Any) -> list[dict[str, Any]]:
-    """Return the candidates of a grid; refuse values that are no lists, and names that the estimator does not know.
+def require_grid(estimator: Any, param_grid: Any) -> None:
+    """Refuse values of a grid that are no lists, and names that the estimator does not know.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def require_grid(estimator: Any, param_grid: Any) -> list[dict[str, Any]]:
                     f"param_grid: {name!r} is a distribution, and a grid needs a list of its values, such as "
                     "np.logspace(-2, 3, 6); scikit-learn's RandomizedSearchCV draws from distributions."
                 )
-    candidates = list(ParameterGrid(param_grid))
+    ParameterGrid(param_grid)  # refuses what is no grid in words of its own
     known = estimator.get_params(deep=True)
     for grid in [param_grid] if isinstance(param_grid, Mapping) else param_grid:
         if grid.keys() <= known.keys():
@@ -52,7 +52,6 @@ def require_grid(estimator: Any, param_grid: Any) -> list[dict[str, Any]]:
                 if name not in known and name.partition("__")[0] not in known:
                     raise ValueError(_unknown(name, estimator, list(known))) from None
             raise
-    return candidates
 
 
 def _unknown(name: str, estimator: Any, known: Sequence[str]) -> str:
@@ -111,7 +110,7 @@ class IdealClassifier(ClassifierMixin, Ideal):  # type: ignore[misc]
 
 def require_scores(
     estimator: Any,
-    candidates: Sequence[Mapping[str, Any]],
+    candidates: Iterable[Mapping[str, Any]],
     scorers: Any,
     y: Any,
     folds: Sequence[tuple[Indices, Indices]],
@@ -123,7 +122,7 @@ def require_scores(
     ----------
     estimator : estimator or Pipeline
         With a model of this library.
-    candidates : sequence of mappings
+    candidates : iterable of mappings
     scorers : callable
         What scikit-learn made of ``scoring``.
     y : ndarray or None
@@ -145,7 +144,7 @@ def require_scores(
     for name, scorer in (several_scorers(scorers) or {"score": scorers}).items():
         if not _is_scikit_learns(scorer):
             continue
-        own = f"scoring={_name_of(scorer, name)!r}"
+        own = _name_of(scorer, name)
         _require_response(own, scorer, estimator, candidates)
         _require_targets(own, scorer, y, classes)
         if name in ("score", decides):
@@ -159,11 +158,12 @@ def _is_scikit_learns(scorer: Any) -> bool:
 
 
 def _name_of(scorer: Any, name: str) -> str:
-    """Return the name of a metric as a user knows it."""
-    if name != "score" or isinstance(scorer, _PassthroughScorer):
-        return name
-    sign = "" if scorer._sign > 0 else "neg_"
-    return f"{sign}{scorer._score_func.__name__.removesuffix('_score')}"
+    """Name a metric as a user knows it."""
+    if isinstance(scorer, _PassthroughScorer):
+        return "scoring=None (the model's own score)"
+    if name == "score":
+        name = f"{'' if scorer._sign > 0 else 'neg_'}{scorer._score_func.__name__.removesuffix('_score')}"
+    return f"scoring={name!r}"
 
 
 def _require_classes(y: NDArray[Any], folds: Sequence[tuple[Indices, Indices]]) -> None:
@@ -177,7 +177,7 @@ def _require_classes(y: NDArray[Any], folds: Sequence[tuple[Indices, Indices]]) 
             )
 
 
-def _require_response(own: str, scorer: Any, estimator: Any, candidates: Sequence[Mapping[str, Any]]) -> None:
+def _require_response(own: str, scorer: Any, estimator: Any, candidates: Iterable[Mapping[str, Any]]) -> None:
     """Refuse scorers that ask for something that no candidate has: probabilities, mostly."""
     if isinstance(scorer, _PassthroughScorer):
         return

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from widemargin.estimators.pipelines import Passed, passed, resamples, with_model
 from widemargin.estimators.validation import check_weights, fits_float32, require_moderate_diagonal
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
@@ -23,7 +24,6 @@ from widemargin.machines.dual import SolverOptions, Vector, cache_bytes
 from widemargin.model_selection.grid.candidates import Candidates
 from widemargin.model_selection.grid.folds import FoldModels, Indices
 from widemargin.model_selection.grid.setup import WEIGHTS, Parameters, SearchData, model_of
-from widemargin.model_selection.grid.steps import Passed, passed, resamples, with_model
 from widemargin.runtime import Lock, Stop
 
 #: Bytes that matrices kept for a search to come may take; filling more takes as long as computing them again.
@@ -269,7 +269,7 @@ class SearchSamples:
             return seen.models, self._shared[name], kernel
 
     def _seen(self, model: Any, key: Hashable, own: Parameters, fold: int) -> Seen:
-        """Return all samples as a model sees them: behind the steps before it, fitted on the training part of a fold."""
+        """Return all samples as a model sees them: behind the steps, which are fitted on the training part of a fold."""
         if not self._pipeline:
             return Seen(self._X, self._weights, self.of_fold(fold))
         if (key, fold) not in self._behind_steps:
@@ -299,7 +299,7 @@ class SearchSamples:
         return Seen(X, self._weights, self.of_fold(fold), given.pipeline, self._alike(given, trained_on, train))
 
     def _resampled(self, model: Any, given: Passed, fold: int, train: Indices, test: Indices) -> Seen:
-        """Number the samples that a model is trained on, whatever samplers have made, and those held out anew."""
+        """Give new numbers to the samples that a model is trained on, which samplers have made, and those held out."""
         trained_on, asked = self._checked(model, given, train, test)
         n, m = count(trained_on), count(asked)
         y = None if self.data.y is None else np.concatenate([np.asarray(given.y), self.data.y[test]])
@@ -342,8 +342,8 @@ def same_samples(X: Any, others: Any) -> bool:
     >>> same_samples(np.ones((2, 1)), [[1], [1]]), same_samples(sp.csr_array(np.eye(2)), np.eye(2) + 1)
     (True, False)
     """
-    numbers = [one.toarray() if sp.issparse(one) else np.asarray(one) for one in (X, others)]
-    return np.array_equal(*numbers)
+    first, second = (one.toarray() if sp.issparse(one) else np.asarray(one) for one in (X, others))
+    return np.array_equal(first, second)
 
 
 def _kind_of_kernel(model: Any) -> tuple[Hashable, bool]:

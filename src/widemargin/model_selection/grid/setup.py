@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import is_outlier_detector
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
+from sklearn.model_selection import ParameterGrid
 from sklearn.model_selection._validation import _score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -22,6 +22,7 @@ from sklearn.utils.validation import _num_samples
 from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
+from widemargin.estimators.pipelines import is_known
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
@@ -37,7 +38,6 @@ from widemargin.model_selection.grid.folds import (
     OneClassFold,
     RegressorFold,
 )
-from widemargin.model_selection.grid.steps import is_known
 from widemargin.model_selection.one_class_scores import OneClassScore
 from widemargin.plans import Plan
 from widemargin.runtime import free_memory, thread_count
@@ -361,22 +361,14 @@ def repeats_for_gamma(estimator: Any, param_grid: Any) -> str | None:
 
 
 def search_data(
-    search: Any,
-    grid: Sequence[Parameters],
-    X: Any,
-    y: Any,
-    folds: Sequence[tuple[Indices, Indices]],
-    scorers: Any,
-    routed: Any,
+    search: Any, X: Any, y: Any, folds: Sequence[tuple[Indices, Indices]], scorers: Any, routed: Any
 ) -> SearchData:
     """Return what a search is about.
 
     Parameters
     ----------
     search : GridSearchCV
-        Its parameters say how is searched.
-    grid : sequence of mappings
-        The parameters of each candidate.
+        Its parameters say what is searched.
     X, y
         Samples and targets as they were given.
     folds : sequence of (train, test)
@@ -387,6 +379,7 @@ def search_data(
     estimator = search.estimator
     given = fit_parameters(estimator, routed.estimator.fit)
     weights = check_weights(given.weights, _num_samples(X))
+    grid = list(ParameterGrid(search.param_grid))
     checked, targets = _checked_samples(estimator, X, y, weights, grid)
     return SearchData(
         estimator,

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
+from widemargin.estimators.pipelines import resamples
 from widemargin.kernels.rows import KernelParameters, take
 from widemargin.machines.chain import EARLY_ENDS, LinkSolution
 from widemargin.machines.dual import StopRule
@@ -25,7 +26,6 @@ from widemargin.model_selection.grid.paths.walks import Beginning, Stretch, walk
 from widemargin.model_selection.grid.samples import PreparedSamples, SearchSamples, depends_on_samples
 from widemargin.model_selection.grid.scores import ChainScores
 from widemargin.model_selection.grid.setup import SearchData, Unit, family_of, model_of
-from widemargin.model_selection.grid.steps import resamples
 from widemargin.runtime import Stop, Work
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.study.findings import ENDED_EARLY, Finding
@@ -311,7 +311,8 @@ class SharedSearch:
     def _known_scores(self, fold: FoldModels, alike: bool, candidates: list[int], found: list[Links]) -> list[Any]:
         """Score the first candidates together, if that is possible: on the test part, and the training part or None.
 
-        `alike` says whether models predict the training part as they know it. None stands for a candidate that the scorers are to be asked about.
+        `alike` says whether models predict the training part as they know it. None stands for a candidate that the
+        scorers are to be asked about.
         """
         if self._chain_scores is None or not found or (self.data.return_train_score and not alike):
             return [None] * len(found)

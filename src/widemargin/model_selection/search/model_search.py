@@ -26,9 +26,9 @@ from widemargin.estimators.validation import (
 )
 from widemargin.kernels.rows import count, require_samples
 from widemargin.model_selection.grid.calibration import fit_chosen
-from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of
+from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of, why_plain
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
-from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of
+from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of, sharing
 from widemargin.model_selection.search.task import (
     objective_of,
     require_fit,
@@ -231,6 +231,9 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         objective = objective_of(self.objective)
         strategy = strategy_of(self.strategy, objective)
         require_model(self.estimator)
+        reason = why_plain(sharing(self.estimator), {}, {}, None)
+        if reason is not None:
+            raise ValueError(f"{reason}, so that ModelSearch cannot search it; GridSearchCV can.")
         require_samples(X)
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)

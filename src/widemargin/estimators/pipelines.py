@@ -60,7 +60,7 @@ class Passed(NamedTuple):
 
     def seen(self, X: Any) -> Any:
         """Return samples as the model sees them when it is to predict them."""
-        return self.pipeline.predict(X)
+        return seen(self.pipeline, X)
 
 
 def passed(pipeline: Any, X: Any, y: Any, params: Mapping[str, Any], train: NDArray[Any] | None = None) -> Passed:
@@ -69,7 +69,7 @@ def passed(pipeline: Any, X: Any, y: Any, params: Mapping[str, Any], train: NDAr
     Parameters
     ----------
     pipeline : Pipeline
-        Its steps are fitted in place, and a :class:`Recorder` is put in the place of its model.
+        Its steps are fitted in place, its model is left as it is.
     X, y
         Samples, and their targets or None.
     params : mapping
@@ -90,7 +90,8 @@ def passed(pipeline: Any, X: Any, y: Any, params: Mapping[str, Any], train: NDAr
     ([[-0.75], [0.25]], [[8.25]])
     """
     name, model = pipeline.steps[-1]
-    pipeline.steps = [*pipeline.steps[:-1], (name, Recorder(model))]
+    recorder = Recorder(model)
+    pipeline.steps = [*pipeline.steps[:-1], (name, recorder)]
     if train is not None:
         params = _check_method_params(X, params=params, indices=train)
         X, y = _safe_indexing(X, train), None if y is None else _safe_indexing(y, train)
@@ -98,10 +99,13 @@ def passed(pipeline: Any, X: Any, y: Any, params: Mapping[str, Any], train: NDAr
         pipeline.fit(X, **params)
     else:
         pipeline.fit(X, y, **params)
-    recorder = pipeline.steps[-1][1]
-    rows, targets, own = recorder.fitted_with
-    recorder.fitted_with = None, None, {}
-    return Passed(rows, targets, own, pipeline)
+    pipeline.steps = [*pipeline.steps[:-1], (name, model)]
+    return Passed(*recorder.fitted_with, pipeline)
+
+
+def seen(pipeline: Any, X: Any) -> Any:
+    """Return samples as the model of a pipeline sees them when it is to predict them, behind fitted steps."""
+    return with_model(pipeline, Recorder(pipeline.steps[-1][1])).predict(X)
 
 
 def with_model(pipeline: Any, model: Any) -> Any:
