@@ -140,12 +140,3 @@ def is_known(pipeline: Any) -> bool:
     (True, False)
     """
     return type(pipeline) is Pipeline or resamples(pipeline)
-
-
-def require_kept_samples(what: str, pipeline: Any) -> None:
-    """Refuse pipelines whose folds have samples of their own, where models of one fold are to start from another's."""
-    if resamples(pipeline):
-        raise ValueError(
-            f"{what} needs samples that all folds have in common, and a pipeline of imbalanced-learn may make others "
-            "for each fold; use plan='heuristic' or a pipeline of scikit-learn."
-        )

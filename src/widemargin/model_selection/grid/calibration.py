@@ -7,7 +7,6 @@ from typing import Any
 
 from widemargin.estimators.calibration import METHODS
 from widemargin.estimators.out_of_fold import OutOfFold
-from widemargin.estimators.pipelines import resamples
 from widemargin.kernels.rows import count
 from widemargin.model_selection.grid.folds.classifier import PairwiseFold
 from widemargin.model_selection.grid.setup import Unit, fit_parameters, model_of
@@ -32,7 +31,7 @@ def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
             if stretch is None:
                 continue
             fold = search.samples.models(model, search.candidates.steps[candidate], number)
-            start = None if resamples(search.data.estimator) else stretch.start
+            start = None if search.data.folds_stand_alone else stretch.start
             assert isinstance(fold, PairwiseFold)
             for names, values in fold.named_values(model, [link.solution for link in stretch.links[-1]]):
                 found.add(names, search.data.folds[number][1], values)

@@ -20,7 +20,6 @@ from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.out_of_fold import OutOfFold
-from widemargin.estimators.pipelines import require_kept_samples
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
 from widemargin.kernels.rows import require_samples
 from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
@@ -47,6 +46,7 @@ from widemargin.model_selection.grid.setup import (
     SearchData,
     model_of,
     repeats_for_gamma,
+    require_joint_folds,
     require_shared,
     search_data,
     several_scorers,
@@ -244,7 +244,7 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         folds = data.folds if failures_count else ()
         require_scores(self.estimator, data.candidates, data.scoring.scorers, data.y, folds, refit_metric)
         if self.plan not in PLAIN_PLANS:
-            require_kept_samples(f"plan={self.plan!r}", self.estimator)
+            require_joint_folds(f"plan={self.plan!r}" if isinstance(self.plan, str) else "A plan", data)
             require_suitable_plan(self.plan, model_of(self.estimator), data.candidates)
         self.n_splits_ = len(data.folds)
         search = SharedSearch(data, self._stop(began), samples)
@@ -290,12 +290,12 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         began = time.perf_counter()
         self._check_options()
         require_samples(X)
-        require_kept_samples("measure_costs", self.estimator)
         reason = self._why_plain(params)
         if reason is not None:
             raise ValueError(f"{reason}, so the cost of starting from other models cannot be measured.")
         X, y = indexable(X, y)
         data, _, _ = self._search_data(X, y, _check_method_params(X, params=params))
+        require_joint_folds("measure_costs", data)
         shown = progress_for(self.verbose > 0 if self.progress is None else self.progress)
         return measure_search(data, cost, self._stop(began), shown)
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.pipelines import Passed, passed, resamples, with_model
+from widemargin.estimators.pipelines import Passed, passed, with_model
 from widemargin.estimators.validation import check_weights, fits_float32, require_moderate_diagonal
 from widemargin.kernels.base import is_kernel_object
 from widemargin.kernels.rows import KernelParameters, RowSource, count, take
@@ -145,7 +145,6 @@ class SearchSamples:
         self.data = data
         self._family = family = candidates.family
         self._pipeline = isinstance(data.estimator, Pipeline)
-        self._resamples = resamples(data.estimator)
         kinds: dict[Hashable, int] = {}
         sizes: dict[Hashable, Any] = {}
         for line in candidates.lines:
@@ -178,8 +177,8 @@ class SearchSamples:
             numbers = X.data if sp.issparse(X) else X
             if not isinstance(numbers, np.ndarray) or numbers.nbytes > 4 * count(X) ** 2:
                 return None
-        if self._resamples:
-            return None  # every fold numbers its samples itself
+        if self.data.folds_stand_alone:
+            return None  # each numbers its samples in the order in which it trains on them
         return self._family.order(self.data.y, self.data.folds)
 
     def as_given(self, samples: Indices) -> Indices:
@@ -193,7 +192,7 @@ class SearchSamples:
             self._kernels = kernels
 
     def of_fold(self, number: int) -> FoldModels:
-        """Return the models of a fold, if samplers do not change its samples."""
+        """Return the models of a fold whose samples are those of the data."""
         if number in self._folds:  # the lock may be held for as long as a kernel takes
             return self._folds[number]
         with self._lock:
@@ -208,7 +207,7 @@ class SearchSamples:
 
     def models(self, model: Any, steps: tuple[Hashable, Parameters], fold: int) -> FoldModels:
         """Return the models of a fold for a candidate; `steps` are the parameters of what comes before the model."""
-        if not self._resamples:
+        if not self.data.folds_stand_alone:
             return self.of_fold(fold)
         with self._lock:
             return self._seen(model, *steps, fold).models
@@ -269,7 +268,7 @@ class SearchSamples:
             return seen.models, self._shared[name], kernel
 
     def _seen(self, model: Any, key: Hashable, own: Parameters, fold: int) -> Seen:
-        """Return all samples as a model sees them: behind the steps, which are fitted on the training part of a fold."""
+        """Return all samples as a model sees them: behind steps that are fitted on the training part of a fold."""
         if not self._pipeline:
             return Seen(self._X, self._weights, self.of_fold(fold))
         if (key, fold) not in self._behind_steps:
@@ -279,7 +278,7 @@ class SearchSamples:
             # Candidates may name steps as objects, which are not to be shared with those of another fold.
             pipeline = clone(data.estimator).set_params(**clone(dict(own), safe=False))
             given = passed(pipeline, data.given, data.given_y, data.fit_params, train)
-            put = self._resampled if self._resamples else self._put_back
+            put = self._apart if data.folds_stand_alone else self._put_back
             self._behind_steps[key, fold] = put(model, given, fold, train, test)
         self._behind_steps.move_to_end((key, fold))
         return self._behind_steps[key, fold]
@@ -298,8 +297,8 @@ class SearchSamples:
         X = _stacked(trained_on, asked)[place if self._order is None else place[self._order]]
         return Seen(X, self._weights, self.of_fold(fold), given.pipeline, self._alike(given, trained_on, train))
 
-    def _resampled(self, model: Any, given: Passed, fold: int, train: Indices, test: Indices) -> Seen:
-        """Give new numbers to the samples that a model is trained on, which samplers have made, and those held out."""
+    def _apart(self, model: Any, given: Passed, fold: int, train: Indices, test: Indices) -> Seen:
+        """Give numbers of their own to the samples that a model is trained on, and to those held out."""
         trained_on, asked = self._checked(model, given, train, test)
         n, m = count(trained_on), count(asked)
         y = None if self.data.y is None else np.concatenate([np.asarray(given.y), self.data.y[test]])

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _num_samples
 from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
-from widemargin.estimators.pipelines import is_known
+from widemargin.estimators.pipelines import is_known, resamples
 from widemargin.estimators.regression import SVR, NuSVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svdd import SVDD
@@ -138,6 +138,20 @@ class SearchData:
     def n_evaluations(self) -> int:
         """Candidates times folds."""
         return len(self.candidates) * len(self.folds)
+
+    @cached_property
+    def folds_stand_alone(self) -> bool:
+        """Whether each fold has samples of its own that no other fold knows.
+
+        So it is behind samplers, and behind other steps where a sample is there more than once, on either side of a
+        split: steps may make different things of it.
+        """
+        if not isinstance(self.estimator, Pipeline):
+            return False
+        n = len(self.weights)
+        return resamples(self.estimator) or any(
+            (np.bincount(train, minlength=n) + np.bincount(test, minlength=n) > 1).any() for train, test in self.folds
+        )
 
 
 def model_of(estimator: Any) -> Any:
@@ -397,6 +411,15 @@ def search_data(
         plan=search.plan,
         fit_params=dict(routed.estimator.fit) if isinstance(estimator, Pipeline) else {},
     )
+
+
+def require_joint_folds(what: str, data: SearchData) -> None:
+    """Refuse folds of which each has samples of its own, where models of one are to start from those of another."""
+    if data.folds_stand_alone:
+        raise ValueError(
+            f"{what} needs samples that all folds know; samplers make others for each fold, and so do steps of a "
+            "pipeline if a sample is more than once in the parts of a fold; pass plan='heuristic', or other folds."
+        )
 
 
 def checked_folds(folds: Sequence[tuple[Any, Any]], n: int) -> list[tuple[Indices, Indices]]:

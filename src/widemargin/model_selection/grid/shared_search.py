@@ -16,7 +16,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_method_params
 
 from widemargin import _core
-from widemargin.estimators.pipelines import resamples
 from widemargin.kernels.rows import KernelParameters, take
 from widemargin.machines.chain import EARLY_ENDS, LinkSolution
 from widemargin.machines.dual import StopRule
@@ -73,8 +72,7 @@ class SharedSearch:
         self.candidates = Candidates(data.estimator, data.candidates, family, data.raises)
         self.models, self.failures = self.candidates.models, self.candidates.failures
         self._suit_any_fold = family.suit_any_fold(self.models)
-        # Samplers number the samples of each fold anew: no model is a start for that of another fold.
-        self._walk = None if resamples(data.estimator) else walk_of(data.plan, self.candidates)
+        self._walk = None if data.folds_stand_alone else walk_of(data.plan, self.candidates)
         self._chains = self.candidates.lines if self._walk is None else self._walk.chains
         self.samples = SearchSamples(data, self.candidates) if samples is None else samples
         self._kernels: dict[tuple[int, int | None], KernelParameters] = {}
