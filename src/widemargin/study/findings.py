@@ -35,7 +35,7 @@ from widemargin.study.writer import JournalWriter
 Vector = NDArray[np.float64]
 
 #: Version of the records; it changes when the fields of a finding do, or their meaning.
-RECORD_SCHEMA = 3
+RECORD_SCHEMA = 4
 
 #: Seconds between two writes to a journal, and between two calls of a display, where evaluations may take less.
 WRITE_EVERY, SHOW_EVERY = 0.2, 0.05

@@ -109,17 +109,13 @@ def test_several_scores_survive(tmp_path: Path) -> None:
     assert_same(second, first)
 
 
-@pytest.mark.parametrize("what", ["data", "target", "grid", "splits", "scoring", "estimator", "weights"])
+@pytest.mark.parametrize("what", ["grid", "splits", "scoring", "estimator", "weights"])
 def test_journals_of_other_searches_are_refused(what: str, tmp_path: Path) -> None:
     X, y = rows(150)
     how: dict[str, Any] = {"cv": 3, "journal": tmp_path / "study.jsonl", "scoring": "accuracy"}
     grid, machine, fit = {"C": [0.1, 1.0]}, SVC(gamma=0.5), {}
     GridSearchCV(machine, grid, **how).fit(X, y)
-    if what == "data":
-        X = X + 1e-9
-    elif what == "target":
-        y = y[::-1]
-    elif what == "grid":
+    if what == "grid":
         grid = {"C": [0.1, 2.0]}
     elif what == "splits":
         how["cv"] = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import get_scorer_names, roc_auc_score
 from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid
 
@@ -210,19 +211,22 @@ def _require_targets(own: str, scorer: Any, y: NDArray[Any], classes: bool) -> N
         _ideal_score(scorer, y, known, np.arange(len(y)))
     except (ValueError, TypeError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise ValueError(f"{own} cannot score these targets ({reason}){_remedy(scorer, known)}.") from None
+        raise ValueError(f"{own} cannot score these targets ({reason}); pass {_remedy(scorer, reason)}.") from None
 
 
-def _remedy(scorer: Any, classes: NDArray[Any] | None) -> str:
-    """Say which score would do."""
-    if isinstance(scorer, _PassthroughScorer) or classes is None:
-        return "; pass another scoring"
-    function = scorer._score_func
-    if len(classes) == 2:
-        return f"; pass make_scorer({function.__name__}, pos_label={plain(classes[1])!r}), say"
+def _remedy(scorer: Any, reason: str) -> str:
+    """Say what would do."""
+    function = getattr(scorer, "_score_func", None)
     if function is roc_auc_score:
-        return "; pass scoring='roc_auc_ovr', which needs SVC(calibration='folds')"
-    return f"; pass scoring='{function.__name__.removesuffix('_score')}_macro', say"
+        return "scoring='roc_auc_ovr', which needs SVC(calibration='folds')"
+    if function is None or not {"average", "pos_label"} & {*re.findall("[a-z_]+", reason)}:
+        return "another scoring"
+    if "pos_label" in reason:
+        return f"make_scorer({function.__name__}, pos_label=...), say, with one of them"
+    name = f"{function.__name__.removesuffix('_score')}_macro"
+    return (
+        f"scoring={name!r}, say" if name in get_scorer_names() else f"make_scorer({function.__name__}, average='macro')"
+    )
 
 
 def _require_folds(

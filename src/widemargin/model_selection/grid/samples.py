@@ -294,7 +294,7 @@ class SearchSamples:
         place = np.zeros(count(self.data.given), dtype=np.intp)
         place[test] = len(train) + np.arange(len(test))
         place[train] = np.arange(len(train))
-        X = _stacked(trained_on, asked)[place if self._order is None else place[self._order]]
+        X = take(stacked(trained_on, asked), place if self._order is None else place[self._order])
         return Seen(X, self._weights, self.of_fold(fold), given.pipeline, self._alike(given, trained_on, train))
 
     def _apart(self, model: Any, given: Passed, fold: int, train: Indices, test: Indices) -> Seen:
@@ -304,7 +304,7 @@ class SearchSamples:
         y = None if self.data.y is None else np.concatenate([np.asarray(given.y), self.data.y[test]])
         weights = np.ones(n + m)
         weights[:n] = check_weights(given.params.get(WEIGHTS), n)
-        X, held_out = _stacked(trained_on, asked), n + np.arange(m)
+        X, held_out = stacked(trained_on, asked), n + np.arange(m)
         models = self._family(y, np.arange(n), held_out, weights, held_out)
         return Seen(X, weights, models, given.pipeline, alike=False)
 
@@ -327,22 +327,37 @@ class SearchSamples:
         return same_samples(trained_on, again)
 
 
-def _stacked(X: Any, others: Any) -> Any:
-    """Return samples, and others below them."""
-    both = X, others
-    return sp.vstack(both, format="csr") if any(map(sp.issparse, both)) else np.vstack(both)
-
-
-def same_samples(X: Any, others: Any) -> bool:
-    """Tell whether samples are the same numbers.
+def stacked(X: Any, others: Any) -> Any:
+    """Return samples, and others below them, in the container that they came in.
 
     Examples
     --------
-    >>> same_samples(np.ones((2, 1)), [[1], [1]]), same_samples(sp.csr_array(np.eye(2)), np.eye(2) + 1)
+    >>> stacked(np.zeros((1, 2)), np.ones((1, 2))).tolist(), stacked(["AC"], ["GT"])
+    ([[0.0, 0.0], [1.0, 1.0]], ['AC', 'GT'])
+    """
+    if sp.issparse(X) or sp.issparse(others):
+        return sp.vstack([X, others], format="csr")
+    if isinstance(X, np.ndarray):
+        return np.concatenate([X, others])
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        return pd.concat([X, others])
+    return [*X, *others]
+
+
+def same_samples(X: Any, others: Any) -> bool:
+    """Tell whether samples are known to be the same: both sparse, or both not.
+
+    Examples
+    --------
+    >>> same_samples(np.ones((2, 1)), [[1], [1]]), same_samples(sp.csr_array(np.eye(2)), sp.csr_array(np.eye(2)[::-1]))
     (True, False)
     """
-    first, second = (one.toarray() if sp.issparse(one) else np.asarray(one) for one in (X, others))
-    return np.array_equal(first, second)
+    if sp.issparse(X) or sp.issparse(others):
+        both = sp.issparse(X) and sp.issparse(others) and X.shape == others.shape
+        return both and (sp.csr_array(X) != sp.csr_array(others)).nnz == 0
+    return np.array_equal(np.asarray(X), np.asarray(others))
 
 
 def _kind_of_kernel(model: Any) -> tuple[Hashable, bool]:

@@ -262,7 +262,7 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], sc
         return f"{type(model).__name__} is not an estimator whose candidates can share work"
     behind = isinstance(estimator, Pipeline)
     if behind and not is_known(estimator):
-        return f"{type(estimator).__name__} is a subclass of Pipeline, whose methods may be its own"
+        return f"{type(estimator).__name__} is a subclass of Pipeline, which may have methods of its own"
     if behind and getattr(estimator, "transform_input", None) is not None:
         return "The pipeline transforms fit parameters (`transform_input`)"
     settings = [model.get_params(deep=False)]

@@ -75,8 +75,8 @@ def require_model(estimator: Any) -> None:
     model = model_of(estimator)
     if isinstance(estimator, Pipeline) and type(estimator) is not Pipeline:
         raise TypeError(
-            f"ModelSearch takes scikit-learn's own Pipeline; got {type(estimator).__name__}, a subclass whose methods "
-            "may be its own; GridSearchCV searches such pipelines, too."
+            "ModelSearch takes scikit-learn's own Pipeline, and a subclass may have methods of its own; got "
+            f"{type(estimator).__module__}.{type(estimator).__name__}, which GridSearchCV searches, too."
         )
     if not isinstance(model, (SVC, SVR)) or family_of(model) is None:
         own = ", a subclass whose methods may be its own" if isinstance(model, (SVC, SVR)) else ""
