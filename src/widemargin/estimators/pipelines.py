@@ -105,7 +105,8 @@ def passed(pipeline: Any, X: Any, y: Any, params: Mapping[str, Any], train: NDAr
 
 def seen(pipeline: Any, X: Any) -> Any:
     """Return samples as the model of a pipeline sees them when it is to predict them, behind fitted steps."""
-    return with_model(pipeline, Recorder(pipeline.steps[-1][1])).predict(X)
+    kind = type(pipeline) if is_known(pipeline) else Pipeline  # others may make something of predictions
+    return kind.predict(with_model(pipeline, Recorder(pipeline.steps[-1][1])), X)
 
 
 def with_model(pipeline: Any, model: Any) -> Any:

@@ -161,6 +161,17 @@ def test_journals_of_other_searches_are_refused(what: str, words: str, tmp_path:
     assert how["journal"].read_bytes() == before
 
 
+def test_other_data_get_a_journal_beside_the_first(tmp_path: Path) -> None:
+    X, y = two_classes()
+    how: dict[str, Any] = {"journal": tmp_path / "study.jsonl", "max_evaluations": 64}
+    fitted(X, y, **how)
+    before = how["journal"].read_bytes()
+    fitted(X + 1e-9, y, **how)
+    fitted(X, 1 - y, **how)
+    assert how["journal"].read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_a_journal_of_a_grid_is_refused(tmp_path: Path) -> None:
     X, y = two_classes()
     journal = tmp_path / "study.jsonl"

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "study"))
 
@@ -268,6 +270,15 @@ def test_journals_of_other_searches_are_refused(what: str, tmp_path: Path) -> No
     with pytest.raises(JournalError, match=words.get(what, f"another {what}")):
         ModelSearch(machine, **how).fit(X, y, **fit)
     assert how["journal"].read_bytes() == before
+
+
+def test_a_journal_in_a_nested_cross_validation(tmp_path: Path) -> None:
+    X, y = two_classes()
+    search = ModelSearch(SVC(), strategy=Downhill(), random_state=0, journal=tmp_path / "study.jsonl")
+    plain = cross_val_score(clone(search).set_params(journal=None), X, y, cv=3)
+    for _ in range(2):
+        np.testing.assert_array_equal(cross_val_score(search, X, y, cv=3, error_score="raise"), plain)
+        assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_a_journal_of_a_grid_is_refused(tmp_path: Path) -> None:

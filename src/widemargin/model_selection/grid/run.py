@@ -150,7 +150,7 @@ def printer(data: SearchData, verbose: int) -> Callable[[Finding], bool]:
             where += f"; {candidate + 1}/{len(data.candidates)}"
         ended = what + ";" * bool(what)
         if verbose > 2:
-            ended += f" {_scores_in_words(one)}"
+            ended += _scores_in_words(one)
         ended += f" total time={short_format_time(one.work.seconds + one.score_seconds)}"
         begin = f"[CV{where}] END "
         print(f"{begin}{'.' * (80 - len(begin) - len(ended))}{ended}", flush=True)
@@ -162,16 +162,15 @@ def printer(data: SearchData, verbose: int) -> Callable[[Finding], bool]:
 def _scores_in_words(one: Finding) -> str:
     """Write down the scores of a finding, of the training part too if they are there."""
     if one.value is None:
-        return "failed,"
-    several = one.value if isinstance(one.value, dict) else {"": one.value}
-    words = []
-    for name in sorted(several):
-        score = f"{several[name]:.3f}"
-        if one.train_value is not None:
-            train = one.train_value[name] if isinstance(one.train_value, dict) else one.train_value
-            score = f"(train={train:.3f}, test={score})"
-        words.append(f"{name}: {score}" if name else f"score={score}")
-    return " ".join(words)
+        return ", failed"
+    if not isinstance(one.value, dict):
+        train = "" if one.train_value is None else f"(train={one.train_value:.3f}, test="
+        return f", score={train}{one.value:.3f}{')' * bool(train)}"
+    words = ""
+    for name in sorted(one.value):
+        train = "" if one.train_value is None else f"train={one.train_value[name]:.3f}, "
+        words += f" {name}: ({train}test={one.value[name]:.3f})"
+    return words
 
 
 def identity(search: SharedSearch, scoring: Any, return_train_score: bool) -> dict[str, Any]:

@@ -356,7 +356,7 @@ def same_samples(X: Any, others: Any) -> bool:
     """
     if sp.issparse(X) or sp.issparse(others):
         both = sp.issparse(X) and sp.issparse(others) and X.shape == others.shape
-        return both and (sp.csr_array(X) != sp.csr_array(others)).nnz == 0
+        return bool(both and (sp.csr_array(X) != sp.csr_array(others)).nnz == 0)
     return np.array_equal(np.asarray(X), np.asarray(others))
 
 
