@@ -102,8 +102,8 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         None leaves it to the strategy.
     journal : path, default=None
         File to which evaluations are added. The same call with the same file continues after an interruption, a crash
-        or a deadline, and ends with the same result, bit for bit, as if nothing had happened. A file of other data or
-        of another search is refused.
+        or a deadline, and ends with the same result, bit for bit, as if nothing had happened. A study of other data
+        gets a file of its own beside it; another search of the same data is refused.
     random_state : int, RandomState instance or None, default=None
         Seed of random objectives and strategies. None draws one, which a journal keeps.
     n_jobs : int, default=None
