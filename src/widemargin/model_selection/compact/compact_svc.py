@@ -128,7 +128,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         looks at first, some 60 with the usual strategy.
     journal : path, default=None
         File to which evaluations are added. The same fit with the same file continues after an interruption, a crash or
-        a deadline, and ends with the same model as if nothing had happened. Other data get a file of their own beside it.
+        a deadline, and ends with the same model as if nothing had happened. Other data get a file of their own beside
+        it.
     random_state : int, RandomState instance or None, default=None
         Seed of the split and of the search. None draws one, which a journal keeps.
     n_jobs : int, default=None
