@@ -138,10 +138,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         self.classes_, labels = np.unique(y, return_inverse=True)
         if whole and 2 * len(self.classes_) >= len(y):
             check_classification_targets(y)  # of whole numbers it says something only where they are mostly different
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must hold at least two classes; got 1 class, {plain(self.classes_[0])!r}, in all {len(y)} samples."
-            )
+        require_two_classes(self.classes_, len(y))
         weights = check_weights(sample_weight, len(labels))
         if sample_weight is not None and len(classes_present(labels, weights)) < 2:
             raise ValueError(
@@ -201,3 +198,17 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         self._keep_functions(X, kernel, scheme.expansion(solved, labels, weights), report)
         iterations = solved.outcomes[:, COLUMNS["iterations"]]
         self.n_iter_ = np.append(iterations, np.zeros(len(not_begun))).astype(np.int64)
+
+
+def require_two_classes(classes: NDArray[Any], n: int) -> None:
+    """Refuse targets of a single class.
+
+    Examples
+    --------
+    >>> require_two_classes(np.array(["yes"]), 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: y must hold at least two classes; got 1 class, 'yes', in all 3 samples.
+    """
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got 1 class, {plain(classes[0])!r}, in all {n} samples.")

@@ -50,9 +50,10 @@ class Finding(NamedTuple):
     `number` counts evaluations; that of a grid's candidate on a split is the candidate's number times the number of
     folds plus the fold's. `value` is the score (scores by name, None if there is none), or the value of an objective;
     `train_value` the same on the samples that were trained on. `work.seconds` is the time of training,
-    `score_seconds` that of scoring. Of an objective: `point`, as it is kept, and `part` say where it was evaluated,
-    `gradient` is with respect to the point, `measures` says what the value is made of, and `chosen` marks a point that
-    the search came to without having asked for it.
+    `score_seconds` that of scoring; where scores came without predictions, these would have taken `coefficients` that
+    are not zero. Of an objective: `point`, as it is kept, and `part` say where it was evaluated, `gradient` is with
+    respect to the point, `measures` says what the value is made of, and `chosen` marks a point that the search came to
+    without having asked for it.
     """
 
     number: int
@@ -68,6 +69,7 @@ class Finding(NamedTuple):
     higher: tuple[float, ...] = ()
     chosen: bool = False
     measures: dict[str, float] | None = None
+    coefficients: int = 0
 
 
 #: Findings by number.
@@ -129,12 +131,13 @@ def kinds_of_records(limit: int | None = None, n_dims: int | None = None) -> tup
         number = COUNT if limit is None else a_number_below(limit)
         error: Kind = "a string", lambda value: isinstance(value, str)
         needed = {"evaluation": number, "value": scores, "work": work}
-        return needed, {"train_value": scores, "score_seconds": NUMBER, "error": error, "notes": STRINGS}
+        others = {"train_value": scores, "score_seconds": NUMBER, "error": error, "notes": STRINGS}
+        return needed, others | {"coefficients": COUNT}
     point = numbers_in(n_dims)
     needed = {"evaluation": COUNT, "value": NUMBER, "work": work, "point": point}
     whole: Kind = "a whole number", is_whole
     measures: Kind = "numbers by name", lambda value: isinstance(value, dict) and all(map(is_number, value.values()))
-    others: dict[str, Kind] = {"part": whole, "gradient": point, "higher": numbers_in(None), "notes": STRINGS}
+    others = {"part": whole, "gradient": point, "higher": numbers_in(None), "notes": STRINGS}
     return needed, others | {"chosen": TRUTH, "measures": measures}
 
 

@@ -45,7 +45,7 @@ from widemargin.runtime.callbacks import CallbackSupport, fit_task, is_awaited
 from widemargin.runtime.interrupts import interrupt_held_back
 from widemargin.runtime.memory import told_if_memory_runs_out
 from widemargin.strategies import TabuSearch
-from widemargin.study import Journal, fingerprint, progress_for
+from widemargin.study import Journal, fingerprint, journal_of, progress_for
 from widemargin.study.findings import RECORD_SCHEMA
 from widemargin.study.journal_part import part_of
 from widemargin.study.report import SearchReport
@@ -133,7 +133,8 @@ class CompactSVC(ClassifierMixin, BaseEstimator, CallbackSupport):  # type: igno
         Levels whose distances do not fit are computed row by row, which may change last digits.
     journal : path, default=None
         File to which evaluations are added. The same fit with the same file continues after an interruption, a crash or
-        a deadline, and ends with the same model as if nothing had happened.
+        a deadline, and ends with the same model as if nothing had happened. Other data get a file of their own beside
+        it.
     random_state : int, RandomState instance or None, default=None
         Seed of the split and of the search. None draws one, which a journal keeps.
     n_jobs : int, default=None
@@ -386,7 +387,7 @@ class CompactSVC(ClassifierMixin, BaseEstimator, CallbackSupport):  # type: igno
         """Open the journal; refuse one that holds anything else."""
         shares = [self.validation_size, self.test_size, bool(self.standardize), bool(self.select_features), self.tol]
         assert self.journal is not None
-        opened = Journal(
+        opened = journal_of(
             self.journal,
             {
                 "schema": RECORD_SCHEMA,

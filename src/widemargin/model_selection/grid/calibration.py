@@ -50,7 +50,8 @@ def out_of_fold(search: SharedSearch, candidate: int) -> OutOfFold:
                 continue  # of a fold that does not suit the model; scores have told
             if stretch is None:
                 continue
-            fold, start = search.samples.of_fold(number), stretch.start
+            fold = search.samples.models(model, search.candidates.steps[candidate], number)
+            start = None if search.data.folds_stand_alone else stretch.start
             assert isinstance(fold, PairwiseFold)
             for names, values in fold.named_values(model, [link.solution for link in stretch.links[-1]]):
                 found.add(names, search.data.folds[number][1], values)
