@@ -34,6 +34,7 @@ from widemargin.machines.dual import (
     settings_of,
 )
 from widemargin.machines.online.active import ActivePass
+from widemargin.machines.online.arrival_order import ArrivalOrder
 from widemargin.runtime import Allowance, Work, single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
@@ -77,6 +78,12 @@ def joined_ids(ids: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([ids, others] if alike else [ids.astype(object), others.astype(object)])
 
 
+def without_values(state: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the state of a machine without its kernel values, which are computed again when they are needed."""
+    *before, values, diagonal, known, used, uses, evaluations = state
+    return (*before, values[:0], diagonal, np.zeros_like(known), used, uses, evaluations)
+
+
 @dataclass(frozen=True)
 class Batch:
     """Samples that arrive: their class numbers, their weights (which C is multiplied by), ids and running numbers."""
@@ -87,7 +94,22 @@ class Batch:
     ids: NDArray[Any]
     numbers: NDArray[np.int64]
 
-    def part(self, rows: NDArray[np.int32]) -> Batch:
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """Rows of the samples that count: those with a weight."""
+        return np.flatnonzero(self.weights > 0).astype(np.int32)
+
+    def followed_by(self, other: Batch) -> Batch:
+        """Return these samples and others behind them."""
+        return Batch(
+            joined(self.samples, other.samples),
+            np.concatenate([self.labels, other.labels]),
+            np.concatenate([self.weights, other.weights]),
+            joined_ids(self.ids, other.ids) if len(self.ids) else other.ids,
+            np.concatenate([self.numbers, other.numbers]),
+        )
+
+    def part(self, rows: NDArray[Any]) -> Batch:
         """Return the samples in these rows."""
         return Batch(
             take(self.samples, rows), self.labels[rows], self.weights[rows], self.ids[rows], self.numbers[rows]
@@ -151,12 +173,15 @@ class Stream:
         #: weights of that one, until those that stay are taken from it.
         self._source: tuple[int, Any, NDArray[Any], NDArray[np.int64], Vector] | None = None
         self.late = False  # whether time was up before all was learnt, as whoever calls it says
+        #: All samples so far, while there are too few of them to tell what the kernel takes from data.
+        self.so_far: Batch | None = None
+        self.order = ArrivalOrder(n_classes)
         self.inherits = False  # whether bounds may be those of samples that were merged
 
     def __getstate__(self) -> dict[str, Any]:
         self.settle()
         core = self.core
-        return {**vars(self), "core": (core.double_precision, core.state())}
+        return {**vars(self), "core": (core.double_precision, without_values(core.state()))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
