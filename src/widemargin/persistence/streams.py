@@ -18,7 +18,8 @@ from widemargin.estimators.prediction import as_dense
 from widemargin.kernels.rows import take
 from widemargin.machines.dual import Outcome
 from widemargin.machines.online.arrival_order import ArrivalOrder
-from widemargin.machines.online.stream import Batch, Stream, joined
+from widemargin.machines.online.kept_samples import joined
+from widemargin.machines.online.stream import Batch, Stream
 from widemargin.persistence.archive import Fields, ModelArchive, ModelFileError, from_json, shortened, to_json
 from widemargin.persistence.ends import restore_end
 from widemargin.persistence.vectors import describe_vectors, restore_vectors
@@ -116,13 +117,14 @@ def restore_stream(archive: ModelArchive, step: Fields, prefix: str, model: Onli
     alpha = np.zeros((functions, n))
     alpha[:, support] = in_scikit_learns_sign(dual_coef, n_classes)
     _require_same_samples(model, alpha, labels, bounds * (left == 0), support, prefix)
-    stream = Stream(n_classes, model._kernel_parameters, known.flag("double_precision"), known.number("C"))
-    if not stream.C > 0:
+    C = known.number("C")
+    if not C > 0:
         known.refuse("C", "a number above 0")
     order = np.empty(n, dtype=np.intp)
     order[support] = np.arange(m)
     order[np.setdiff1d(np.arange(n), support)] = np.arange(m, n)
-    stream.samples = take(joined(vectors, others), order) if n else None
+    samples = take(joined(vectors, others), order)
+    stream = Stream(n_classes, model._kernel_parameters, known.flag("double_precision"), C, samples)
     stream.weights, stream.numbers = weights, numbers
     stream.ids = _restore_ids(known.fields("ids"), n) if known.has("ids") else numbers
     stream.inherits = known.flag("inherits")
@@ -141,9 +143,9 @@ def restore_stream(archive: ModelArchive, step: Fields, prefix: str, model: Onli
     # Files of earlier versions name all ids that were ever seen, and do not tell the order of classes.
     model._has_names = known.flag("has_names") if known.has("has_names") else bool(known.entries("names_seen"))
     if known.has("order"):
-        order = known.fields("order")
-        model._order_told = order.flag("told")
-        stream.order = _restore_order(order, n_classes)
+        arrived = known.fields("order")
+        model._order_told = arrived.flag("told")
+        stream.order = _restore_order(arrived, n_classes)
     if known.has("so_far"):
         stream.so_far = _restore_batch(archive, known.fields("so_far"), prefix, model, given)
 
@@ -259,7 +261,7 @@ def _require_same_samples(
 
 
 def _diagonal(stream: Stream, dtype: Any) -> NDArray[Any]:
-    if stream.samples is None:
+    if stream.weights.size == 0:
         return np.empty(0, dtype=dtype)
     try:
         return np.asarray(stream.kernel.rows_of(stream.samples).diagonal(), dtype=dtype)

@@ -17,7 +17,8 @@ from widemargin.kernels.rows import KernelParameters, RowSource, kernel_matrix, 
 from widemargin.machines.classifier import box
 from widemargin.machines.dual import SolverOptions, StopRule, solve
 from widemargin.machines.online import stream as stream_module
-from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, joined, without_values
+from widemargin.machines.online.kept_samples import joined
+from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream, without_values
 
 RBF = KernelParameters("rbf", 0.5)
 

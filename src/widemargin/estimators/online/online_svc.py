@@ -216,6 +216,9 @@ class OnlineSVC(KernelClassifier):
     #: Whether it was said that samples come sorted by class, or need not be: all classes were known at once.
     _order_told: bool = field(init=False, default=False)
 
+    #: The support vectors, and the same in the form that the kernel makes for itself.
+    _prepared_vectors: tuple[Any, Any] = field(init=False)
+
     #: Letters of sequences that were warned of.
     _letters_named: frozenset[str] = field(init=False, default=frozenset())
 
@@ -377,12 +380,12 @@ class OnlineSVC(KernelClassifier):
             weights = weights * self.class_weight_[labels]
             numbers = np.arange(len(labels), dtype=np.int64) + (0 if first else self._n_given)
             batch = Batch(X, labels.astype(np.int32), weights, numbers if names is None else names, numbers)
-            begins = first or self._stream.so_far is not None
+            so_far = None if first else self._stream.so_far
+            begins = first or so_far is not None
             self._check_batch(batch, first=begins)
             given, names_given = self._n_given + len(labels), names is not None
             if begins:
-                if not first:
-                    batch = self._stream.so_far.followed_by(batch)
+                batch = batch if so_far is None else so_far.followed_by(batch)
                 weights = batch.weights if batch.weights.any() else np.ones(len(batch.weights))
                 self._begin(batch.samples, self._checked_kernel(batch.samples, weights))
                 if takes_from_data(self.kernel, self.gamma) and len(batch.rows) < ENOUGH_FOR_A_KERNEL:
@@ -524,7 +527,7 @@ class OnlineSVC(KernelClassifier):
         """Give all samples so far further features that are 0, which changes no values of the kernels by name."""
         with self._alone:
             stream = self._changing()
-            stream.samples = np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1)
+            stream.replace_samples(np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1))
             self.n_features_in_ += more
 
     def _positions_of(self, names: list[Any]) -> NDArray[np.int32]:
@@ -551,7 +554,7 @@ class OnlineSVC(KernelClassifier):
         return np.array(sorted(found), dtype=np.int32)
 
     def _is_running_number(self, name: Any) -> bool:
-        return self._numbers_are_ids and isinstance(name, int | np.integer) and 0 <= name < self._n_given
+        return self._numbers_are_ids and isinstance(name, int | np.integer) and 0 <= int(name) < self._n_given
 
     def _may_be_id(self, name: Any) -> bool:
         """Refuse what no sample can have been called."""
@@ -635,13 +638,13 @@ class OnlineSVC(KernelClassifier):
 
     def _changing(self) -> Stream:
         """Return the stream to those who change it: whatever ends them, attributes are those of what it is then."""
-        self._drop(*FROM_STREAM, "compression_report_", "_shares_vectors")
+        self._drop(*FROM_STREAM, "_prepared_vectors", "compression_report_", "_shares_vectors")
         return self._settled()
 
     def _end(self) -> None:
         """Leave nothing of what was learnt, so that a fit that is refused leaves no model of other samples."""
-        self._drop(*FROM_STREAM, "compression_report_", "_shares_vectors", "_stream", "_kernel_parameters", "queried_")
-        self._drop("_n_given", "_numbers_are_ids", "_has_names", "_order_told")
+        self._drop(*FROM_STREAM, "_prepared_vectors", "compression_report_", "_shares_vectors")
+        self._drop("_stream", "_kernel_parameters", "queried_", "_n_given", "_numbers_are_ids", "_has_names", "_order_told")
 
     def _drop(self, *names: str) -> None:
         for name in names:
@@ -652,8 +655,8 @@ class OnlineSVC(KernelClassifier):
         rows = self._rows_of(X, kernel)
         require_moderate_diagonal(rows, kernel)
         self._drop("_has_no_stream", "_letters_named")
-        self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C))
-        self._stream.samples = take(X, np.empty(0, dtype=np.intp))  # a model that has learnt nothing is one, too
+        nobody = take(X, np.empty(0, dtype=np.intp))  # a model that has learnt nothing is one, too
+        self._stream = Stream(len(self.classes_), kernel, not fits_float32(rows), float(self.C), nobody)
         self._kernel_parameters, self._given_kernel = kernel, self._kernel_asked_for()
 
     def _kernel_asked_for(self) -> tuple[Any, ...]:
@@ -785,18 +788,23 @@ class OnlineSVC(KernelClassifier):
             solutions = stream.solutions(float(self.tol), "time budget" if stream.late else "iteration budget")
             labels, alive = stream.labels.astype(np.intp), (stream.core.left() == 0).astype(np.float64)
             self._keep_solutions(stream.samples, labels, alive, stream.kernel, self._scheme(), solutions)
+            if self._takes_objects:
+                self._prepared_vectors = self.support_vectors_, stream.samples_at(self.support_, prepared=True)
             self.support_ = stream.numbers[self.support_].astype(np.int32)
             self.shape_fit_ = (self._n_given, *self.shape_fit_[1:])
 
     def _functions(self) -> DecisionFunctions:
         with self._alone:
-            return super()._functions()
+            functions = super()._functions()
+            vectors, prepared = vars(self).get("_prepared_vectors", (None, None))
+            return replace(functions, support_vectors=prepared) if vectors is self.support_vectors_ else functions
 
     def __getstate__(self) -> dict[str, Any]:
         with self._alone:
             if "_stream" in vars(self) and "support_" not in vars(self):
                 self._describe()
-            return cast(dict[str, Any], super().__getstate__())
+            state = cast(dict[str, Any], super().__getstate__())
+            return {name: value for name, value in state.items() if name != "_prepared_vectors"}
 
     def _require_stream_of_samples(self) -> None:
         if self.class_weight == "balanced":
