@@ -123,9 +123,11 @@ class Machine {
     return nearest;
   }
 
-  // The decision functions of samples of the source: out[q * ids.size() + r].
+  // The decision functions of samples of the source: out[q * ids.size() + r]. What that takes is not counted.
   void decide(std::span<const Id> ids, double* out) {
+    const std::uint64_t evaluations = rows_.evaluations();
     block_.compute(*source_, rows_, ids, *team_);
+    rows_.count(evaluations - rows_.evaluations());
     for (std::size_t q = 0; q < decisions_.size(); ++q) {
       const Decision& one = decisions_[q];
       const double b = one.intercept();

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 
@@ -71,11 +72,13 @@ class OnlineSVC(KernelClassifier):
     REPROCESS takes the best pair of kept samples; afterwards samples whose coefficient is 0, and which raise the
     objective with no partner, leave. Where all coefficients are at their bounds, a sample of either side may wait for a
     partner that is yet to come, so that no C is too small to learn with. :meth:`finish` solves the problem on the kept
-    set to `tol`. In the limit of many passes the model is that of :class:`~widemargin.SVC`; after one it is near it,
-    with about as many support vectors.
+    set to `tol`. In the limit of many passes the model is that of :class:`~widemargin.SVC`, for more than two classes
+    with ``multi_class="ovr"``; after one it is near it, with about as many support vectors.
 
     More than two classes have a decision function each, against all others; all of them share the kept samples and
-    their kernel values. While only one class has been seen, the first 16 samples are kept until another one comes.
+    their kernel values. While only one class has been seen, the first 16 samples are kept until another one comes: the
+    classes of a stream must come mixed, and :meth:`partial_fit` warns where they come sorted. There are no
+    probabilities.
 
     A sample costs n_kept d operations for its kernel values and a few times n_kept for the steps of each decision
     function. Kernel values among kept samples stay in memory, n_kept^2 numbers at most, as far as `cache_size` allows;
@@ -393,7 +396,7 @@ class OnlineSVC(KernelClassifier):
             self._n_given = given
             self._has_names = self._has_names or names_given
             self._numbers_are_ids = self._numbers_are_ids or not names_given
-            self._stream.late = self._learn(batch, [batch.rows], self._rules(began, len(labels))) < len(batch.rows)
+            self._learn_in_order(batch, began)
             self._stream.order.came(batch.labels[batch.rows])
             self._warn_of_order()
             if self.verbose:
@@ -523,11 +526,11 @@ class OnlineSVC(KernelClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return "_kernel_parameters" in vars(self)
 
-    def _append_features(self, more: int) -> None:
-        """Give all samples so far further features that are 0, which changes no values of the kernels by name."""
+    def _append_features(self, more: int, widened: Callable[[Any], Any]) -> None:
+        """Give all samples so far further features, which are 0: that changes no values of the kernels by name."""
         with self._alone:
             stream = self._changing()
-            stream.replace_samples(np.concatenate([stream.samples, np.zeros((stream.size, more))], axis=1))
+            stream.replace_samples(widened(stream.samples))
             self.n_features_in_ += more
 
     def _positions_of(self, names: list[Any]) -> NDArray[np.int32]:
@@ -644,7 +647,9 @@ class OnlineSVC(KernelClassifier):
     def _end(self) -> None:
         """Leave nothing of what was learnt, so that a fit that is refused leaves no model of other samples."""
         self._drop(*FROM_STREAM, "_prepared_vectors", "compression_report_", "_shares_vectors")
-        self._drop("_stream", "_kernel_parameters", "queried_", "_n_given", "_numbers_are_ids", "_has_names", "_order_told")
+        self._drop(
+            "_stream", "_kernel_parameters", "queried_", "_n_given", "_numbers_are_ids", "_has_names", "_order_told"
+        )
 
     def _drop(self, *names: str) -> None:
         for name in names:
@@ -734,13 +739,35 @@ class OnlineSVC(KernelClassifier):
         kernel = self._stream.kernel
         if kernel.of_samples and is_numeric(batch.samples):
             require_magnitude(batch.samples)
-        require_moderate_diagonal(self._rows_of(batch.samples, kernel), kernel)
+        if kernel.kernel != "rbf":  # whose diagonal is 1
+            require_moderate_diagonal(self._rows_of(batch.samples, kernel), kernel)
 
     def _learn(self, batch: Batch, orders: Iterable[NDArray[np.int32] | ActivePass], rules: OnlineRules) -> int:
         """Learn from checked samples; whatever ends it, the model is what has been learnt."""
         stream = self._changing()
         stream.late = True
         return stream.learn(batch, orders, float(self.C), rules)
+
+    def _learn_in_order(self, batch: Batch, began: float) -> None:
+        """Learn from checked samples as they come."""
+        rows = batch.rows
+        self._stream.late = self._learn(batch, [rows], self._rules(began, len(batch.labels))) < len(rows)
+
+    def _learn_checked(self, X: Any, labels: NDArray[np.int32], weights: Vector, *, again: bool) -> None:
+        """Do what :meth:`partial_fit` does with a stream that goes on, for rows of finite numbers.
+
+        Those that come `again` say nothing about the order of the classes.
+        """
+        with self._alone:
+            began = time.perf_counter()
+            numbers = np.arange(self._n_given, self._n_given + len(labels), dtype=np.int64)
+            batch = Batch(X, labels, weights, numbers, numbers)
+            self._check_batch(batch)
+            self._n_given, self._numbers_are_ids = self._n_given + len(labels), True
+            self._learn_in_order(batch, began)
+            if not again:
+                self._stream.order.came(labels)
+                self._warn_of_order()
 
     def _learn_all(self, batch: Batch, rules: OnlineRules) -> None:
         """Learn from checked samples in `epochs` passes, look at them again and finish, as parameters ask for it."""
@@ -787,11 +814,13 @@ class OnlineSVC(KernelClassifier):
             stream = self._settled()
             solutions = stream.solutions(float(self.tol), "time budget" if stream.late else "iteration budget")
             labels, alive = stream.labels.astype(np.intp), (stream.core.left() == 0).astype(np.float64)
-            self._keep_solutions(stream.samples, labels, alive, stream.kernel, self._scheme(), solutions)
+            self._keep_solutions(stream.rows, labels, alive, stream.kernel, self._scheme(), solutions)
+            if sp.issparse(self.support_vectors_):
+                self.dual_coef_ = sp.csr_matrix(self.dual_coef_)
             if self._takes_objects:
                 self._prepared_vectors = self.support_vectors_, stream.samples_at(self.support_, prepared=True)
             self.support_ = stream.numbers[self.support_].astype(np.int32)
-            self.shape_fit_ = (self._n_given, *self.shape_fit_[1:])
+            self.shape_fit_ = (self._n_given,) if self._takes_objects else (self._n_given, self.n_features_in_)
 
     def _functions(self) -> DecisionFunctions:
         with self._alone:

@@ -50,7 +50,7 @@ def joined(samples: Any, others: Any) -> Any:
     if samples is None:
         return others
     if sp.issparse(samples):
-        return canonical(sp.vstack([samples, sp.csr_array(others)], format="csr"))
+        return canonical(type(samples)(sp.vstack([samples, sp.csr_array(others)], format="csr")))
     if isinstance(samples, np.ndarray):
         return np.concatenate([samples, others.toarray() if sp.issparse(others) else np.asarray(others)])
     if hasattr(samples, "iloc"):

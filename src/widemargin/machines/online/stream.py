@@ -11,6 +11,7 @@ samples themselves, and what is known of each.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.kernels.rows import KernelParameters, RowSource, count, take
+from widemargin.kernels.rows import KernelParameters, RowSource, SampleStore, count, take
 from widemargin.machines.classifier import OTHERS, PairSolution, box
 from widemargin.machines.dual import (
     Outcome,
@@ -39,6 +40,9 @@ from widemargin.runtime import Allowance, Work, single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
 ONLINE_SELECTIONS = ("second-order", "maximal-violating-pair")
+
+#: Rows of kernel values at once from which on the core has BLAS compute them.
+ROWS_FOR_BLAS = 4
 
 #: Samples that wait, while there is only one class, for another one to come.
 WAITING = _core.WAITING
@@ -121,6 +125,19 @@ class OnlineRules:
         )
 
 
+class SamplesOf(SampleStore):
+    """The samples of a stream by position, none of which is copied before it is asked for."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+
+    def __len__(self) -> int:
+        return self.stream.size
+
+    def __getitem__(self, positions: Any) -> Any:
+        return self.stream.samples_at(positions)
+
+
 class Stream:
     """The samples that an online machine keeps, and the machine.
 
@@ -180,6 +197,11 @@ class Stream:
     def samples(self) -> Any:
         """The samples; not to be held while others come."""
         return self._store.at(self._place)
+
+    @property
+    def rows(self) -> SampleStore:
+        """The samples, of which those that somebody asks for are taken from where they are."""
+        return SamplesOf(self)
 
     def samples_at(self, positions: NDArray[Any], *, prepared: bool = False) -> Any:
         """Return the samples at some positions; in the form that kernels make for themselves, if so asked."""
@@ -244,7 +266,7 @@ class Stream:
         self._changed()
         self.inherits = self.inherits or rules.budget > 0
         try:
-            with single_threaded_blas():
+            with self._blas_for(len(bounds)):
                 if C != self.C:
                     place = self._price(rows, place, C, core)
                     if C != self.C:
@@ -374,12 +396,16 @@ class Stream:
 
     def decide(self, samples: Any, rules: OnlineRules) -> NDArray[np.float64]:
         """Return the decision functions of samples, a row for each function, from the values that the machine has."""
-        self._hold()
+        self.settle()
         begin = self._begin_of_free_numbers()
-        store = Allowance(rules.options.n_threads).run(self._store.with_more, samples, begin)
+        self._store = Allowance(rules.options.n_threads).run(self._store.with_more, samples, begin)
         others = np.arange(begin, begin + count(samples), dtype=np.int32)
-        with single_threaded_blas():
-            return self.core.decide(store.rows, self._place, others, rules.of_core())
+        with self._blas_for(len(others)):
+            return self.core.decide(self._store.rows, self._place, others, rules.of_core())
+
+    def _blas_for(self, n: int) -> AbstractContextManager[None]:
+        """Return what keeps BLAS from taking threads, where blocks of so many rows need BLAS at all."""
+        return nullcontext() if n < ROWS_FOR_BLAS and self.kernel.of_samples else single_threaded_blas()
 
     def _rows_of_positions(self, rules: OnlineRules) -> RowSource:
         """Return kernel rows of the samples by position."""
@@ -423,9 +449,7 @@ class Stream:
     def _changed(self) -> None:
         self.ends, self.finished_at = None, np.inf
 
-    def _price(
-        self, rows: RowSource, place: NDArray[np.int32], C: float, core: _core.OnlineRules
-    ) -> NDArray[np.int32]:
+    def _price(self, rows: RowSource, place: NDArray[np.int32], C: float, core: _core.OnlineRules) -> NDArray[np.int32]:
         """Give the kept samples other bounds, if time suffices, and take over C; return their places in the source."""
         self.core.tidy(rows, place, core)
         place = self.core.samples()
