@@ -286,10 +286,14 @@ def test_classes_that_come_sorted_are_warned_of_once(classes: int) -> None:
     y = (X[:, 0] > np.quantile(X[:, 0], [[0.33], [0.66]][: classes - 1])).sum(axis=0)
     order = np.argsort(y, kind="stable")
     model = OnlineSVC(gamma=1.0)
-    with pytest.warns(UserWarning, match="Samples come sorted by class: of .* shuffle the samples") as caught:
+
+    def learn_in_batches() -> None:
         for begin in range(0, 300, 10):
             own = order[begin : begin + 10]
             model.partial_fit(X[own], y[own], classes=np.arange(classes))
+
+    with pytest.warns(UserWarning, match="Samples come sorted by class: of .* shuffle the samples") as caught:
+        learn_in_batches()
     assert [one.filename for one in caught] == [__file__]
     for begin in range(0, 300, 10):  # in random order: nothing to say, and warnings are errors here
         own = slice(begin, begin + 10)

@@ -148,7 +148,7 @@ def test_values_that_a_form_does_not_suit_are_held_in_another() -> None:
 
 
 def test_entries_out_of_order_are_put_in_order() -> None:
-    memory = SparseMemory(sp.csr_array(np.eye(3)), 9)
+    memory = SparseMemory(9, sp.csr_array(np.eye(3)))
     memory.write(sp.csr_array(([1.0, 2.0, 4.0], [2, 0, 2], [0, 3]), shape=(1, 3)), 3)
     np.testing.assert_array_equal(memory.first(4).toarray()[3], [2.0, 0.0, 5.0])
 

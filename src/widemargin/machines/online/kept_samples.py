@@ -8,6 +8,7 @@ numbers that were free, or makes another store.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -91,7 +92,7 @@ def kept_samples(kernel: KernelParameters, samples: Any) -> Kept:
     if count(samples) == 0:
         return KeptAnew(kernel, samples)  # until there are some
     if kernel.of_samples and is_matrix(samples):
-        return KeptVectors(kernel, samples)
+        return KeptVectors(kernel, FREE, samples)
     if isinstance(kernel.kernel, FixedKernel) and not kernel.kernel.kernel.requires_vector_input:
         return KeptObjects(kernel, (Part(kernel.kernel, samples, 0),))
     return KeptAnew(kernel, samples)
@@ -145,14 +146,15 @@ class DenseMemory:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
     room : int
         Rows in all.
+    *blocks : ndarray or sparse matrix of shape (n, d)
+        The first rows, block after block.
     """
 
-    def __init__(self, X: Any, room: int) -> None:
-        self.values = np.empty((room, X.shape[1]), dtype=X.dtype if X.dtype == np.float32 else np.float64)
-        self.write(X, 0)
+    def __init__(self, room: int, *blocks: Any) -> None:
+        self.values = np.empty((room, blocks[0].shape[1]), dtype=dtype_of(blocks))
+        write_all(self, blocks)
 
     def fits(self, X: Any, begin: int) -> bool:
         """Whether there is room for these rows from `begin` on, and for all of their digits."""
@@ -177,29 +179,28 @@ class SparseMemory:
 
     Parameters
     ----------
-    X : CSR matrix or array of shape (n, d)
     room : int
         Rows in all.
+    *blocks : CSR matrix or ndarray of shape (n, d)
+        The first rows, block after block.
     """
 
-    def __init__(self, X: Any, room: int) -> None:
-        X = canonical(X)
-        entries = len(X.data) * room // max(1, X.shape[0]) + FREE
-        self.like, self.n_columns = type(X), X.shape[1]
-        self.values = np.zeros(entries, dtype=X.dtype if X.dtype == np.float32 else np.float64)
-        index = np.result_type(X.indices.dtype, X.indptr.dtype)
-        self.columns = np.zeros(entries, dtype=index)
-        self.begins = np.full(room + 1, len(X.data), dtype=index)
-        self.begins[0] = 0
-        self.write(X, 0)
+    def __init__(self, room: int, *blocks: Any) -> None:
+        n = sum(block.shape[0] for block in blocks)
+        entries = sum(n_entries(block) for block in blocks) * room // max(1, n) + FREE
+        self.like, self.n_columns = type(blocks[0]), blocks[0].shape[1]
+        index = np.int32 if max(entries, self.n_columns) <= np.iinfo(np.int32).max else np.int64
+        self.values, self.columns = np.zeros(entries, dtype=dtype_of(blocks)), np.zeros(entries, dtype=index)
+        self.begins = np.zeros(room + 1, dtype=index)
+        write_all(self, blocks)
+        self.begins[n + 1 :] = self.begins[n]
 
     def fits(self, X: Any, begin: int) -> bool:
         """Whether there is room for these rows from `begin` on, and for all of their digits."""
-        room, entries = len(self.begins) - 1, X.nnz if sp.issparse(X) else np.count_nonzero(X)
         return (
-            begin + X.shape[0] <= room
+            begin + X.shape[0] < len(self.begins)
             and X.shape[1] == self.n_columns
-            and self.begins[begin] + entries <= len(self.values)
+            and self.begins[begin] + n_entries(X) <= len(self.values)
             and np.can_cast(X.dtype, self.values.dtype)
         )
 
@@ -222,22 +223,46 @@ class SparseMemory:
         return _core.csr_samples(self.values, self.columns, self.begins, self.n_columns)
 
 
+def dtype_of(blocks: Sequence[Any]) -> type:
+    """Return the type that has room for the digits of all blocks."""
+    return np.float32 if all(block.dtype == np.float32 for block in blocks) else np.float64
+
+
+def n_entries(X: Any) -> int:
+    """Count the entries that a matrix has, or would have if it were sparse."""
+    return int(X.nnz if sp.issparse(X) else np.count_nonzero(X))
+
+
+def write_all(memory: DenseMemory | SparseMemory, blocks: Sequence[Any]) -> None:
+    """Write blocks of rows one after the other."""
+    begin = 0
+    for block in blocks:
+        memory.write(block, begin)
+        begin += block.shape[0]
+
+
+def memory_for(room: int, *blocks: Any) -> DenseMemory | SparseMemory:
+    """Return memory for so many rows, the first of which are these, in the form of the first block."""
+    return SparseMemory(room, *blocks) if sp.issparse(blocks[0]) else DenseMemory(room, *blocks)
+
+
 class KeptVectors(Kept):
     """Rows of numbers for a kernel that the core computes: the core reads them where they are, and those that come too.
 
     Parameters
     ----------
     kernel : KernelParameters
-    samples : ndarray or CSR matrix of shape (n, d)
-    free : int, default=64
+    free : int
         Rows that there is to be room for beside these.
+    *blocks : ndarray or CSR matrix of shape (n, d)
+        Samples, block after block.
     """
 
-    def __init__(self, kernel: KernelParameters, samples: Any, free: int = FREE) -> None:
-        self.kernel, n = kernel, samples.shape[0]
-        self._memory = self._mapped = memory_for(samples, n + free)
+    def __init__(self, kernel: KernelParameters, free: int, *blocks: Any) -> None:
+        self.kernel, n = kernel, sum(block.shape[0] for block in blocks)
+        self._memory = self._mapped = memory_for(n + free, *blocks)
         if kernel.map is not None:
-            self._mapped = memory_for(kernel.mapped(samples), n + free)
+            self._mapped = memory_for(n + free, *map(kernel.mapped, blocks))
         self._rows = _core.lasting_source(
             self._mapped.core(),
             core_samples(self._mapped.first(n)),
@@ -261,7 +286,7 @@ class KeptVectors(Kept):
             if self._mapped is not self._memory:
                 self._mapped.write(mapped, begin)
             return self
-        return KeptVectors(self.kernel, joined(self._memory.first(begin), samples), begin + FREE)
+        return KeptVectors(self.kernel, begin + FREE, self._memory.first(begin), samples)
 
     def at(self, numbers: Numbers) -> Any:
         """Return some samples; all of them where they are, and only until others come."""
@@ -274,12 +299,7 @@ class KeptVectors(Kept):
         n = len(numbers)
         if int(numbers.max(initial=-1)) < 2 * n + FREE:
             return self, numbers
-        return KeptVectors(self.kernel, self.at(numbers), n + FREE), np.arange(n, dtype=np.int32)
-
-
-def memory_for(X: Any, room: int) -> DenseMemory | SparseMemory:
-    """Return memory for so many rows, the first of which are these."""
-    return SparseMemory(X, room) if sp.issparse(X) else DenseMemory(X, room)
+        return KeptVectors(self.kernel, n + FREE, self.at(numbers)), np.arange(n, dtype=np.int32)
 
 
 def level_of(n: int) -> int:
