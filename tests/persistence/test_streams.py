@@ -113,6 +113,23 @@ def test_models_of_few_samples_still_take_their_kernel_from_more(kernel: Any, na
     np.testing.assert_allclose(loaded.decision_function(rows), straight.decision_function(rows), atol=1e-3)
 
 
+@pytest.mark.parametrize("names_seen", [[], ["sample 0", 3]])
+def test_files_of_earlier_versions_are_read(stored: bytes, names_seen: list[Any], tmp_path: Path) -> None:
+    members, path = opened(stored), tmp_path / "model.wm"
+    document = json.loads(members["model.json"])
+    stream = document["steps"][0]["stream"]
+    for name in ("has_names", "order", "so_far"):
+        del stream[name]
+    stream["names_seen"] = names_seen
+    members["model.json"] = json.dumps(document).encode()
+    path.write_bytes(archive_of(members))
+    model = load_model(path)
+    assert model.partial_fit(np.hstack([X, X])[400:], THREE[400:]).n_seen_ == 600
+    if names_seen:
+        with pytest.warns(UserWarning, match="No kept sample has the id 'nobody'"):
+            model.forget("nobody")
+
+
 def test_the_order_of_the_classes_is_known_after_loading(tmp_path: Path) -> None:
     order = np.argsort(Y[:200], kind="stable")
     model = OnlineSVC(gamma=1.0).partial_fit(X[order[:80]], Y[order[:80]], classes=[-1, 1])

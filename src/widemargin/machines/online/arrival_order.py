@@ -42,8 +42,7 @@ class ArrivalOrder:
         """Take note of the next samples, by their class numbers."""
         if not len(labels):
             return
-        before = self.last if self.last >= 0 else labels[0]
-        self.changes += int(np.count_nonzero(np.diff(labels, prepend=before)))
+        self.changes += int(self.last not in (-1, labels[0])) + int(np.count_nonzero(labels[1:] != labels[:-1]))
         self.last = int(labels[-1])
         self.counts += np.bincount(labels, minlength=self.n_classes)
 

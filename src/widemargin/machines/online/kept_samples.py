@@ -153,7 +153,8 @@ class DenseMemory:
     """
 
     def __init__(self, room: int, *blocks: Any) -> None:
-        self.values = np.empty((room, blocks[0].shape[1]), dtype=dtype_of(blocks))
+        # Zeros, so that nothing of what memory held before is there.
+        self.values = np.zeros((room, blocks[0].shape[1]), dtype=dtype_of(blocks))
         write_all(self, blocks)
 
     def fits(self, X: Any, begin: int) -> bool:
