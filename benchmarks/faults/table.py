@@ -323,6 +323,27 @@ CORE = (
         SEQUENCES,
     ),
     Fault(
+        "columns-that-come-later-have-no-norm",
+        "cpp/core/rows/panels.hpp",
+        "norms_[size()] = squared_norm(row.data(), row.size());",
+        "norms_[size()] = 0;",
+        ("tests/machines/online/test_kept_samples.py",),
+    ),
+    Fault(
+        "forgotten-samples-wait-with-the-first-ones",
+        "src/widemargin/estimators/online/online_svc.py",
+        "np.flatnonzero([name not in gone for name in so_far.ids.tolist()])",
+        "np.arange(len(so_far.ids))",
+        ("tests/estimators/online/test_online_svc_forget.py",),
+    ),
+    Fault(
+        "memory-holds-what-was-forgotten",
+        "src/widemargin/machines/online/stream.py",
+        "            self.replace_samples(self.samples)  # so that nothing is left of the others\n",
+        "",
+        ("tests/machines/online/test_stream.py",),
+    ),
+    Fault(
         "new-sample-moves-the-wrong-way",
         "cpp/core/online/decision.hpp",
         "if (!first) std::swap(B.i, B.j);",
@@ -830,7 +851,7 @@ PACKAGE = (
     Fault(
         "weights-left-out-of-a-new-price",
         "src/widemargin/machines/online/stream.py",
-        "bounds = C * self._weights_at(place, weights)",
+        "bounds = C * self._weights_at(place)",
         "bounds = C * np.ones(len(place))",
         PRICES,
     ),

@@ -330,12 +330,20 @@ NB_MODULE(_core, m) {
       .def_prop_ro("size", [](const Source& s) { return s.rows->size(); })
       .def_prop_ro("of_samples", [](const Source& s) { return s.kernel != nullptr; })
       .def_prop_ro("fits_float32", [](const Source& s) { return s.rows->fits_floats(); })
+      .def(
+          "suits",
+          [](const Source& s, const HeldSamples& others) {
+            return s.kernel != nullptr && s.samples.samples->dimension() == others.samples->dimension() &&
+                   s.kernel->suits(*others.samples);
+          },
+          "others"_a)
       .def("diagonal", [](const Source& s) {
         std::vector<double> values(s.rows->size());
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = s.rows->diagonal(static_cast<Id>(i));
         return numpy_array(std::move(values));
       });
   m.def("kernel_source", &kernel_source, "samples"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
+  m.def("lasting_source", &lasting_source, "samples"_a, "now"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
   m.def("gram_source", &gram_source<float>, "gram"_a, "counted"_a = false);
   m.def("gram_source", &gram_source<double>, "gram"_a, "counted"_a = false);
   m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);

@@ -97,7 +97,7 @@ def save_model(
     An OnlineSVC goes on with its stream after loading: its kept samples, coefficients, gradients, ids and counts are in
     the file. Kernel values are not; they are computed again when they are needed, and may differ from those before in
     their last digit. So what it learns from then on agrees with what the model itself would have learnt within
-    rounding, not to the last bit: pickle it for that. A compressed one only predicts.
+    rounding, not to the last bit. A compressed one only predicts.
 
     Parameters
     ----------
