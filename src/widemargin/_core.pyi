@@ -188,6 +188,7 @@ class StopSignal:
 class SolvedLink(Solved):
     repeated: Final[bool]
     rounding: Final[float]
+    blur: Final[float]
 
 class ExactMachine:
     def __init__(
@@ -298,6 +299,7 @@ class SolvedLanes:
     duality_gaps: Final[Double]
     objectives: Final[Double]
     roundings: Final[Double]
+    blurs: Final[Double]
     reason: Final[str]
     repeated: Final[bool]
     iterations: Final[int]

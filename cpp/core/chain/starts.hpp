@@ -27,8 +27,26 @@ struct Link {
 
 struct LinkSolution : Solution {
   bool repeated = false;  // the last one's, provably
-  double rounding = 0;    // of its values, where the kernel is a matrix that was rounded to float
+  // Of its values, where the kernel is a matrix that was rounded to float; and this in units of how far most of the
+  // values lie apart, infinite if it decides the sign of one.
+  double rounding = 0, blur = 0;
 };
+
+constexpr std::size_t looked_at = 32;  // samples, for what is known of all by some
+
+// Numbers below n, evenly spread.
+inline std::vector<std::size_t> some_of(std::size_t n, std::size_t most) {
+  const std::size_t count = std::min(n, most);
+  std::vector<std::size_t> found(count);
+  for (std::size_t k = 0; k < count; ++k) found[k] = k * n / count;
+  return found;
+}
+
+// Whether some of the values are no more than rounding.
+inline bool any_within(double rounding, std::span<const double> values) {
+  return rounding > 0 && std::ranges::any_of(some_of(values.size(), looked_at),
+                                             [&](std::size_t k) { return std::fabs(values[k]) <= rounding; });
+}
 
 // Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the
 // gradient it comes from.
