@@ -67,6 +67,10 @@ class MatrixChain {
     StoppingCriterion stop = stop_;
     if (n_ <= few_variables) stop.tolerance *= 0.1;
     Reason reason = solver_.run(state, stop, iterations);
+    // What rounding of the kernel adds is no part of the violation that the solver sees.
+    const double left = stop_.tolerance - 2 * rounding_of(state);
+    if (reason == Reason::converged && left >= 0.5 * stop_.tolerance && left < stop.tolerance)
+      reason = solver_.run(state, {left, stop.max_iterations}, iterations);
     if ((reason == Reason::stalled || reason == Reason::iteration_budget) &&
         violation_of(state.maximal_violating_pair()) <= stop_.tolerance)
       reason = Reason::converged;
@@ -76,11 +80,14 @@ class MatrixChain {
     LinkSolution solution;
     static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
     solution.outcome.seconds = deadline_.seconds() - began;
-    solution.rounding =
-        rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
+    solution.rounding = rounding_of(state);
     if (solution.outcome.reason == Reason::overflow) return solution;
     solution.blur = undecided(state, solution) ? std::numeric_limits<double>::infinity() : blur(state, ridge);
     return solution;
+  }
+
+  double rounding_of(const DualState& state) {
+    return rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
   }
 
   // Rounding of (Ka)_p as a share of the distance between its quartiles over the samples: where kernel values differ by
@@ -102,7 +109,7 @@ class MatrixChain {
     return rounding / (sums[3 * sums.size() / 4] - sums[sums.size() / 4]);
   }
 
-  // Whether rounding decides the sign of the value of a sample that is held out: of one of some.
+  // Whether rounding decides the sign of the value of a sample that is held out.
   bool undecided(const DualState& state, const LinkSolution& solution) const {
     if (!state.problem.kink.empty()) return false;
     const auto& [first, second] = solution.outcome.intercept;
@@ -111,7 +118,7 @@ class MatrixChain {
     for (std::size_t p = 0; p < kernel_.known(); ++p)
       if (state.problem.lower[p] == state.problem.upper[p])
         values.push_back(state.problem.linear[p] - solution.gradient[p] + intercept);
-    return any_within(solution.rounding, values);
+    return decides_a_sign(solution, kernel_.known() < n_, values);
   }
 
   // The mean of some values beside the diagonal, and the root of that of their squares.

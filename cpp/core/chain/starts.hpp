@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -42,10 +43,16 @@ inline std::vector<std::size_t> some_of(std::size_t n, std::size_t most) {
   return found;
 }
 
-// Whether some of the values are no more than rounding.
-inline bool any_within(double rounding, std::span<const double> values) {
-  return rounding > 0 && std::ranges::any_of(some_of(values.size(), looked_at),
-                                             [&](std::size_t k) { return std::fabs(values[k]) <= rounding; });
+// Whether rounding decides the sign of one of some values. It is that of the intercept; without one (`any_sum`), small
+// values are as well known as large ones, until kernel values vanish in float.
+inline bool decides_a_sign(const LinkSolution& link, bool any_sum, std::span<const double> values) {
+  double unknown = link.rounding;
+  if (any_sum) {
+    unknown = 0;
+    for (const double a : link.alpha) unknown += std::fabs(a) * static_cast<double>(std::numeric_limits<float>::min());
+  }
+  return link.rounding > 0 && std::ranges::any_of(some_of(values.size(), looked_at),
+                                                  [&](std::size_t k) { return std::fabs(values[k]) <= unknown; });
 }
 
 // Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the

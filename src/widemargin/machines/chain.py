@@ -61,9 +61,8 @@ NEED_EXACT_ROWS = ("stalled", "unbounded", "overflow")
 #: Relative size of what rounding may take from a kernel value in float32.
 FLOAT32_ROUNDING = 1e-7
 
-#: Rounding of a kernel matrix may move decision values by so many tolerances, at a cautious estimate: those of
-#: classifiers, of which the sign counts, and those of regression.
-MOST_ROUNDING, MOST_ROUNDING_OF_NUMBERS = 100.0, 10.0
+#: Rounding of a kernel matrix may move decision values by this share of the tolerance; the core leaves room for it.
+MOST_ROUNDING = 0.25
 
 #: Rounding of a kernel matrix may take so much of the distance between the quartiles of what is computed from it.
 MOST_BLUR = 1e-3
@@ -360,7 +359,8 @@ class ChainKernel:
     def _combined(self, samples: Ids, coefficients: Vector, at: Ids) -> Vector:
         """Return a sum of kernel rows, in float64, at some samples."""
         weights = np.ascontiguousarray(coefficients.reshape(1, -1))
-        return np.asarray(_core.combined_rows(self.rows, samples, weights, at, self.options.n_threads))[0]
+        found: Vector = np.asarray(_core.combined_rows(self.rows, samples, weights, at, self.options.n_threads))
+        return found[0]
 
     def can_solve_together(self, chains: SideBySide) -> bool:
         """Tell whether the matrix, if there is one, has the digits that all links need, as far as is known before."""
@@ -378,7 +378,7 @@ class ChainKernel:
         while found := held.advance(1 if self.one_by_one else chains.n_links):
             for solved in found:
                 one = _joint(chains, solved)
-                if not self._has_the_digits(one, MOST_ROUNDING, stop):
+                if not self._suffices(one, stop):
                     return
                 yield one
 
@@ -407,7 +407,7 @@ class ChainKernel:
         if self.one_by_one:
             return self._exact(chain, walk_chain(self.matrix, chain, stop=stop, keeps=self.keeps), stop)
         found = solve_chain(self.matrix, chain, stop=stop)
-        if all([self._suffices(*both, stop) for both in zip(chain.links, found, strict=False)]):
+        if all([self._suffices(one, stop) for one in found]):
             return iter(found)
         return self._exact(chain, found, stop)
 
@@ -416,20 +416,18 @@ class ChainKernel:
             if one.blur > MOST_BLUR and not ended_early(one.solution):  # so are the others: it is the kernel's fault
                 yield from self._from_here(replace(chain, links=chain.links[at:]), one, stop)
                 return
-            if self._suffices(link, one, stop):
+            if self._suffices(one, stop):
                 yield one
             else:
                 yield next(self._from_here(replace(chain, links=(link,)), one, stop))
 
-    def _suffices(self, link: Link, one: LinkSolution, stop: StopRule) -> bool:
-        most = MOST_ROUNDING if link.problem.kink is None else MOST_ROUNDING_OF_NUMBERS
-        return ended_early(one.solution) or self._has_the_digits(one, most, stop)
-
     @staticmethod
-    def _has_the_digits(one: LinkSolution, most: float, stop: StopRule) -> bool:
-        """Tell whether a solution is what it would be without rounding: within the tolerance, and where samples lie."""
+    def _suffices(one: LinkSolution, stop: StopRule) -> bool:
+        """Tell whether the digits of the matrix do: within the tolerance, and where they tell samples apart."""
+        if ended_early(one.solution):
+            return True
         known = one.solution.outcome.reason not in NEED_EXACT_ROWS
-        return known and one.rounding <= most * stop.tolerance and one.blur <= MOST_BLUR
+        return known and one.rounding <= MOST_ROUNDING * stop.tolerance and one.blur <= MOST_BLUR
 
     def _from_here(self, chain: Chain, one: LinkSolution, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve links on exact rows, from where the matrix has led if that is anywhere; the work on both counts."""
