@@ -52,7 +52,7 @@ def link(signs: Any, bounds: Any, *, squared: bool) -> Link:
 def test_chains_find_what_each_of_them_finds_alone(squared: bool, any_sum: bool, one_by_one: bool) -> None:
     X, y, weights, K = problem()
     pairs, chains = side_by_side(y, weights, squared=squared, any_sum=any_sum)
-    stop = StopRule(1e-5)  # what float32 suffices for
+    stop = StopRule(1e-6)
     for kept_bytes in (2**20, 0):
         kernel = ChainKernel(row_source(X, gamma=0.3), K, one_by_one=one_by_one, kept_bytes=kept_bytes)
         found = [one.solution for one in kernel.solve_together(chains, None, stop)]

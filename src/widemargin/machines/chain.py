@@ -62,7 +62,11 @@ NEED_EXACT_ROWS = ("stalled", "unbounded", "overflow")
 FLOAT32_ROUNDING = 1e-7
 
 #: Rounding of a kernel matrix may move decision values by this share of the tolerance; the core leaves room for it.
-MOST_ROUNDING = 0.25
+ROUNDING_WITHIN = 0.25
+
+#: It may always move them by this much, if that is no more than so many tolerances: those of classifiers, of which the
+#: sign counts, and those of regression. Whoever asks for more digits than float32 has would wait for float64.
+MOST_ROUNDING, TOLERANCES, TOLERANCES_OF_NUMBERS = 1e-4, 100.0, 10.0
 
 #: Rounding of a kernel matrix may take so much of the distance between the quartiles of what is computed from it.
 MOST_BLUR = 1e-3
@@ -378,7 +382,7 @@ class ChainKernel:
         while found := held.advance(1 if self.one_by_one else chains.n_links):
             for solved in found:
                 one = _joint(chains, solved)
-                if not self._suffices(one, stop):
+                if not self._suffices(one, stop, TOLERANCES):
                     return
                 yield one
 
@@ -407,27 +411,30 @@ class ChainKernel:
         if self.one_by_one:
             return self._exact(chain, walk_chain(self.matrix, chain, stop=stop, keeps=self.keeps), stop)
         found = solve_chain(self.matrix, chain, stop=stop)
-        if all([self._suffices(one, stop) for one in found]):
+        tolerances = TOLERANCES if chain.links[0].problem.kink is None else TOLERANCES_OF_NUMBERS
+        if all([self._suffices(one, stop, tolerances) for one in found]):
             return iter(found)
         return self._exact(chain, found, stop)
 
     def _exact(self, chain: Chain, found: Iterable[LinkSolution], stop: StopRule) -> Iterator[LinkSolution]:
+        tolerances = TOLERANCES if chain.links[0].problem.kink is None else TOLERANCES_OF_NUMBERS
         for at, (link, one) in enumerate(zip(chain.links, found, strict=False)):
             if one.blur > MOST_BLUR and not ended_early(one.solution):  # so are the others: it is the kernel's fault
                 yield from self._from_here(replace(chain, links=chain.links[at:]), one, stop)
                 return
-            if self._suffices(one, stop):
+            if self._suffices(one, stop, tolerances):
                 yield one
             else:
                 yield next(self._from_here(replace(chain, links=(link,)), one, stop))
 
     @staticmethod
-    def _suffices(one: LinkSolution, stop: StopRule) -> bool:
-        """Tell whether the digits of the matrix do: within the tolerance, and where they tell samples apart."""
+    def _suffices(one: LinkSolution, stop: StopRule, tolerances: float) -> bool:
+        """Tell whether the digits of the matrix do: for the tolerance, and to tell samples apart."""
         if ended_early(one.solution):
             return True
+        most = max(ROUNDING_WITHIN * stop.tolerance, min(MOST_ROUNDING, tolerances * stop.tolerance))
         known = one.solution.outcome.reason not in NEED_EXACT_ROWS
-        return known and one.rounding <= MOST_ROUNDING * stop.tolerance and one.blur <= MOST_BLUR
+        return known and one.rounding <= most and one.blur <= MOST_BLUR
 
     def _from_here(self, chain: Chain, one: LinkSolution, stop: StopRule) -> Iterator[LinkSolution]:
         """Solve links on exact rows, from where the matrix has led if that is anywhere; the work on both counts."""
