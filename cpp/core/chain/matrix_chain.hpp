@@ -109,7 +109,7 @@ class MatrixChain {
     return rounding / (sums[3 * sums.size() / 4] - sums[sums.size() / 4]);
   }
 
-  // Whether rounding decides the sign of the value of a sample that is held out.
+  // Whether rounding decides the signs of the values of samples that are held out.
   bool undecided(const DualState& state, const LinkSolution& solution) const {
     if (!state.problem.kink.empty()) return false;
     const auto& [first, second] = solution.outcome.intercept;
@@ -118,7 +118,7 @@ class MatrixChain {
     for (std::size_t p = 0; p < kernel_.known(); ++p)
       if (state.problem.lower[p] == state.problem.upper[p])
         values.push_back(state.problem.linear[p] - solution.gradient[p] + intercept);
-    return decides_a_sign(solution, kernel_.known() < n_, values);
+    return decides_signs(solution, kernel_.known() < n_, values);
   }
 
   // The mean of some values beside the diagonal, and the root of that of their squares.

@@ -62,8 +62,8 @@ class SideBySide {
     if (!sum_up(solved)) return ended_ = true, std::vector<Solved>{};
     for (Solved& one : solved)
       for (std::size_t at = 0; at < lanes_.size(); ++at)
-        if (decides_a_sign(one.lanes[at], lanes_[at].ids.back() == resembles_nothing,
-                           std::span(one.values).subspan(at * asked_.size(), asked_.size())))
+        if (decides_signs(one.lanes[at], lanes_[at].ids.back() == resembles_nothing,
+                          std::span(one.values).subspan(at * asked_.size(), asked_.size())))
           one.lanes[at].blur = std::numeric_limits<double>::infinity();
     return solved;
   }

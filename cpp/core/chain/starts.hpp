@@ -29,7 +29,7 @@ struct Link {
 struct LinkSolution : Solution {
   bool repeated = false;  // the last one's, provably
   // Of its values, where the kernel is a matrix that was rounded to float; and this in units of how far most of the
-  // values lie apart, infinite if it decides the sign of one.
+  // values lie apart, infinite if it decides their signs.
   double rounding = 0, blur = 0;
 };
 
@@ -43,16 +43,17 @@ inline std::vector<std::size_t> some_of(std::size_t n, std::size_t most) {
   return found;
 }
 
-// Whether rounding decides the sign of one of some values. It is that of the intercept; without one (`any_sum`), small
-// values are as well known as large ones, until kernel values vanish in float.
-inline bool decides_a_sign(const LinkSolution& link, bool any_sum, std::span<const double> values) {
+// Whether rounding decides the signs of values: of more than one of some, for a single one may be 0 by right. It is the
+// rounding of the intercept; without one (`any_sum`), small values are as well known as large ones, until kernel values
+// vanish in float.
+inline bool decides_signs(const LinkSolution& link, bool any_sum, std::span<const double> values) {
   double unknown = link.rounding;
   if (any_sum) {
     unknown = 0;
     for (const double a : link.alpha) unknown += std::fabs(a) * static_cast<double>(std::numeric_limits<float>::min());
   }
-  return link.rounding > 0 && std::ranges::any_of(some_of(values.size(), looked_at),
-                                                  [&](std::size_t k) { return std::fabs(values[k]) <= unknown; });
+  return link.rounding > 0 && std::ranges::count_if(some_of(values.size(), looked_at),
+                                                    [&](std::size_t k) { return std::fabs(values[k]) <= unknown; }) > 1;
 }
 
 // Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the

@@ -145,7 +145,7 @@ class NuSVC(KernelClassifier):
         if self.warm_start:
             starts = starting_points_in_weights(solutions, weights_of_all, float(self.nu))
             self._last = (self.classes_.tolist(), weights_of_all, starts)
-        self._tell()
+        self._tell(lambda: self._remark(X, labels, weights_of_all))
         self._warn_of_missing_margins(solutions)
         return self
 

@@ -364,7 +364,7 @@ class ChainKernel:
         """Return a sum of kernel rows, in float64, at some samples."""
         weights = np.ascontiguousarray(coefficients.reshape(1, -1))
         found: Vector = np.asarray(_core.combined_rows(self.rows, samples, weights, at, self.options.n_threads))
-        return found[0]
+        return np.asarray(found[0])
 
     def can_solve_together(self, chains: SideBySide) -> bool:
         """Tell whether the matrix, if there is one, has the digits that all links need, as far as is known before."""
