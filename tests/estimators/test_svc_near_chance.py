@@ -18,7 +18,9 @@ X = RNG.normal(size=(len(Y), 30))
 
 @pytest.mark.parametrize("model", [SVC(C=1e3, max_time=0.2), NuSVC(nu=0.1, max_time=0.2)], ids=repr)
 def test_a_model_near_chance_says_so(model: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match="near chance: it predicts .* of the training samples, and the majority"):
+    with pytest.warns(
+        ConvergenceWarning, match="near chance: it predicts .* of the training samples, and the majority"
+    ):
         model.fit(X, Y)
 
 

@@ -30,7 +30,6 @@ from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution, SolvedPairs, classes_present, rescaled
 from widemargin.machines.dual import COLUMNS, Vector
 
-
 #: So many training samples at most are predicted to see whether a model that was left early is better than chance.
 MOST_PREDICTED = 500
 

@@ -49,7 +49,7 @@ def both(model: Any, X: Any = X, y: Any = Y, scoring: str = "accuracy", **how: A
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.filterwarnings("ignore:nu=0.5 is too small:sklearn.exceptions.ConvergenceWarning")
 def test_widths_of_any_size(model: Any, classes: int) -> None:
-    part = Y > 2 - classes
+    part = 2 - classes < Y
     search = GridSearchCV(model, {"gamma": GAMMAS}, cv=FOLDS, refit=False).fit(X[part], Y[part])
     alone = [cross_val_score(clone(model).set_params(gamma=g), X[part], Y[part], cv=FOLDS).mean() for g in GAMMAS]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], alone, rtol=0, atol=ALIKE)
@@ -77,7 +77,7 @@ def test_ranks_of_wide_kernels_without_a_matrix_in_memory() -> None:
 def test_a_search_scores_models_as_they_are_alone(
     kernel: str, gamma: float, scale: float, coef0: float, intercept: bool, classes: int
 ) -> None:
-    part = Y > 2 - classes
+    part = 2 - classes < Y
     samples, y = 10.0**scale * X[part], Y[part]
     model = SVC(kernel=kernel, gamma=10.0**gamma, coef0=coef0, degree=2, fit_intercept=intercept, max_iter=20_000)
     if kernel == "precomputed":
