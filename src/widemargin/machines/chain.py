@@ -71,9 +71,6 @@ MOST_ROUNDING, TOLERANCES, TOLERANCES_OF_NUMBERS = 1e-4, 100.0, 10.0
 #: Rounding of a kernel matrix may take so much of the distance between the quartiles of what is computed from it.
 MOST_BLUR = 1e-3
 
-#: So many held-out values are computed in float64 to see what those of kernel rows in float32 are worth.
-PROBED = 32
-
 #: Bytes that chains side by side may keep of a kernel from link to link: what one solver may take for itself.
 KEPT_BYTES = 2**28
 
@@ -319,7 +316,7 @@ class ChainKernel:
         if not chain.links:
             return iter(())
         if self.matrix is None:
-            return self._on_rows(chain, stop)
+            return walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options)
         first = self._first_for_rows(chain)
         if first == len(chain.links):
             return self._on_matrix(chain, stop)
@@ -328,43 +325,6 @@ class ChainKernel:
             found = self._on_matrix(replace(chain, links=chain.links[:first]), stop)
             chain = replace(chain, links=chain.links[first:], start=None, start_gradient=None)
         return concatenated(found, self.exact.solve(chain, stop))
-
-    def _on_rows(self, chain: Chain, stop: StopRule) -> Iterator[LinkSolution]:
-        """Solve links over rows; see to the values of held-out samples, which no solver has to certify."""
-        found = walk_chain_on_rows(self.rows, chain, stop=stop, options=self.options)
-        if self.options.dtype == "float64":
-            return found
-        return (self._with_exact_values(chain, *both) for both in zip(chain.links, found, strict=False))
-
-    def _with_exact_values(self, chain: Chain, link: Link, one: LinkSolution) -> LinkSolution:
-        """Compute held-out values in float64 if those in float32 do not tell the samples apart."""
-        held = np.flatnonzero(link.problem.lower == link.problem.upper)
-        if not len(held) or not one.solution.alpha.any() or ended_early(one.solution):
-            return one
-        some = held[:: -(-len(held) // PROBED)]
-        sums, exact = -one.solution.gradient[some], self._sums(chain.ids, one.solution, some)
-        spread = np.subtract(*np.quantile(exact, [0.75, 0.25]))
-        if float(np.abs(link.problem.linear[some] + sums - exact).max()) <= MOST_BLUR * spread:
-            return one
-        return self._with_values(chain, link, one, held)
-
-    def _with_values(self, chain: Chain, link: Link, one: LinkSolution, at: NDArray[np.intp]) -> LinkSolution:
-        """Compute the values of some held-out samples in float64."""
-        gradient = one.solution.gradient.copy()
-        gradient[at] = link.problem.linear[at] - self._sums(chain.ids, one.solution, at)
-        return replace(one, solution=replace(one.solution, gradient=gradient))
-
-    def _sums(self, ids: Ids | None, solution: Solution, at: NDArray[np.intp]) -> Vector:
-        """Return (Ka)_n, in float64, for some of the variables."""
-        used = np.flatnonzero(solution.alpha)
-        numbers = np.arange(len(solution.alpha), dtype=np.int32) if ids is None else ids
-        return self._combined(numbers[used], solution.alpha[used], numbers[at])
-
-    def _combined(self, samples: Ids, coefficients: Vector, at: Ids) -> Vector:
-        """Return a sum of kernel rows, in float64, at some samples."""
-        weights = np.ascontiguousarray(coefficients.reshape(1, -1))
-        found: Vector = np.asarray(_core.combined_rows(self.rows, samples, weights, at, self.options.n_threads))
-        return np.asarray(found[0])
 
     def can_solve_together(self, chains: SideBySide) -> bool:
         """Tell whether the matrix, if there is one, has the digits that all links need, as far as is known before."""
