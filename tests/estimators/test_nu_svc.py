@@ -256,7 +256,7 @@ def test_budgets_and_printed_reports(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize("tol", [1e-323, 1e-300, 1e300, 1.7e308])
-@pytest.mark.parametrize("scale", [1e-70, 1.0, 1e12, 1e30])
+@pytest.mark.parametrize("scale", [1e-70, 1.0, 1e12])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_any_tolerance_is_a_tolerance(kernel: str, scale: float, tol: float) -> None:
     X = np.random.default_rng(0).normal(size=(40, 2))
