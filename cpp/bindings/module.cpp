@@ -393,7 +393,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("requested", [](const StopSignal& s) { return s.requested.load(); });
   nb::class_<SolvedLink, Solved>(m, "SolvedLink")
       .def_ro("repeated", &SolvedLink::repeated)
-      .def_ro("rounding", &SolvedLink::rounding);
+      .def_ro("rounding", &SolvedLink::rounding)
+      .def_ro("blur", &SolvedLink::blur);
   nb::class_<HeldChain>(m, "Chain")
       .def(nb::init<Matrix<float>, std::optional<Vector<Id>>, std::vector<Task>, std::optional<Vector<double>>, double,
                     std::int64_t, double, const StopSignal*, double>(),
@@ -424,6 +425,7 @@ NB_MODULE(_core, m) {
       .def_ro("duality_gaps", &SolvedLanes::duality_gaps, nb::rv_policy::automatic)
       .def_ro("objectives", &SolvedLanes::objectives, nb::rv_policy::automatic)
       .def_ro("roundings", &SolvedLanes::roundings, nb::rv_policy::automatic)
+      .def_ro("blurs", &SolvedLanes::blurs, nb::rv_policy::automatic)
       .def_prop_ro("reason", [](const SolvedLanes& s) { return reason_name(s.reason); })
       .def_ro("repeated", &SolvedLanes::repeated)
       .def_ro("iterations", &SolvedLanes::iterations)

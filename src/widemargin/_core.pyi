@@ -192,6 +192,7 @@ class StopSignal:
 class SolvedLink(Solved):
     repeated: Final[bool]
     rounding: Final[float]
+    blur: Final[float]
 
 class ExactMachine:
     def __init__(
@@ -302,6 +303,7 @@ class SolvedLanes:
     duality_gaps: Final[Double]
     objectives: Final[Double]
     roundings: Final[Double]
+    blurs: Final[Double]
     reason: Final[str]
     repeated: Final[bool]
     iterations: Final[int]

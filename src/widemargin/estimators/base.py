@@ -400,12 +400,12 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
         self._keep_functions(X, kernel, found, FitReport.of_one(outcome, len(support)))
         self.n_iter_ = outcome.iterations
 
-    def _tell(self) -> None:
-        """Print the report of the fit if asked to; warn if a problem was left before its tolerance was met."""
+    def _tell(self, remark: Callable[[], str] = str) -> None:
+        """Print the report of the fit if asked to; warn, with a remark, if a problem was left before its tolerance."""
         if self.verbose:
             print(self.fit_report_)
         if self.fit_status_:
-            warn_of_early_ends(self.fit_report_, self.tol)
+            warn_of_early_ends(self.fit_report_, self.tol, remark())
 
     def _layout(self) -> Layout:
         """Return where the coefficients of the decision functions lie in ``dual_coef_``."""
