@@ -97,7 +97,7 @@ def test_output_file(folder: Path, run_here: Run) -> None:
     assert to_screen.startswith("prediction\nsetosa\n")
     path = folder / "predictions.csv"
     path.write_text("older")
-    status, output, remarks = run(folder, "iris.wm", "new.csv", "--output", "predictions.csv")
+    status, output, remarks = run(folder, "iris.wm", "new.csv", "--output", "predictions.csv", "--force")
     assert (status, output) == (0, "")
     assert remarks.endswith("Predictions of 15 samples written to predictions.csv.\n")
     assert path.read_text() == to_screen
@@ -165,7 +165,11 @@ def test_columns_that_the_model_does_not_know(run_here: Run) -> None:
             "new.csv cannot be used as a model: it is damaged, or no model file (File is not a",
         ),
         (("iris.wm", "iris.wm"), 1, "iris.wm is a zip archive (a spreadsheet or a model, perhaps); a table in CSV"),
-        (("iris.wm", "new.csv", "--output", "no/x.csv"), 1, "no/x.csv: No such file or directory"),
+        (
+            ("iris.wm", "new.csv", "--output", "no/x.csv"),
+            1,
+            "--output must name a file in a folder that exists, got no/x.csv",
+        ),
         (
             ("width.wm", "short.csv", "--scores"),
             2,

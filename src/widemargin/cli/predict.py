@@ -14,11 +14,12 @@ import scipy.sparse as sp
 
 from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import add_table_options, layout_of, n_jobs
+from widemargin.cli.places import add_force, require_other_output, require_place
 from widemargin.datasets import read_features, read_sequences
 from widemargin.kernels.rows import count
 from widemargin.model_selection.compact import CompactSVC
-from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.model_file import SavedModel, is_sparse, open_model
+from widemargin.runtime.files import replaced_file
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,11 +35,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 uses all cores (default: %(default)s)"
     )
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Predict, and write one line per sample."""
+    read = arguments.model, arguments.table
+    require_other_output(*read)
+    require_place("--output", arguments.output, *read, force=arguments.force)
     saved = open_model(arguments.model)
     estimator = _estimator(saved)
     if arguments.scores and not hasattr(estimator, "decision_function"):

@@ -29,7 +29,7 @@ from widemargin.kernels.rows import count, require_samples
 from widemargin.kernels.sequences import Sequences
 from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.model_selection.grid.results import ROUNDING
-from widemargin.model_selection.growth import best_of, grown, standard_error
+from widemargin.model_selection.growth import MOST_STEPS, best_of, grown, standard_error
 from widemargin.objectives.held_out.groups import (
     folds_of,
     group_folds,
@@ -283,6 +283,17 @@ def _found(family: Family, X: Any, y: Any, stop: Stop, files: Any, **how: Any) -
         "edges": {_name(name): edge for name, edge in edges_left.items()},
         "reports": tuple(one.work_report_ for one in searches),
     }
+
+
+def journal_files(journal: Path) -> list[Path]:
+    """Return all files that a search may write, whose journal is this one.
+
+    Examples
+    --------
+    >>> [path.name for path in journal_files(Path("study.jsonl"))][:2]
+    ['study.jsonl', 'study.2.jsonl']
+    """
+    return [_numbered(journal, number, family=family) for family in range(2) for number in range(MOST_STEPS + 1)]
 
 
 def _numbered(journal: Path, number: int, *, family: int) -> Path:

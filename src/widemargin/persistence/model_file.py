@@ -28,7 +28,6 @@ from widemargin.persistence.archive import (
     to_json,
     write_archive,
 )
-from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.compact import describe_compact, restore_compact
 from widemargin.persistence.steps import (
     ESTIMATORS,
@@ -39,6 +38,7 @@ from widemargin.persistence.steps import (
     restore_estimator,
     restore_scaler,
 )
+from widemargin.runtime.files import replaced_file
 
 __all__ = ["ModelFileError", "SavedModel", "load_model", "open_model", "save_model"]
 
@@ -190,6 +190,15 @@ def open_model(path: str | PathLike[str]) -> SavedModel:
     """Read a model with what its file says about it; as :func:`load_model` otherwise."""
     with Path(path).open("rb") as file, read_archive(file, f"{fspath(path)} cannot be used as a model") as archive:
         return _restore(archive)
+
+
+def is_model_file(path: str | PathLike[str]) -> bool:
+    """Tell by its content whether a file is one that :func:`save_model` wrote, in whatever version."""
+    try:
+        with Path(path).open("rb") as file, read_archive(file, "") as archive:
+            return bool(archive.document().values.get("format") == FORMAT)
+    except (OSError, ModelFileError):
+        return False
 
 
 def is_sparse(estimator: Any) -> bool:
