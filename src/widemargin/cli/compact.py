@@ -13,7 +13,6 @@ from widemargin.cli.feature_costs import feature_costs, feature_names, named_cos
 from widemargin.cli.messages import MISUSED, CommandError, Facts, progress_bar
 from widemargin.cli.options import penalty
 from widemargin.datasets import Table
-from widemargin.datasets.tables import have_names
 from widemargin.model_selection.compact import CompactSVC
 from widemargin.model_selection.compact.compact_svc import CALIBRATED, DECISIONS
 from widemargin.model_selection.compact.search import CompactModel
@@ -133,8 +132,6 @@ def chosen(arguments: argparse.Namespace, table: Table) -> tuple[CompactSVC, Fac
         raise CommandError(f"--max-time {given} is too short: not every class has a model; allow more") from None
     except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
-    if table.names is not None and have_names(table.names):
-        model.feature_names_in_ = np.array(table.names, dtype=object)
     return model, described(model, table)
 
 

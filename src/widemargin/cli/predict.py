@@ -66,9 +66,9 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> tuple[Any, 
     Records of a FASTA file have names, rows of other tables have none. Columns that a compact model has not selected
     may be missing, and are zeros.
     """
-    layout, selected = layout_of(arguments), None
-    if isinstance(saved.model, CompactSVC) and len(saved.model.selected_features_) < saved.model.n_features_in_:
-        selected = saved.model.selected_features_
+    layout, selected, small = layout_of(arguments), None, _estimator(saved)
+    if isinstance(small, CompactSVC) and len(small.selected_features_) < small.n_features_in_:
+        selected = small.selected_features_
     if saved.n_features is None:
         del layout["zero_based"]
         column = None if saved.feature_names is None else saved.feature_names[0]
@@ -89,7 +89,7 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> tuple[Any, 
     sparse_model = is_sparse(_estimator(saved))
     # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
     X = X.toarray() if sp.issparse(X) and not sparse_model else X
-    return (X if selected is None else _spread(X, selected, saved.model.n_features_in_)), features.ids
+    return (X if selected is None else _spread(X, selected, small.n_features_in_)), features.ids
 
 
 def _spread(X: Any, columns: Any, n_features: int) -> Any:
@@ -107,9 +107,9 @@ def predictions(saved: SavedModel, X: Any, *, scores: bool, ids: list[str] | Non
         with warnings.catch_warnings():
             # The columns were put into the model's order by their names.
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            columns = [np.asarray(saved.model.predict(X)).tolist()]
+            columns = [np.asarray(saved.behind_encoder.predict(X)).tolist()]
             if scores:
-                values = np.asarray(saved.model.decision_function(X))
+                values = np.asarray(saved.behind_encoder.decision_function(X))
                 columns += np.atleast_2d(values.T).tolist()
     except ValueError as problem:
         raise CommandError(f"the model cannot predict these samples: {problem}") from None
