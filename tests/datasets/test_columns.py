@@ -68,9 +68,9 @@ def test_rows_without_names_are_taken_in_order(encoder: ColumnEncoder) -> None:
         (FRAME.set_axis(["size", "colour", "colour"], axis=1).assign(new=True), "several columns named 'colour'"),
         (
             FRAME.assign(colour=["red", "green"]),
-            "X holds 'green' in column 'colour', first at row 1; it must be one of",
+            "X holds 'green' in column 'colour', first at row 1; it must be",
         ),
-        (FRAME.assign(colour=["red", None]), "X holds no value in column 'colour', first at row 1; it must be one of"),
+        (FRAME.assign(colour=["red", None]), "X holds no value in column 'colour', first at row 1; it must be"),
         (FRAME.assign(new=[True, np.nan]), "X holds no value in column 'new', first at row 1"),
         (FRAME.assign(colour=[True, False]), "X holds True in column 'colour', first at row 0"),
         (FRAME.assign(size=[1.0, np.nan]), "X holds nan in column 'size', first at row 1; a finite number is needed."),
@@ -79,7 +79,7 @@ def test_rows_without_names_are_taken_in_order(encoder: ColumnEncoder) -> None:
         (FRAME.assign(size=pd.array([1, None], dtype="Int64")), "X holds <NA> in column 'size', first at row 1"),
         (
             FRAME.to_numpy()[:, :2],
-            r"X is of shape \(2, 2\), but the model reads 3 columns: 'size', 'colour', 'new'; pa",
+            r"X is of shape \(2, 2\), but the model reads 3 columns: 'size', 'colour', 'new'",
         ),
         (FRAME["size"], r"X is of shape \(2,\), but the model reads 3 columns"),
     ],

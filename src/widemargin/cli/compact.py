@@ -153,13 +153,23 @@ def described(model: CompactSVC, table: Table) -> Facts:
         (
             "score",
             f"balanced recognition rate {model.recognition_rate_:.4f} on {counted(len(model.split_.test), 'sample')} "
-            "set aside",
+            f"set aside; a single class alone has {1 / len(model.classes_):.4f}",
         ),
         ("quality", f"{model.quality_:.4f} on {counted(len(model.split_.validation), 'sample')} that chose the model"),
         *([("front", _front(model.front_))] if len(model.models_) == 1 else []),
         ("cost", _cost(model)),
         ("work", _work(model)),
     ]
+
+
+def beats_chance(model: CompactSVC, table: Table) -> bool:
+    """Whether the recognition rate is better than that of a single class by more than two standard errors.
+
+    That of the mean over k classes is taken from k binomial ones with the same rate.
+    """
+    rate, k = model.recognition_rate_, len(model.classes_)
+    counts = np.unique(np.asarray(table.y)[model.split_.test], return_counts=True)[1]
+    return bool(rate - 1 / k > 2 * np.sqrt(rate * (1 - rate) * np.sum(1 / counts)) / k)
 
 
 def counted(number: int, noun: str) -> str:

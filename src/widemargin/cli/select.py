@@ -77,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.compact:
         small, facts = compact.chosen(arguments, table)
         print_facts(facts)
+        if not compact.beats_chance(small, table):
+            note(no_better("a single class", guessed=False))
         rates = {"recognition_rate": small.recognition_rate_, "quality": small.quality_}
         save(small, arguments.model, table, rates)
         return 0
@@ -84,6 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
     require_folds(table.y, folds, regression)
     sequences.require_groups(table.groups, folds)
     warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the report counts what was not finished
+    # Whole numbers may be either; two of them are classes to everybody.
+    guessed = arguments.task is None and table.y.dtype.kind in "iu" and len(np.unique(table.y)) > 2
+    if guessed:
+        note(guessed_task(table, regression))
     try:
         chosen = select(
             table.X,
@@ -103,7 +109,10 @@ def run(arguments: argparse.Namespace) -> int:
     except (JournalError, ValueError) as problem:
         raise CommandError(str(problem)) from None
     print_facts(described(chosen, table, regression=regression, folds=folds))
-    selection = {"score": chosen.score, "standard_error": chosen.standard_error, **chosen.parameters}
+    if not chosen.beats_baseline:
+        note(no_better("the mean" if regression else "the most frequent class", guessed=guessed))
+    selection = {"score": chosen.score, "standard_error": chosen.standard_error, "baseline": chosen.baseline}
+    selection |= chosen.parameters
     save(chosen.model, arguments.model, table, selection)
     return 0
 
@@ -178,6 +187,23 @@ def require_folds(y: Any, folds: int, regression: bool) -> None:
         raise CommandError(f"--cv must be from 2 to {least}, the number of samples of {whole}; got {folds}")
 
 
+def guessed_task(table: Table, regression: bool) -> str:
+    """Say what whole numbers were taken for, which may be either, and how to change it."""
+    named = "The target" if table.target is None else f"The target, column {table.target!r},"
+    different = len(np.unique(np.asarray(table.y)))
+    taken, other = ("a number to predict", CLASSIFICATION) if regression else ("classes", REGRESSION)
+    return f"{named} holds {different:,} different whole numbers, taken as {taken}; add --task {other} to change that."
+
+
+def no_better(alone: str, *, guessed: bool) -> str:
+    """Warn of a model that might as well not be there."""
+    other = ", or the task is another one (--task)" if guessed else ""
+    return (
+        f"Warning: the model is not better than {alone} alone by two standard errors; the features may say nothing "
+        f"about the target{other}."
+    )
+
+
 def described(chosen: Selection, table: Table, *, regression: bool, folds: int) -> Facts:
     """Say in a few lines what was chosen, how sure that is, and what it took."""
     kind = "numeric target" if regression else f"{len(np.unique(np.asarray(table.y)))} classes"
@@ -190,7 +216,8 @@ def described(chosen: Selection, table: Table, *, regression: bool, folds: int) 
         (
             "score",
             f"{'R^2' if regression else 'accuracy'} {chosen.score:.4f}, standard error {chosen.standard_error:.4f} "
-            f"over {folds} folds{whole}",
+            f"over {folds} folds{whole}; {'the mean' if regression else 'the most frequent class'} alone has "
+            f"{chosen.baseline:.4f}",
         ),
         ("ties", _tied(chosen)),
         ("work", _work(work)),

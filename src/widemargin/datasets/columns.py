@@ -63,9 +63,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns the columns of a table into features: text into one column of zeros and ones a value.
 
     Models that ``widemargin select --encode`` has chosen begin with it. Data frames hand over their columns by name, in
-    any order; others that they have are ignored. Arrays and lists of rows have to hold the columns in their order; those
-    that hold the features, as :func:`read_table` and :func:`read_features` return them, are taken as they are. It learns
-    nothing from data.
+    any order; others that they have are ignored. Arrays and lists of rows have to hold the columns in their order;
+    those that hold the features, as :func:`read_table` and :func:`read_features` return them, are taken as they are. It
+    learns nothing from data.
 
     Parameters
     ----------

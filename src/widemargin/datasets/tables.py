@@ -11,7 +11,16 @@ import numpy.typing as npt
 
 from widemargin.datasets.checks import FloatMatrix
 from widemargin.datasets.columns import COUNTED, Values, assembled, have_names, raw_columns
-from widemargin.datasets.delimited import Grid, TableError, counted_names, is_number, listed, read_columns, text_columns
+from widemargin.datasets.delimited import (
+    DELIMITERS,
+    Grid,
+    TableError,
+    counted_names,
+    is_number,
+    listed,
+    read_columns,
+    text_columns,
+)
 from widemargin.datasets.fasta_table import read_fasta_table
 from widemargin.datasets.recognise import FASTA, FORMATS, open_table, read_sparse
 from widemargin.datasets.text_file import FilePath, labels_of
@@ -114,7 +123,7 @@ def read_table(
     format : {"csv", "tsv", "libsvm", "fasta"} or None, default=None
         What the file holds, whatever its name; None finds out.
     delimiter : str or None, default=None
-        The character between fields; None finds out which of comma, semicolon and tab it is.
+        The character between fields; None finds out which of comma, semicolon, tab and | it is.
     header : bool or None, default=None
         Whether the first line holds column names; None decides by the first two lines.
     encode : bool, default=False
@@ -473,8 +482,8 @@ def _train_on(
     columns = roles.others
     if not columns:
         raise TableError(
-            f"{grid.file} has no column left for a feature; fields must be separated by commas, semicolons or "
-            "tabs, unless a delimiter is given."
+            f"{grid.file} has no column left for a feature; fields must be separated by {DELIMITERS}, unless a "
+            "delimiter is given."
         )
     nameless = sorted(grid.nameless.intersection([*columns, roles.target]))
     if nameless:
