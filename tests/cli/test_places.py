@@ -123,6 +123,18 @@ def test_models_replace_models_and_journals_go_on(run: Run) -> None:
     assert {name: content for name, content in contents().items() if name != "foreign.jsonl"} == before
 
 
+@pytest.mark.parametrize(
+    "name", [b"\xff.wm", b"two\nlines.wm", b"[red]\x1b[31m.wm", b'a "b".wm', "snow \N{SNOWMAN}.wm".encode()]
+)
+def test_any_name_of_a_file(folder: Path, name: bytes) -> None:
+    run = [COMMAND.encode(), b"select", b"num.csv", b"--cv", b"2", b"--quiet", b"--model", name]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run(run, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert os.path.isfile(name)
+
+
 def test_devices_are_written_to(folder: Path) -> None:
     done = subprocess.run(
         [COMMAND, "predict", "num.wm", "num.csv", "--output", "/dev/stdout"], capture_output=True, text=True, check=True

@@ -122,6 +122,9 @@ def run_subcommand(chosen: argparse.Namespace) -> int:
     from widemargin.persistence.model_file import ModelFileError
     from widemargin.runtime.memory import NotEnoughMemoryError
 
+    with suppress(AttributeError):  # there may be no output at all
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names of files are bytes
+
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
