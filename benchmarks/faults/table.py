@@ -778,6 +778,27 @@ PACKAGE = (
         "_here.set(Allowance(self.n_threads, stop))",
         ("tests/runtime/test_allowance.py",),
     ),
+    Fault(
+        "links-taken-for-other-files",
+        "src/widemargin/cli/places.py",
+        "os.path.samefile(path, other)",
+        "os.path.realpath(path) == os.path.realpath(other)",
+        ("tests/cli/test_places.py",),
+    ),
+    Fault(
+        "names-left-in-the-file",
+        "src/widemargin/persistence/model_file.py",
+        "elif names is not None and n_features is not None and have_names(names):",
+        "elif names is not None and n_features is None and have_names(names):",
+        ("tests/persistence/test_model_file.py",),
+    ),
+    Fault(
+        "best-of-several-metrics-not-told",
+        "src/widemargin/study/findings.py",
+        "one.value.get(self._metric) if isinstance(one.value, dict) else one.value",
+        "None if isinstance(one.value, dict) else one.value",
+        ("tests/model_selection/grid/test_run_best.py",),
+    ),
 )
 
 FAULTS = CORE + PACKAGE
