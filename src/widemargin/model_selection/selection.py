@@ -301,7 +301,7 @@ def _of_features(X: Any, labels: Any, model: Any, axes: dict[str, Any]) -> Famil
     if sp.issparse(X):
         require_room_for_columns(X.shape[1])
     scaler = StandardScaler(with_mean=not sp.issparse(X))
-    names = np.array(X.columns) if hasattr(X, "columns") else None
+    names = np.array(X.columns, dtype=object) if hasattr(X, "columns") else None
     needed = "encode columns of text, with OneHotEncoder say, or, for sequences, pass a list or column of strings"
     with numbers_needed(f"features must be numbers; {needed}"):
         X = check_array(X, **NUMBERS)

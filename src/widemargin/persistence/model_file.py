@@ -240,6 +240,8 @@ def _restore(archive: ModelArchive) -> SavedModel:
         wanted = "one column of sequences" if n_features is None else f"{n_features} features"
         raise ModelFileError(f"feature_names holds {len(names)} names for {wanted}.")
     encoded = _restore_encoding(document.fields("encoded"), names)
+    if encoded and n_features is None:
+        document.refuse("encoded", "no columns, since the model takes sequences")
     if encoded:
         assert names is not None
         model = _with_encoder(model, names, encoded)
