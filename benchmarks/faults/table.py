@@ -29,6 +29,13 @@ ONLINE = ("tests/machines/online/test_stream.py", "tests/estimators/online/test_
 SMO = "cpp/core/smo"
 CORE = (
     Fault(
+        "owners-hidden-from-the-collector",
+        "cpp/bindings/sources.hpp",
+        "for (nb::object& owner : owners) function(owner);",
+        "",
+        ("tests/core/test_collection.py",),
+    ),
+    Fault(
         "exact-gain-off",
         f"{SMO}/select_second_order.hpp",
         "const bool exact = last.kind == LastStep::Kind::planned &&",

@@ -72,6 +72,12 @@ struct Source {
   KernelRows* kernel = nullptr;  // rows, where it is a kernel of samples
   HeldSamples samples;
   std::vector<nb::object> owners;
+
+  template <class Function>
+  void each_owned(Function&& function) {
+    for (nb::object& owner : samples.owners) function(owner);
+    for (nb::object& owner : owners) function(owner);
+  }
 };
 
 // The value that a parameter's text stands for.
