@@ -29,6 +29,13 @@ ONLINE = ("tests/machines/online/test_stream.py", "tests/estimators/online/test_
 SMO = "cpp/core/smo"
 CORE = (
     Fault(
+        "owners-hidden-from-the-collector",
+        "cpp/bindings/sources.hpp",
+        "for (nb::object& owner : owners) function(owner);",
+        "",
+        ("tests/core/test_collection.py",),
+    ),
+    Fault(
         "exact-gain-off",
         f"{SMO}/select_second_order.hpp",
         "const bool exact = last.kind == LastStep::Kind::planned &&",
@@ -868,6 +875,27 @@ PACKAGE = (
         "context.run(_here.set, Allowance(self.n_threads, stop))",
         "_here.set(Allowance(self.n_threads, stop))",
         ("tests/runtime/test_allowance.py",),
+    ),
+    Fault(
+        "links-taken-for-other-files",
+        "src/widemargin/cli/places.py",
+        "os.path.samefile(path, other)",
+        "os.path.realpath(path) == os.path.realpath(other)",
+        ("tests/cli/test_places.py",),
+    ),
+    Fault(
+        "names-left-in-the-file",
+        "src/widemargin/persistence/model_file.py",
+        "elif names is not None and n_features is not None and have_names(names):",
+        "elif names is not None and n_features is None and have_names(names):",
+        ("tests/persistence/test_model_file.py",),
+    ),
+    Fault(
+        "best-of-several-metrics-not-told",
+        "src/widemargin/study/findings.py",
+        "one.value.get(self._metric) if isinstance(one.value, dict) else one.value",
+        "None if isinstance(one.value, dict) else one.value",
+        ("tests/model_selection/grid/test_run_best.py",),
     ),
 )
 

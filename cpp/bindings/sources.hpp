@@ -73,6 +73,12 @@ struct Source {
   bool stays = false;            // its samples are changed in place, so that it is used again and again
   HeldSamples samples;
   std::vector<nb::object> owners;
+
+  template <class Function>
+  void each_owned(Function&& function) {
+    for (nb::object& owner : samples.owners) function(owner);
+    for (nb::object& owner : owners) function(owner);
+  }
 };
 
 // The value that a parameter's text stands for.

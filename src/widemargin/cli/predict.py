@@ -14,11 +14,12 @@ import scipy.sparse as sp
 
 from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import add_table_options, layout_of, n_jobs
+from widemargin.cli.places import add_force, require_other_output, require_place
 from widemargin.datasets import read_features, read_sequences
 from widemargin.kernels.rows import count
 from widemargin.model_selection.compact import CompactSVC
-from widemargin.persistence.atomic_file import replaced_file
 from widemargin.persistence.model_file import SavedModel, is_sparse, open_model
+from widemargin.runtime.files import replaced_file
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,11 +35,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads; -1 uses all cores (default: %(default)s)"
     )
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Predict, and write one line per sample."""
+    read = arguments.model, arguments.table
+    require_other_output(*read)
+    require_place("--output", arguments.output, *read, force=arguments.force)
     saved = open_model(arguments.model)
     estimator = _estimator(saved)
     if arguments.scores and not hasattr(estimator, "decision_function"):
@@ -61,9 +66,9 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> tuple[Any, 
     Records of a FASTA file have names, rows of other tables have none. Columns that a compact model has not selected
     may be missing, and are zeros.
     """
-    layout, selected = layout_of(arguments), None
-    if isinstance(saved.model, CompactSVC) and len(saved.model.selected_features_) < saved.model.n_features_in_:
-        selected = saved.model.selected_features_
+    layout, selected, small = layout_of(arguments), None, _estimator(saved)
+    if isinstance(small, CompactSVC) and len(small.selected_features_) < small.n_features_in_:
+        selected = small.selected_features_
     if saved.n_features is None:
         del layout["zero_based"]
         column = None if saved.feature_names is None else saved.feature_names[0]
@@ -84,7 +89,7 @@ def new_samples(arguments: argparse.Namespace, saved: SavedModel) -> tuple[Any, 
     sparse_model = is_sparse(_estimator(saved))
     # A scaler that centres takes no sparse samples, and a model of sparse samples was trained without one.
     X = X.toarray() if sp.issparse(X) and not sparse_model else X
-    return (X if selected is None else _spread(X, selected, saved.model.n_features_in_)), features.ids
+    return (X if selected is None else _spread(X, selected, small.n_features_in_)), features.ids
 
 
 def _spread(X: Any, columns: Any, n_features: int) -> Any:
@@ -102,9 +107,9 @@ def predictions(saved: SavedModel, X: Any, *, scores: bool, ids: list[str] | Non
         with warnings.catch_warnings():
             # The columns were put into the model's order by their names.
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            columns = [np.asarray(saved.model.predict(X)).tolist()]
+            columns = [np.asarray(saved.behind_encoder.predict(X)).tolist()]
             if scores:
-                values = np.asarray(saved.model.decision_function(X))
+                values = np.asarray(saved.behind_encoder.decision_function(X))
                 columns += np.atleast_2d(values.T).tolist()
     except ValueError as problem:
         raise CommandError(f"the model cannot predict these samples: {problem}") from None

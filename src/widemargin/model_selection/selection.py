@@ -9,6 +9,7 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,19 +18,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_array
 
+from widemargin.estimators.base import NUMBERS
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
-from widemargin.estimators.validation import numbers_needed, require_number
+from widemargin.estimators.validation import numbers_needed, require_finite, require_number
 from widemargin.kernels import CombinedOligo, Oligo
 from widemargin.kernels.rows import count, require_samples
 from widemargin.kernels.sequences import Sequences
 from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.model_selection.grid.results import ROUNDING
-from widemargin.model_selection.growth import best_of, grown, standard_error
+from widemargin.model_selection.growth import MOST_STEPS, best_of, grown, standard_error
 from widemargin.objectives.held_out.groups import (
     folds_of,
     group_folds,
@@ -67,6 +71,8 @@ class Selection:
         C, gamma (of sequences sigma), and epsilon for regression.
     score, standard_error : float
         Mean over the folds (accuracy, or R^2) and its standard error.
+    baseline : float
+        The same score of no model at all: of the most frequent class, or the mean, of the samples trained on.
     ties : list of dict
         Parameters that score as well.
     candidates : int
@@ -83,11 +89,17 @@ class Selection:
     parameters: dict[str, float]
     score: float
     standard_error: float
+    baseline: float
     ties: list[dict[str, float]]
     candidates: int
     edges: dict[str, str]
     reports: tuple[SearchReport, ...]
     kernel: str
+
+    @property
+    def beats_baseline(self) -> bool:
+        """Whether the score is better than that of no model by more than two standard errors."""
+        return self.score - self.baseline > 2 * self.standard_error
 
     @property
     def work(self) -> SearchReport:
@@ -167,7 +179,7 @@ def select(
         require_number("max_time", max_time, above=0)
     require_samples(X)
     stop = Stop().within(max_time)
-    y = np.asarray(y)
+    y = _checked_target(X, y, regression)
     spread = float(np.std(y.astype(np.float64))) if regression else 1.0
     model: Any = SVR(epsilon=TUBE * spread, n_jobs=n_jobs) if regression else SVC(n_jobs=n_jobs)
     axes = {"C": c_values() * (spread or 1.0)}
@@ -178,6 +190,8 @@ def select(
             raise ValueError(f"origin is {origin!r}, but X holds no sequences; leave it at 0.")
         families = [_of_features(X, None if regression else y, model, axes)]
     folds = _folds(X, y, cv, groups, classes=not regression)
+    if not regression:
+        _require_two_classes(y, folds, cv)
     found: list[tuple[Family, dict[str, Any]]] = []
     for number, family in enumerate(families):
         files = None if journal is None else partial(_numbered, Path(journal), family=number)
@@ -202,8 +216,77 @@ def select(
         model=family.estimator.set_params(**parameters).fit(X, y),
         parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
         kernel=family.kernel,
+        baseline=_baseline(y, folds, regression),
         **best,
     )
+
+
+def _checked_target(X: Any, y: Any, regression: bool) -> Any:
+    """Return a class, or a number, for each sample; refuse what a search would fail with on every fold."""
+    wanted = "a number" if regression else "a class"
+    if y is None:
+        more = "" if regression else ", or a number and regression=True"
+        raise ValueError(f"y is None, but select needs {wanted} for each sample{more}.")
+    mixed = isinstance(y, list | tuple) and len({isinstance(value, str) for value in y}) > 1
+    y = np.asarray(y, dtype=object if mixed else None)  # text with gaps would become text altogether
+    if y.ndim != 1 or len(y) != count(X):
+        raise ValueError(f"y has shape {y.shape}, but X has {count(X)} samples; {wanted} for each of them is needed.")
+    values = y.tolist()
+    row = next((row for row, value in enumerate(values) if _is_gap(value)), None)
+    if row is not None:
+        raise ValueError(f"y is {values[row]} in row {row}, but {wanted} is needed; leave samples without one out.")
+    if regression:
+        row = next((row for row, value in enumerate(values) if not isinstance(value, Real)), None)
+        if row is not None:
+            raise ValueError(
+                f"y is {values[row]!r} in row {row}, but regression=True predicts numbers; leave it out to predict "
+                "classes."
+            )
+        return y if y.dtype.kind in "biuf" else y.astype(np.float64)
+    row = next((row for row, value in enumerate(values) if isinstance(value, float) and value % 1 != 0), None)
+    if row is not None:
+        raise ValueError(
+            f"y is {values[row]} in row {row}, a number that is not whole, so no class; pass regression=True to "
+            "predict numbers."
+        )
+    try:
+        classes = np.unique(y).tolist()
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise ValueError(f"y mixes classes of the types {' and '.join(kinds)}; give all of them one type.") from None
+    if len(classes) == 1:
+        raise ValueError(
+            f"y holds one class only, {classes[0]!r}; a classifier needs two (OneClassSVM and SVDD learn from one)."
+        )
+    return y
+
+
+def _is_gap(value: Any) -> bool:
+    """Tell whether a target is not there (None, NaN, or what data frames have in their place), or not finite."""
+    return value is None or (not isinstance(value, str) and str(value) in ("nan", "inf", "-inf", "<NA>", "NaT"))
+
+
+def _require_two_classes(y: Any, folds: list[Any], cv: Any) -> None:
+    """Refuse folds that leave a single class to train on."""
+    for number, (train, _) in enumerate(folds):
+        classes = np.unique(y[train]).tolist()
+        if len(classes) < 2:
+            raise ValueError(
+                f"cv={cv!r} leaves {len(classes)} class of y to train on in split {number}, {classes}; every split "
+                "needs samples of two. A class of one sample cannot be split."
+            )
+
+
+def _baseline(y: Any, folds: list[Any], regression: bool) -> float:
+    """Return the mean score over the folds of what is predicted without a model."""
+    scores = []
+    for train, test in folds:
+        if regression:
+            scores.append(r2_score(y[test], np.full(len(test), y[train].mean())))
+        else:
+            classes, counts = np.unique(y[train], return_counts=True)
+            scores.append(np.mean(y[test] == classes[counts.argmax()]))
+    return float(np.mean(scores))
 
 
 def is_text(X: Any) -> bool:
@@ -218,8 +301,11 @@ def _of_features(X: Any, labels: Any, model: Any, axes: dict[str, Any]) -> Famil
     if sp.issparse(X):
         require_room_for_columns(X.shape[1])
     scaler = StandardScaler(with_mean=not sp.issparse(X))
+    names = np.array(X.columns, dtype=object) if hasattr(X, "columns") else None
     needed = "encode columns of text, with OneHotEncoder say, or, for sequences, pass a list or column of strings"
     with numbers_needed(f"features must be numbers; {needed}"):
+        X = check_array(X, **NUMBERS)
+        require_finite(X, names)
         widths = gamma_values(scaler.fit_transform(X), labels)
     axes = {f"{STEP}__{name}": values for name, values in (axes | {"gamma": widths}).items()}
     return Family("Gaussian kernel, standardised features", Pipeline([("scaler", scaler), (STEP, model)]), axes)
@@ -283,6 +369,17 @@ def _found(family: Family, X: Any, y: Any, stop: Stop, files: Any, **how: Any) -
         "edges": {_name(name): edge for name, edge in edges_left.items()},
         "reports": tuple(one.work_report_ for one in searches),
     }
+
+
+def journal_files(journal: Path) -> list[Path]:
+    """Return all files that a search may write, whose journal is this one.
+
+    Examples
+    --------
+    >>> [path.name for path in journal_files(Path("study.jsonl"))][:2]
+    ['study.jsonl', 'study.2.jsonl']
+    """
+    return [_numbered(journal, number, family=family) for family in range(2) for number in range(MOST_STEPS + 1)]
 
 
 def _numbered(journal: Path, number: int, *, family: int) -> Path:
