@@ -244,6 +244,7 @@ class Oligo(OligoKernel):
         reverse_complement: bool = False,
         origin: Origin = 0,
         sigma_bounds: Bounds = POSITIONS,
+        fold_case: bool = True,
     ) -> None:
         self.k = k
         self.sigma = sigma
@@ -251,6 +252,7 @@ class Oligo(OligoKernel):
         self.alphabet = alphabet
         self.reverse_complement = reverse_complement
         self.origin = origin
+        self.fold_case = fold_case
         self.sigma_bounds = sigma_bounds
 
     def _terms(self) -> list[Term]:
