@@ -97,12 +97,12 @@ class CountProduct {
   }
 
   double square(std::size_t x) const {
-    const Id id = static_cast<Id>(x);
+    if (mismatches_ != nullptr) {
+      const Scratch<double, Mismatches> memory(mismatches_->size());
+      return mismatches_->square(rows_.codes(x), rows_.values(x), memory.data());
+    }
     double found = 0;
-    if (mismatches_ != nullptr)
-      row(x, &id, nullptr, 0, 1, &found);
-    else
-      for (const std::uint32_t value : rows_.values(x)) found += static_cast<double>(value) * value;
+    for (const std::uint32_t value : rows_.values(x)) found += static_cast<double>(value) * value;
     return found;
   }
 

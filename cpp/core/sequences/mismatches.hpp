@@ -46,6 +46,20 @@ class Mismatches {
   bool exact_in_floats(double oligomers) const {
     return 2.0 * oligomers * space_.around_size(mismatches_) < 16777216.0;
   }
+  // c' N F N c, which takes one list and no sums.
+  template <class T>
+  double square(std::span<const std::int32_t> codes, std::span<const std::uint32_t> values, T* memory) const {
+    list(codes, values, memory);
+    double found = 0;
+    for (std::size_t c = 0; c < size(); ++c) {
+      const std::size_t other = complements_.empty() ? c : static_cast<std::size_t>(complements_[c]);
+      if (other < c) continue;
+      const double value = static_cast<double>(memory[c]) + (other > c ? static_cast<double>(memory[other]) : 0.0);
+      found += value * value;
+    }
+    return found;
+  }
+
   // What a sequence of so many different oligomers takes to be spread, in units of about a nanosecond.
   std::uint64_t work(std::size_t codes) const {
     return size() * space_.k() * mismatches_ / 2 +
@@ -57,11 +71,8 @@ class Mismatches {
   template <class T>
   void spread(std::span<const std::int32_t> codes, std::span<const std::uint32_t> values, T* memory) const {
     const std::size_t n = size();
-    std::fill_n(memory, n * (mismatches_ + 1), T(0));
-    for (std::size_t t = 0; t < codes.size(); ++t) {
-      const T value = static_cast<T>(values[t]);
-      space_.around(codes[t], mismatches_, [&](std::int64_t code) { memory[code] += value; });
-    }
+    list(codes, values, memory);
+    std::fill_n(memory + n, n * mismatches_, T(0));
     for (std::size_t c = 0; c < complements_.size(); ++c) {
       const std::size_t other = static_cast<std::size_t>(complements_[c]);
       if (c < other) memory[c] = memory[other] = memory[c] + memory[other];
@@ -75,6 +86,16 @@ class Mismatches {
 
  private:
   static constexpr std::size_t tile = 256;
+
+  // N c, one oligomer after the other.
+  template <class T>
+  void list(std::span<const std::int32_t> codes, std::span<const std::uint32_t> values, T* memory) const {
+    std::fill_n(memory, size(), T(0));
+    for (std::size_t t = 0; t < codes.size(); ++t) {
+      const T value = static_cast<T>(values[t]);
+      space_.around(codes[t], mismatches_, [&](std::int64_t code) { memory[code] += value; });
+    }
+  }
 
   // to += (J - 1) from, over the letters at one place.
   template <class T>

@@ -338,7 +338,17 @@ def source_at_once(kernel: KernelCallable, X: Any, n_threads: int = 1) -> RowSou
     >>> source_at_once(lambda A, B: A @ B.T, np.array([[1.0], [2.0]])).diagonal()
     array([1., 4.])
     """
-    matrix = callable_matrix(kernel, X, n_threads=n_threads)
+    return source_of_values(callable_matrix(kernel, X, n_threads=n_threads))
+
+
+def source_of_values(matrix: NDArray[np.float64]) -> RowSource:
+    """Rows of kernel values that are there already, and that solvers count all the same.
+
+    Examples
+    --------
+    >>> source_of_values(np.array([[1.0, 0.5], [0.5, 1.0]])).size
+    2
+    """
 
     def evaluate(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.float64]:
         return np.asarray(matrix[rows[:, np.newaxis], columns])

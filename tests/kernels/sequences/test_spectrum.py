@@ -67,7 +67,7 @@ def test_in_a_model() -> None:
 def test_products_of_many_sequences_are_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = Spectrum(2, alphabet="ACGT")
     whole = kernel(TEXTS), kernel(TEXTS, OTHERS)
-    monkeypatch.setattr("widemargin.kernels.sequences.spectrum.VALUES_AT_ONCE", 12)
+    monkeypatch.setattr("widemargin.kernels.sequences.spectrum.MULTIPLICATIONS_AT_ONCE", 300)
     assert np.array_equal(kernel(TEXTS), whole[0])
     assert np.array_equal(kernel(TEXTS, OTHERS), whole[1])
     assert kernel(TEXTS, []).shape == (len(TEXTS), 0)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.base import Matrix, Vector
-from widemargin.kernels.rows import RowSource, derived_rows, kernel_matrix, row_source
+from widemargin.kernels.rows import RowSource, derived_rows, row_source, source_of_values
 from widemargin.kernels.sequences.alphabet import partners_of
 from widemargin.kernels.sequences.base import SequenceKernel, require_length, require_truth_value, require_whole
 from widemargin.kernels.sequences.oligomers import letters_of
 from widemargin.kernels.sequences.texts import Sequences, Texts
-from widemargin.runtime import allowed
+from widemargin.runtime import allowed, single_threaded_blas
 from widemargin.runtime.memory import require_room
 
 #: Oligomers that one window may count for.
@@ -32,8 +32,14 @@ MOST_DENSE, DENSE = 2**20, 0.25
 #: Bytes of lists of oligomers with mismatches, and of an entry of such a list.
 LARGEST_LIST, BYTES_OF_AN_ENTRY = 2**28, 8
 
-#: Counts up to which float32 is exact.
+#: Whole numbers up to which float32 is exact.
 EXACT_IN_FLOAT32 = 2**24
+
+#: Rows of values that are scaled at a time.
+ROWS_AT_ONCE = 256
+
+#: Multiplications that are made between two looks for an interruption, and of which a matrix of all values may take.
+MULTIPLICATIONS_AT_ONCE, WHOLE_MATRIX = 2**32, 2**35
 
 
 class CountingKernel(SequenceKernel):
@@ -155,8 +161,8 @@ class CountingKernel(SequenceKernel):
         factors = self._factors(left)
         others = factors if symmetric else self._factors(right)
         K = self._products(left, right)
-        K *= factors[:, np.newaxis]
-        K *= others
+        for begin in range(0, len(K), ROWS_AT_ONCE):  # a product of factors is the same either way round
+            K[begin : begin + ROWS_AT_ONCE] *= factors[begin : begin + ROWS_AT_ONCE, np.newaxis] * others
         if symmetric and self.normalize:
             np.fill_diagonal(K, 1.0)
         return K
@@ -165,11 +171,8 @@ class CountingKernel(SequenceKernel):
         """Return the dot products of counts."""
         listed = self._is_listed(*({id(one.whole): one.whole for one in (left, right)}.values()))
         one, other = self._counts(left.whole, listed), self._counts(right.whole, listed)
-        n_stored, n_rows = one.n_stored + other.n_stored, len(left.whole.texts) + len(right.whole.texts)
-        if listed and len(left) and len(right) and self._is_dense(n_stored, n_rows):
-            rows = self._dense(one, left)
-            columns = None if left is right else self._dense(other, right)
-            return kernel_matrix(rows, columns, kernel="linear", dtype="float64", n_jobs=allowed()["n_threads"])
+        if listed and self._is_dense(one, left) and self._is_dense(other, right):
+            return self._dense_products(left, right)
         if one is not other and len(self.alphabet) ** int(self.k) > MOST_PLACES:  # they number what they hold
             if one.n_stored < other.n_stored:
                 one = one.numbered_as(other)
@@ -185,15 +188,34 @@ class CountingKernel(SequenceKernel):
             _core.count_products(one, left.numbers, other, right.numbers, spreading, left is right, K, **allowed())
         return K
 
-    def _is_dense(self, n_stored: int, n_rows: int) -> bool:
-        n_oligomers = len(self.alphabet) ** int(self.k)
-        return n_oligomers <= MOST_DENSE and n_stored >= DENSE * n_rows * n_oligomers
+    def _is_dense(self, counts: _core.Counts, X: Sequences) -> bool:
+        """Tell whether sequences hold a good part of all oligomers there are."""
+        n_oligomers, n = len(self.alphabet) ** int(self.k), len(X.whole.texts)
+        return 0 < n_oligomers <= MOST_DENSE and n > 0 and counts.n_stored >= DENSE * n * n_oligomers
 
-    def _dense(self, counts: _core.Counts, X: Sequences) -> NDArray[Any]:
-        dtype = np.float32 if counts.largest < EXACT_IN_FLOAT32 else np.float64
+    def _dense(self, X: Sequences, dtype: Any) -> NDArray[Any]:
+        """Return a row of counts for each sequence."""
+        counts = self._counts(X.whole, True)
         found = np.zeros((len(X), counts.n_codes), dtype=dtype)
         counts.write(X.numbers, found)
         return found
+
+    def _dense_products(self, left: Sequences, right: Sequences) -> Matrix:
+        # All sums are of whole numbers, none below 0: where float32 holds the largest, it holds all that lead there.
+        squares = [self._squares(one).max(initial=0.0) for one in (left, right)]
+        dtype = np.float32 if max(squares) < EXACT_IN_FLOAT32 else np.float64
+        rows = self._dense(left, dtype)
+        columns = rows if left is right else self._dense(right, dtype)
+        K = np.empty((len(left), len(right)))
+        at_once = max(1, MULTIPLICATIONS_AT_ONCE // max(1, columns.size))
+        for begin in range(0, len(K), at_once):
+            end = begin + at_once
+            first = begin if left is right else 0
+            with single_threaded_blas():
+                K[begin:end, first:] = rows[begin:end] @ columns[first:].T
+            if left is right:
+                K[end:, begin:end] = K[begin:end, end:].T
+        return K
 
     def diagonal(self, X: Any) -> Vector:
         """k(x, x) for the sequences `X`."""
@@ -205,12 +227,17 @@ class CountingKernel(SequenceKernel):
     def row_source(self, X: Any) -> RowSource:
         """Kernel rows of the sequences `X`, which the core computes."""
         texts = self.samples(X).alone()
-        factors, listed = self._factors(texts), self._is_listed(texts.whole)
-        counts = self._counts(texts.whole, listed)
-        if listed and len(texts) and self._is_dense(counts.n_stored, len(texts)):
-            rows = row_source(self._dense(counts, texts), kernel="linear")
+        factors, listed, n = self._factors(texts), self._is_listed(texts.whole), len(texts)
+        counts, spreading = self._counts(texts.whole, listed), self._spreading(listed)
+        dense = listed and self._is_dense(counts, texts)
+        if dense and n > counts.n_codes:
+            dtype = np.float32 if counts.largest < EXACT_IN_FLOAT32 else np.float64
+            rows = row_source(self._dense(texts, dtype), kernel="linear")
             return derived_rows(rows, scale=factors) if self.normalize else rows
-        return _core.count_source(counts, self._spreading(listed), factors, self.diagonal(texts))
+        steps = 0.5 * n * counts.n_codes if dense else 10.0 * counts.n_codes + counts.n_stored
+        if (dense or spreading is not None) and n * steps <= WHOLE_MATRIX:
+            return source_of_values(self.values(texts, texts))  # which takes less memory than counts of that length
+        return _core.count_source(counts, spreading, factors, self.diagonal(texts))
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """Yield nothing: there are no parameters to search."""
