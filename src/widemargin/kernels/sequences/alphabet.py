@@ -33,6 +33,9 @@ UNKNOWN = -1
 #: Codes of oligomers, their numbers among all of their length in alphabetical order, have 64 bits.
 MOST_OLIGOMERS = 2**62
 
+_COMPLEMENTS = str.maketrans("ACGTacgt", "TGCAtgca")
+_COMPLEMENTS_OF_RNA = str.maketrans("ACGUTacgut", "UGCAAugcaa")
+
 #: Places of letters in an alphabet, a row for each oligomer.
 Digits = NDArray[np.int64]
 
@@ -131,13 +134,21 @@ def require_alphabet(kernel: str, alphabet: Any) -> None:
         )
 
 
-def require_complements(kernel: str, alphabet: str) -> None:
+def require_complements(kernel: str, alphabet: str, why: str = "reverse_complement is True") -> None:
     """Refuse an alphabet whose letters have no complement."""
     if set(alphabet) not in (set(DNA), set(RNA)):
-        raise ValueError(
-            f"reverse_complement of {kernel} is True, but alphabet is {alphabet!r}; only 'ACGT' and 'ACGU' have "
-            "complements."
-        )
+        raise ValueError(f"{why} in {kernel}, but alphabet is {alphabet!r}; only 'ACGT' and 'ACGU' have complements.")
+
+
+def turned(text: str) -> str:
+    """Return the reverse complement of DNA or RNA; letters that are neither stay what they are.
+
+    Examples
+    --------
+    >>> turned("AACGn"), turned("AACGU")
+    ('nCGTT', 'ACGUU')
+    """
+    return text[::-1].translate(_COMPLEMENTS_OF_RNA if "U" in text or "u" in text else _COMPLEMENTS)
 
 
 def require_countable(kernel: str, name: str, k: int, alphabet: str) -> None:

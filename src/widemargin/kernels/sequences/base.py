@@ -197,7 +197,7 @@ def letters_left_out(given: Kernel, fitted: Kernel, X: Any) -> set[str]:
     {'C'}
     """
     from_data = [
-        own for asked, own in zip(kernels_in(given), kernels_in(fitted), strict=True) if asked.alphabet is None
+        own for asked, own in zip(kernels_in(given), kernels_in(fitted), strict=False) if asked.alphabet is None
     ]
     texts = Sequences.of(X) if from_data else Sequences([])
     return {letter for own in from_data for letter in letters_outside(own._letters(texts), own.alphabet, own.fold_case)}
