@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.kernels.base import Bounds, Matrix, Vector
@@ -84,6 +85,14 @@ class OligoKernel(SequenceKernel):
                 f"of the alphabet {self.alphabet!r} that counts; leave it out, or {self._instead}."
             )
         return np.asarray(1.0 / np.sqrt(squares))
+
+    def measurable(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which sequences hold oligomers of every length, without which they have no values."""
+        texts = self.samples(X)
+        found = np.ones(len(texts), dtype=np.bool_)
+        for sums in self._sums(texts, texts) if self.normalize else []:
+            found &= sums.of_left() > 0.0
+        return found
 
     def _require_measurable(self, X: Sequences) -> None:
         if self.normalize:

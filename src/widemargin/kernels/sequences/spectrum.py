@@ -149,6 +149,11 @@ class CountingKernel(SequenceKernel):
             f"{self.alphabet!r} next to each other in it; leave it out, or take a smaller k or normalize=False."
         )
 
+    def measurable(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which sequences hold any oligomer, without which they have no values."""
+        texts = self.samples(X)
+        return np.asarray(self._squares(texts) > 0.0) if self.normalize else np.ones(len(texts), dtype=np.bool_)
+
     def _require_measurable(self, X: Sequences) -> None:
         if self.normalize:
             self._factors(X)
