@@ -136,6 +136,7 @@ def oligo_pull_back_within(
     max_seconds: float,
     signal: StopSignal | None,
 ) -> tuple[float, list[float]]: ...
+
 class Counts:
     n_codes: Final[int]
     n_stored: Final[int]
@@ -177,9 +178,7 @@ def count_squares(
     max_seconds: float,
     signal: StopSignal | None,
 ) -> list[float]: ...
-def count_source(
-    counts: Counts, mismatches: Mismatches | None, factors: Double, diagonal: Double
-) -> RowSource: ...
+def count_source(counts: Counts, mismatches: Mismatches | None, factors: Double, diagonal: Double) -> RowSource: ...
 def oligo_source(terms: list[tuple[Oligomers, Double, Double | None, Double]], diagonal: Double) -> RowSource: ...
 def solve_all(
     source: RowSource,

@@ -107,7 +107,7 @@ def test_lines_end_as_on_any_system(end: str, write: Write) -> None:
         assert found.names == ["a", "b"]
         assert found.descriptions == ["first one", ""]
         assert found.sequences == ["ACGTACGTA", "A.C-G*"]
-        assert read_table(write(path.read_bytes(), "x.txt"), labelled=False).X == found.sequences
+        assert found.sequences == read_table(write(path.read_bytes(), "x.txt"), labelled=False).X
     with pytest.raises(TableError, match="line 3: '1' found in record 'b'"):
         read_fasta(write(end.join([">b", "AC", "A1"]).encode(), "x.fasta"))
 

@@ -67,8 +67,8 @@ def test_every_container() -> None:
 def test_kernels_share_work() -> None:
     chosen = select(X, Y, cv=3)
     grids = len(chosen.reports)
-    # Five widths of four oligo kernels, of the best of them with both strands, and two spectrum kernels: each is computed
-    # once for all folds and all C; what a grid grows by comes on top.
+    # Five widths of four oligo kernels, of the best of them with both strands, and two spectrum kernels: each is
+    # computed once for all folds and all C; what a grid grows by comes on top.
     assert chosen.work.kernel_evaluations <= (27 + grids) * 90**2
 
 
@@ -97,29 +97,28 @@ def test_peptides_with_anchors() -> None:
     assert chosen.score > 0.9
 
 
-def test_words_anywhere() -> None:
+def words_on_either_strand(n: int) -> tuple[list[str], np.ndarray]:
+    """Every second sequence holds a word, somewhere; half of all were read from the other strand."""
     random = np.random.default_rng(0)
-    texts = ["".join(row) for row in random.choice(list("ACGT"), (80, 400))]
-    y = np.arange(80) % 2
+    texts, y = ["".join(row) for row in random.choice(list("ACGT"), (n, 60))], np.arange(n) % 2
     for i in np.flatnonzero(y):
-        for at in random.choice(39, 4, replace=False) * 10:
-            texts[i] = texts[i][:at] + "GATTAC" + texts[i][at + 6 :]
-    chosen = select(texts, y, cv=3)
+        at = int(random.integers(5, 45))
+        texts[i] = texts[i][:at] + "GATTACA" + texts[i][at + 7 :]
+    return [turned(text) if random.random() < 0.5 else text for text in texts], y
+
+
+def test_words_anywhere() -> None:
+    texts, y = words_on_either_strand(100)
+    chosen = select(texts, y, cv=4)
     assert chosen.kernel.startswith("spectrum kernel of 5-mers")
     assert sorted(chosen.parameters) == ["C"]
     assert chosen.score > 0.9
 
 
 def test_words_on_either_strand() -> None:
-    random = np.random.default_rng(0)
-    texts = ["".join(row) for row in random.choice(list("ACGT"), (80, 60))]
-    y = np.arange(80) % 2
-    for i in np.flatnonzero(y):
-        at = int(random.integers(5, 45))
-        texts[i] = texts[i][:at] + "GATTACAGG" + texts[i][at + 9 :]
-    texts = [turned(text) if random.random() < 0.5 else text for text in texts]
+    texts, y = words_on_either_strand(30)
     chosen = select(texts, y, cv=4)
-    assert chosen.kernel.endswith("of both strands")
+    assert chosen.kernel == "spectrum kernel of 5-mers of both strands"
     model = chosen.model
     assert model.decision_function([turned(one) for one in texts]) == pytest.approx(model.decision_function(texts))
 

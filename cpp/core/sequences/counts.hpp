@@ -119,7 +119,7 @@ class GappedWindow {
 // each, by their numbers among all that occur.
 class Counts {
  public:
-  static constexpr std::int64_t most_listed = std::int64_t(1) << 22;
+  static constexpr std::int64_t most_listed = std::int64_t(1) << 20;
 
   // `letters` are places in the alphabet, below 0 for one that is not in it; sequence i has those from begins[i] on.
   Counts(std::span<const std::int16_t> letters, std::span<const std::int64_t> begins, const OligomerSpace& space,
@@ -152,9 +152,7 @@ class Counts {
   std::size_t n_codes() const { return n_codes_; }
   std::size_t n_stored() const { return codes_.size(); }
   std::uint32_t largest() const { return largest_; }
-  const std::vector<std::size_t>& begins() const { return begins_; }
   const std::vector<std::int32_t>& codes() const { return codes_; }
-  const std::vector<std::uint32_t>& values() const { return values_; }
 
   // Codes of a sequence in order, and how often each occurs.
   std::span<const std::int32_t> codes(std::size_t i) const {
@@ -182,12 +180,6 @@ class Counts {
       }
       found.begins_.push_back(found.codes_.size());
     }
-    return found;
-  }
-
-  std::size_t longest() const {
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < size(); ++i) found = std::max(found, begins_[i + 1] - begins_[i]);
     return found;
   }
 

@@ -52,8 +52,8 @@ def read_fasta(path: FilePath, *, alphabet: str | None = None) -> Sequences:
     r"""Read a FASTA file.
 
     Letters are turned into upper case (lower case usually marks repeats). Empty lines, comments (lines that begin with
-    ``;``) and blanks within lines are skipped. Lines may end as on any system, and headers that are no UTF-8 are read as
-    Latin-1. Files whose name ends in .gz, .bz2 or .xz are decompressed on the way.
+    ``;``) and blanks within lines are skipped. Lines may end as on any system, and headers that are no UTF-8 are read
+    as Latin-1. Files whose name ends in .gz, .bz2 or .xz are decompressed on the way.
 
     Parameters
     ----------

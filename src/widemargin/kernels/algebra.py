@@ -86,7 +86,7 @@ class Composite(Kernel):
 
     def measurable(self, X: Any) -> NDArray[np.bool_]:
         """Tell which samples have values of all kernels inside."""
-        return np.logical_and.reduce([kernel.measurable(X) for kernel in self._kernels()])
+        return np.asarray(np.logical_and.reduce([kernel.measurable(X) for kernel in self._kernels()]))
 
     def is_stationary(self) -> bool:
         """Whether all kernels inside depend on differences of samples only."""

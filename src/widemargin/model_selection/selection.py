@@ -1,7 +1,7 @@
 """A model chosen from the data alone: a grid that follows the data and grows at its edges.
 
-Features are standardised and meet in a Gaussian kernel; sequences meet in oligo kernels of one length and of several, and
-in spectrum kernels.
+Features are standardised and meet in a Gaussian kernel; sequences meet in oligo kernels of one length and of several,
+and in spectrum kernels.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def select(
     those before it.
 
     Sequences are searched the same way, as far as every one is long enough: with oligo kernels of 1, 2 and 3 letters,
-    with the sum of those of 1 to 6 letters, and with spectrum kernels, for which places do not matter; the width is that
-    of positions, sigma. Of DNA and RNA, the best of these is tried with both strands, too.
+    with the sum of those of 1 to 6 letters, and with spectrum kernels, for which places do not matter; the width is
+    that of positions, sigma. Of DNA and RNA, the best of these is tried with both strands, too.
 
     Parameters
     ----------
@@ -275,9 +275,7 @@ def _of_sequences(X: Any, model: Any, axes: dict[str, Any], origin: Origin) -> l
     nucleic = alphabet in (DNA, RNA)
     # Where sequences hold a marker, places mean something.
     anywhere = [] if isinstance(origin, str) else SPECTRA[nucleic]
-    counted = [
-        family(f"spectrum kernel of {k}-mers", Spectrum(k, alphabet=alphabet)) for k in anywhere if k in lengths
-    ]
+    counted = [family(f"spectrum kernel of {k}-mers", Spectrum(k, alphabet=alphabet)) for k in anywhere if k in lengths]
     return [*short[-1:], *several, *short[:-1], *counted] if nucleic else [*short, *several, *counted]
 
 

@@ -175,9 +175,10 @@ def codes_of_letters(letters: NDArray[np.uint32], alphabet: str, fold_case: bool
     places = {letter: place for place, letter in enumerate(alphabet)}
     if set(alphabet) in (set(DNA), set(RNA)):
         places |= {letter: places.get("T", places.get("U", 0)) for letter in "TU"}
-    known, which = np.unique(letters, return_inverse=True)
-    found = np.array([_place_of(one, places, fold_case) for one in map(chr, known)], dtype=np.int16)
-    return found[which.reshape(-1)] if known.size else np.empty(0, dtype=np.int16)
+    known = np.flatnonzero(np.bincount(letters))
+    table = np.full(known.max(initial=0) + 1, UNKNOWN, dtype=np.int16)
+    table[known] = [_place_of(one, places, fold_case) for one in map(chr, known)]
+    return np.asarray(table[letters])
 
 
 def _place_of(letter: str, places: dict[str, int], fold_case: bool) -> int:

@@ -89,9 +89,12 @@ class SequenceKernel(Kernel):
     def _letters(self, X: Sequences | str) -> Counter[str]:
         """Count the letters, but for those of a marker."""
         letters = Counter(X) if isinstance(X, str) else X.letters()
-        for letter in self.origin if isinstance(self.origin, str) else "":
+        for letter in self._letters_of_marker():
             letters.pop(letter, None)
         return letters
+
+    def _letters_of_marker(self) -> set[str]:
+        return set(self.origin) if isinstance(self.origin, str) else set()
 
     def _require_measurable(self, X: Sequences) -> None:
         """Refuse sequences with k(x, x) = 0 where values are divided by its root."""
@@ -199,5 +202,9 @@ def letters_left_out(given: Kernel, fitted: Kernel, X: Any) -> set[str]:
     from_data = [
         own for asked, own in zip(kernels_in(given), kernels_in(fitted), strict=False) if asked.alphabet is None
     ]
-    texts = Sequences.of(X) if from_data else Sequences([])
-    return {letter for own in from_data for letter in letters_outside(own._letters(texts), own.alphabet, own.fold_case)}
+    letters = set("".join(Sequences.of(X))) if from_data else set()
+    return {
+        letter
+        for own in from_data
+        for letter in letters_outside(letters - own._letters_of_marker(), own.alphabet, own.fold_case)
+    }

@@ -24,7 +24,7 @@ from widemargin.runtime.memory import require_room
 MOST_OF_A_WINDOW = 2**20
 
 #: Oligomers of one length up to which the core has a place for each, so that mismatches need not be listed.
-MOST_PLACES = 2**22
+MOST_PLACES = 2**20
 
 #: Oligomers up to which dense rows of counts may be made, and the share of them that sequences then hold at least.
 MOST_DENSE, DENSE = 2**20, 0.25
@@ -72,7 +72,7 @@ class CountingKernel(SequenceKernel):
         """Bound for each sequence how many oligomers it counts for."""
         lengths = np.diff(letters_of(texts, self.alphabet, 0, bool(self.fold_case)).begins)
         windows = np.maximum(lengths - (self._window() - 1), 0).astype(np.float64)
-        return np.minimum(windows * self._counted_of_a_window(), float(len(self.alphabet) ** int(self.k)))
+        return np.asarray(np.minimum(windows * self._counted_of_a_window(), float(len(self.alphabet) ** int(self.k))))
 
     def _is_listed(self, *all_texts: Texts) -> bool:
         """Tell whether oligomers with mismatches are listed for each sequence."""
@@ -82,7 +82,7 @@ class CountingKernel(SequenceKernel):
         entries = np.concatenate([self._entries(texts) for texts in all_texts])
         n, mean = len(entries), float(entries.mean()) if len(entries) else 0.0
         letters = mean / self._counted_of_a_window()
-        # Steps that a row of kernel values takes: of lists, of dense rows if these are shorter; and of one that spreads.
+        # Steps that a row of kernel values takes: with lists, or dense rows if these are shorter; and if it is spread.
         listed = n * min(mean**2 / n_oligomers, 0.05 * n_oligomers)
         spread = 0.5 * int(self.k) * int(self.mismatches) * n_oligomers + n * letters
         return listed <= spread and BYTES_OF_AN_ENTRY * n * mean <= LARGEST_LIST
@@ -183,15 +183,14 @@ class CountingKernel(SequenceKernel):
                 one = one.numbered_as(other)
             else:
                 other = other.numbered_as(one)
+        spreading, turned = self._spreading(listed), len(right) < len(left)
+        if spreading is None:
+            turned = len(left) < len(right)
+        if turned:  # rows are spread, and an index is made of columns: the fewer, the better
+            one, left, other, right = other, right, one, left
         K = np.empty((len(left), len(right)))
-        spreading = self._spreading(listed)
-        if spreading is not None and len(right) < len(left):  # fewer to spread
-            transposed = np.empty((len(right), len(left)))
-            _core.count_products(other, right.numbers, one, left.numbers, spreading, False, transposed, **allowed())
-            K[:] = transposed.T
-        else:
-            _core.count_products(one, left.numbers, other, right.numbers, spreading, left is right, K, **allowed())
-        return K
+        _core.count_products(one, left.numbers, other, right.numbers, spreading, left is right, K, **allowed())
+        return np.ascontiguousarray(K.T) if turned else K
 
     def _is_dense(self, counts: _core.Counts, X: Sequences) -> bool:
         """Tell whether sequences hold a good part of all oligomers there are."""
@@ -273,8 +272,10 @@ class Spectrum(CountingKernel):
     oligomers of x differ from it in at most so many letters. By default it is divided by sqrt(k(x, x) k(z, z)). It is
     what an oligo kernel becomes for a large sigma; there are no parameters to search.
 
-    Counting takes n L (L letters in a sequence), times :math:`\binom{k}{m} (|A| - 1)^m` for each different oligomer
-    with m mismatches; values cost as much as the sparse dot products of counts.
+    Counting takes n L (L letters in a sequence). Values cost as much as the sparse dot products of counts, or dense
+    ones where sequences hold a good part of all oligomers. With m mismatches every oligomer counts for about
+    :math:`\binom{k}{m} (|A| - 1)^m`; where that makes lists too long, a row of kernel values takes :math:`k m |A|^k`
+    additions and a look-up for each oligomer of the other sequences, and no memory to speak of.
 
     Parameters
     ----------
@@ -332,8 +333,8 @@ class Gapped(CountingKernel):
     where :math:`\phi_\omega(x)` is how many windows of k + `gaps` letters of x hold the letters of :math:`\omega` in
     this order [Leslie2004]. By default it is divided by sqrt(k(x, x) k(z, z)). There are no parameters to search.
 
-    Counting takes n L (L letters in a sequence), and :math:`\binom{k + g}{k}` for each different window; values cost as
-    much as the sparse dot products of counts.
+    Counting takes n L (L letters in a sequence) times the number of different oligomers that a window holds, at most
+    :math:`\binom{k + g}{k}`; values cost as much as the dot products of counts, sparse or dense.
 
     Parameters
     ----------
