@@ -323,6 +323,20 @@ CORE = (
         SEQUENCES,
     ),
     Fault(
+        "an-oligomer-counted-twice-in-a-window",
+        "cpp/core/sequences/counts.hpp",
+        "if (before_[p] > from) continue;",
+        "",
+        SEQUENCES,
+    ),
+    Fault(
+        "own-complements-spread-twice",
+        "cpp/core/sequences/mismatches.hpp",
+        "if (c < other) memory[c] =",
+        "if (c <= other) memory[c] =",
+        SEQUENCES,
+    ),
+    Fault(
         "new-sample-moves-the-wrong-way",
         "cpp/core/online/decision.hpp",
         "if (!first) std::swap(B.i, B.j);",
@@ -685,6 +699,13 @@ PACKAGE = (
         "src/widemargin/kernels/sequences/oligo.py",
         "straight.of(what, codes) - 0.5 * sum(",
         "straight.of(what, codes) - sum(",
+        SEQUENCES,
+    ),
+    Fault(
+        "an-alphabet-of-both-cases",
+        "src/widemargin/kernels/sequences/alphabet.py",
+        "return upper if len(upper) == 1 else letter",
+        "return letter",
         SEQUENCES,
     ),
     Fault(

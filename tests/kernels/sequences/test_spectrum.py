@@ -154,7 +154,7 @@ def test_values_do_not_depend_on_threads() -> None:
 def test_lists_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("widemargin.runtime.memory.free_memory", lambda: 1000)
     with pytest.raises(NotEnoughMemoryError, match=r"Gapped\(k=8.*counts up to .* oligomers in every .*a smaller k"):
-        Gapped(8, 6, alphabet="ACGT")(TEXTS)
+        Gapped(8, 6, alphabet="ACGT")(random_texts(3, "ACGT", 20, 30))
 
 
 def test_in_a_model() -> None:

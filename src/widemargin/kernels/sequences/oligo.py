@@ -221,8 +221,8 @@ class Oligo(OligoKernel):
         letters, is then refused.
     alphabet : str, default=None
         The letters. Oligomers that hold any other one, such as N, are skipped. None takes it from the training data:
-        "ACGT" for DNA ("ACGU" for RNA), the twenty amino acids for proteins, else all letters that occur. A letter that
-        is not in the alphabet counts as its upper case if that is; T and U stand for each other.
+        "ACGT" for DNA ("ACGU" for RNA), the twenty amino acids for proteins, else all letters that occur, in upper
+        case. T and U stand for each other.
     reverse_complement : bool, default=False
         Whether an oligomer and its reverse complement are the same.
     origin : int or str, default=0
@@ -230,6 +230,10 @@ class Oligo(OligoKernel):
         the last; or a text such as "|", which stands in every sequence before the letter to count from.
     sigma_bounds : pair of floats or "fixed", default=(0.01, 1e4)
         Range to search in.
+    fold_case : bool, default=True
+        Whether a letter that is not in the alphabet counts as its other case if that is, and alphabets are taken from
+        the training data without regard to case. False keeps cases apart: with ``alphabet="ACGT"``, letters that were
+        masked by lower case are then skipped.
 
     Examples
     --------

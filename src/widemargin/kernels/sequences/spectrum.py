@@ -68,10 +68,21 @@ class CountingKernel(SequenceKernel):
         """Return how many letters are looked at together."""
         return int(self.k) + int(self.gaps)
 
+    def _windows(self, texts: Texts) -> NDArray[np.int64]:
+        """Count the windows of each sequence all of whose letters are known."""
+        letters, width = letters_of(texts, self.alphabet, 0, bool(self.fold_case)), self._window()
+        unknown = np.concatenate([[0], np.cumsum(letters.codes < 0)])
+        known = unknown[width:] == unknown[:-width] if width < len(unknown) else np.zeros(0, dtype=np.bool_)
+        before = np.concatenate([[0], np.cumsum(known)])
+        begins, ends = letters.begins[:-1], letters.begins[1:] - (width - 1)
+        long = ends > begins  # a window that begins later ends in the next sequence
+        found = np.zeros(len(begins), dtype=np.int64)
+        found[long] = before[ends[long]] - before[begins[long]]
+        return found
+
     def _entries(self, texts: Texts) -> Vector:
         """Bound for each sequence how many oligomers it counts for."""
-        lengths = np.diff(letters_of(texts, self.alphabet, 0, bool(self.fold_case)).begins)
-        windows = np.maximum(lengths - (self._window() - 1), 0).astype(np.float64)
+        windows = self._windows(texts).astype(np.float64)
         return np.asarray(np.minimum(windows * self._counted_of_a_window(), float(len(self.alphabet) ** int(self.k))))
 
     def _is_listed(self, *all_texts: Texts) -> bool:
@@ -134,38 +145,38 @@ class CountingKernel(SequenceKernel):
             )[X.ids]
         )
 
-    def _factors(self, X: Sequences) -> Vector:
+    def _factors(self, X: Sequences, squares: Vector | None = None) -> Vector:
         """1 / sqrt(k(x, x)), or ones if values are not to be scaled."""
         if not self.normalize:
             return np.ones(len(X))
-        squares = self._squares(X)
-        if not (squares > 0.0).all():
-            self._refuse(X, int(np.argmin(squares > 0.0)))
-        return np.asarray(1.0 / np.sqrt(squares))
-
-    def _refuse(self, X: Sequences, place: int) -> None:
-        raise ValueError(
-            f"{X.named(place)} has k(x, x) = 0: there are no {self._window()} letters of the alphabet "
-            f"{self.alphabet!r} next to each other in it; leave it out, or take a smaller k or normalize=False."
-        )
+        self._require_measurable(X)
+        return np.asarray(1.0 / np.sqrt(self._squares(X) if squares is None else squares))
 
     def measurable(self, X: Any) -> NDArray[np.bool_]:
         """Tell which sequences hold any oligomer, without which they have no values."""
         texts = self.samples(X)
-        return np.asarray(self._squares(texts) > 0.0) if self.normalize else np.ones(len(texts), dtype=np.bool_)
+        return np.asarray(self._windows(texts.whole)[texts.ids] > 0) | (not self.normalize)
 
     def _require_measurable(self, X: Sequences) -> None:
-        if self.normalize:
-            self._factors(X)
+        measurable = self.measurable(X)
+        if not measurable.all():
+            raise ValueError(
+                f"{X.named(int(np.argmin(measurable)))} has k(x, x) = 0: there are no {self._window()} letters of the "
+                f"alphabet {self.alphabet!r} next to each other in it; leave it out, or take a smaller k or "
+                "normalize=False."
+            )
 
     def values(self, X: Any, Y: Any) -> Matrix:
         """Kernel values between the sequences `X` and `Y`, in float64."""
         left = self.samples(X)
         right = left if X is Y else self.samples(Y)
         symmetric = left is right
-        factors = self._factors(left)
-        others = factors if symmetric else self._factors(right)
+        if self.normalize:
+            self._require_measurable(left)
+            self._require_measurable(right)
         K = self._products(left, right)
+        factors = self._factors(left, np.diagonal(K) if symmetric else None)
+        others = factors if symmetric else self._factors(right)
         for begin in range(0, len(K), ROWS_AT_ONCE):  # a product of factors is the same either way round
             K[begin : begin + ROWS_AT_ONCE] *= factors[begin : begin + ROWS_AT_ONCE, np.newaxis] * others
         if symmetric and self.normalize:
@@ -226,22 +237,23 @@ class CountingKernel(SequenceKernel):
         texts = self.samples(X)
         if not self.normalize:
             return self._squares(texts)
-        return np.ones(len(self._factors(texts)))
+        self._require_measurable(texts)
+        return np.ones(len(texts))
 
     def row_source(self, X: Any) -> RowSource:
         """Kernel rows of the sequences `X`, which the core computes."""
         texts = self.samples(X).alone()
-        factors, listed, n = self._factors(texts), self._is_listed(texts.whole), len(texts)
+        listed, n = self._is_listed(texts.whole), len(texts)
         counts, spreading = self._counts(texts.whole, listed), self._spreading(listed)
         dense = listed and self._is_dense(counts, texts)
         if dense and n > counts.n_codes:
             dtype = np.float32 if counts.largest < EXACT_IN_FLOAT32 else np.float64
             rows = row_source(self._dense(texts, dtype), kernel="linear")
-            return derived_rows(rows, scale=factors) if self.normalize else rows
+            return derived_rows(rows, scale=self._factors(texts)) if self.normalize else rows
         steps = 0.5 * n * counts.n_codes if dense else 10.0 * counts.n_codes + counts.n_stored
         if (dense or spreading is not None) and n * steps <= WHOLE_MATRIX:
             return source_of_values(self.values(texts, texts))  # which takes less memory than counts of that length
-        return _core.count_source(counts, spreading, factors, self.diagonal(texts))
+        return _core.count_source(counts, spreading, self._factors(texts), self.diagonal(texts))
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
         """Yield nothing: there are no parameters to search."""
