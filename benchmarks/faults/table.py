@@ -323,7 +323,7 @@ CORE = (
         SEQUENCES,
     ),
     Fault(
-        "an-oligomer-counted-twice-in-a-window",
+        "gapped-oligomers-counted-twice",
         "cpp/core/sequences/counts.hpp",
         "if (before_[p] > from) continue;",
         "",
@@ -741,13 +741,6 @@ PACKAGE = (
         "src/widemargin/kernels/sequences/oligomers.py",
         "np.where(same, inside, -1)",
         "inside",
-        SEQUENCES,
-    ),
-    Fault(
-        "gapped-oligomers-counted-twice",
-        "src/widemargin/kernels/sequences/spectrum.py",
-        "return numbers[once], found[once]",
-        "return numbers, found",
         SEQUENCES,
     ),
     Fault(
