@@ -351,6 +351,20 @@ CORE = (
         ("tests/machines/online/test_stream.py",),
     ),
     Fault(
+        "gapped-oligomers-counted-twice",
+        "cpp/core/sequences/counts.hpp",
+        "if (before_[p] > from) continue;",
+        "",
+        SEQUENCES,
+    ),
+    Fault(
+        "own-complements-spread-twice",
+        "cpp/core/sequences/mismatches.hpp",
+        "if (c < other) memory[c] =",
+        "if (c <= other) memory[c] =",
+        SEQUENCES,
+    ),
+    Fault(
         "new-sample-moves-the-wrong-way",
         "cpp/core/online/decision.hpp",
         "if (!first) std::swap(B.i, B.j);",
@@ -786,6 +800,13 @@ PACKAGE = (
         SEQUENCES,
     ),
     Fault(
+        "an-alphabet-of-both-cases",
+        "src/widemargin/kernels/sequences/alphabet.py",
+        "return upper if len(upper) == 1 else letter",
+        "return letter",
+        SEQUENCES,
+    ),
+    Fault(
         "unknown-letter-known-again",
         "src/widemargin/kernels/sequences/oligomers.py",
         "unknown |= letters[j : j + n] < 0",
@@ -818,13 +839,6 @@ PACKAGE = (
         "src/widemargin/kernels/sequences/oligomers.py",
         "np.where(same, inside, -1)",
         "inside",
-        SEQUENCES,
-    ),
-    Fault(
-        "gapped-oligomers-counted-twice",
-        "src/widemargin/kernels/sequences/spectrum.py",
-        "return numbers[once], found[once]",
-        "return numbers, found",
         SEQUENCES,
     ),
     Fault(

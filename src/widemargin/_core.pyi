@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Double = NDArray[np.float64]
 Single = NDArray[np.float32]
+Int16 = NDArray[np.int16]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 UInt8 = NDArray[np.uint8]
@@ -139,6 +140,49 @@ def oligo_pull_back_within(
     max_seconds: float,
     signal: StopSignal | None,
 ) -> tuple[float, list[float]]: ...
+
+class Counts:
+    n_codes: Final[int]
+    n_stored: Final[int]
+    largest: Final[int]
+    def numbered_as(self, others: Counts) -> Counts: ...
+    def write(self, ids: Int32, out: Array) -> None: ...
+
+class Mismatches:
+    def __init__(self, n_letters: int, k: int, mismatches: int, partners: Int64 | None) -> None: ...
+
+def counts_of(
+    letters: Int16,
+    begins: Int64,
+    n_letters: int,
+    k: int,
+    gaps: int,
+    mismatches: int,
+    partners: Int64 | None,
+    n_threads: int,
+    max_seconds: float,
+    signal: StopSignal | None,
+) -> Counts: ...
+def count_products(
+    left: Counts,
+    left_ids: Int32,
+    right: Counts,
+    right_ids: Int32,
+    mismatches: Mismatches | None,
+    symmetric: bool,
+    out: Double,
+    n_threads: int,
+    max_seconds: float,
+    signal: StopSignal | None,
+) -> None: ...
+def count_squares(
+    counts: Counts,
+    mismatches: Mismatches | None,
+    n_threads: int,
+    max_seconds: float,
+    signal: StopSignal | None,
+) -> list[float]: ...
+def count_source(counts: Counts, mismatches: Mismatches | None, factors: Double, diagonal: Double) -> RowSource: ...
 def oligo_source(terms: list[tuple[Oligomers, Double, Double | None, Double]], diagonal: Double) -> RowSource: ...
 def solve_all(
     source: RowSource,

@@ -16,8 +16,10 @@ from widemargin.cli.messages import MISUSED, CommandError, note
 from widemargin.cli.options import add_table_options, layout_of, n_jobs
 from widemargin.cli.places import add_force, require_other_output, require_place
 from widemargin.datasets import read_features, read_sequences
-from widemargin.kernels.rows import count
+from widemargin.kernels.rows import count, take
+from widemargin.kernels.sequences.base import kernels_in
 from widemargin.model_selection.compact import CompactSVC
+from widemargin.model_selection.selection import is_text
 from widemargin.persistence.model_file import SavedModel, is_sparse, open_model
 from widemargin.runtime.files import replaced_file
 
@@ -107,18 +109,48 @@ def predictions(saved: SavedModel, X: Any, *, scores: bool, ids: list[str] | Non
         with warnings.catch_warnings():
             # The columns were put into the model's order by their names.
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            columns = [np.asarray(saved.behind_encoder.predict(X)).tolist()]
+            known = comparable(saved, X, ids)
+            some = X if known.all() else take(X, np.flatnonzero(known))
+            columns = [np.asarray(saved.behind_encoder.predict(some)).tolist()]
             if scores:
-                values = np.asarray(saved.behind_encoder.decision_function(X))
+                values = np.asarray(saved.behind_encoder.decision_function(some))
                 columns += np.atleast_2d(values.T).tolist()
     except ValueError as problem:
         raise CommandError(f"the model cannot predict these samples: {problem}") from None
+    columns = [_spread_out(column, known) for column in columns]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = ["prediction", *(score_names(_estimator(saved)) if scores else [])]
     writer.writerow(names if ids is None else ["name", *names])
     writer.writerows(zip(*(columns if ids is None else [ids, *columns]), strict=True))
     return text.getvalue()
+
+
+def comparable(saved: SavedModel, X: Any, ids: list[str] | None) -> Any:
+    """Tell which samples can be predicted; name those that cannot: sequences that hold nothing to compare."""
+    kernel = _estimator(saved).kernel_ if is_text(X) else None
+    known = np.ones(count(X), dtype=np.bool_) if kernel is None else kernel.measurable(X)
+    left_out = np.flatnonzero(~known)
+    if len(left_out) == len(known) > 0:
+        raise CommandError(f"all sequences are too short, or hold too few letters of the alphabet {_alphabets(kernel)}")
+    if len(left_out):
+        names = [repr(ids[i]) if ids is not None else f"row {i + 1}" for i in left_out[:3]]
+        more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
+        note(
+            f"{len(left_out):,} of {len(known):,} sequences have no prediction, too short or with too few letters of "
+            f"the alphabet {_alphabets(kernel)} in a row: {', '.join(names)}{more}."
+        )
+    return known
+
+
+def _alphabets(kernel: Any) -> str:
+    return " and ".join(dict.fromkeys(repr(one.alphabet) for one in kernels_in(kernel)))
+
+
+def _spread_out(values: list[Any], known: Any) -> list[Any]:
+    """Put values into their places among empty cells."""
+    found = iter(values)
+    return [next(found) if there else "" for there in known]
 
 
 def score_names(estimator: Any) -> list[str]:

@@ -28,7 +28,7 @@ _FORMAT_OF = {
 }
 _LIBSVM_LINE = re.compile(rb"[^\s:,;]+(\s+\d+:[^\s:]+)+\s*(#.*)?")
 _JSON = re.compile(rb'[\[\s]*\{\s*("|$)')
-_LETTERS = re.compile(rb"[A-Za-z*-]+")
+_LETTERS = re.compile(rb"[A-Za-z*. \t-]+")
 _FOREIGN = {
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
@@ -104,6 +104,7 @@ def _require_text(name: str, head: bytes) -> None:
 def _format_of(head: bytes) -> str:
     lines = [line.strip() for line in head.splitlines()]
     lines = [line for line in lines if line and not line.startswith(b"#")]
-    if lines and lines[0].removeprefix(BOM_UTF8).startswith(b">") and all(map(_LETTERS.fullmatch, lines[1:2])):
+    records = [line for line in lines if not line.removeprefix(BOM_UTF8).startswith(b";")]
+    if records and records[0].removeprefix(BOM_UTF8).startswith(b">") and all(map(_LETTERS.fullmatch, records[1:2])):
         return FASTA
     return LIBSVM if any(map(_LIBSVM_LINE.fullmatch, lines[:HEAD_LINES])) else "csv"

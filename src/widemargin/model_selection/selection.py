@@ -1,12 +1,13 @@
 """A model chosen from the data alone: a grid that follows the data and grows at its edges.
 
-Features are standardised and meet in a Gaussian kernel; sequences meet in oligo kernels of one length, and of several.
+Features are standardised and meet in a Gaussian kernel; sequences meet in oligo kernels of one length and of several,
+and in spectrum kernels.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -28,9 +29,10 @@ from widemargin.estimators.base import NUMBERS
 from widemargin.estimators.regression import SVR
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.validation import numbers_needed, require_finite, require_number
-from widemargin.kernels import CombinedOligo, Oligo
+from widemargin.kernels import BothStrands, CombinedOligo, Oligo, Spectrum
 from widemargin.kernels.rows import count, require_samples
-from widemargin.kernels.sequences import Sequences
+from widemargin.kernels.sequences import SequenceKernel, Sequences
+from widemargin.kernels.sequences.alphabet import DNA, RNA
 from widemargin.kernels.sequences.oligomers import Origin
 from widemargin.model_selection.grid.results import ROUNDING
 from widemargin.model_selection.growth import MOST_STEPS, best_of, grown, standard_error
@@ -51,6 +53,9 @@ STEP = "model"
 
 #: Letters of the oligomers of which a kernel of sequences consists, alone and together.
 TRIPLETS, LENGTHS = 3, (1, 2, 3, 4, 5, 6)
+
+#: Letters of the oligomers that are counted wherever they are, of nucleotides or not.
+SPECTRA = {True: (3, 5), False: (2, 3)}
 
 #: Widths of positions that are tried first.
 WIDTHS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
@@ -138,8 +143,9 @@ def select(
     the same models. A step reuses the folds, the distances and, up to some hundred samples, the kernel matrices of
     those before it.
 
-    Sequences are searched the same way, first with the oligo kernel of triplets, then with the sum of those of 1 to 6
-    letters (as far as every sequence is long enough for them); the width is that of positions, sigma.
+    Sequences are searched the same way, as far as every one is long enough: with oligo kernels of 1, 2 and 3 letters,
+    with the sum of those of 1 to 6 letters, and with spectrum kernels, for which places do not matter; the width is
+    that of positions, sigma. Of DNA and RNA, the best of these is tried with both strands, too.
 
     Parameters
     ----------
@@ -193,7 +199,7 @@ def select(
     if not regression:
         _require_two_classes(y, folds, cv)
     found: list[tuple[Family, dict[str, Any]]] = []
-    for number, family in enumerate(families):
+    for number, family in enumerate(_with_strands(families, found)):
         files = None if journal is None else partial(_numbered, Path(journal), family=number)
         try:
             one = _found(family, X, y, stop, files, cv=folds, n_jobs=n_jobs, progress=progress)
@@ -208,12 +214,12 @@ def select(
         if one["reports"][-1].unfinished:  # because of the clock or of Ctrl-C
             break
     # By now all kernels are let go of, and there is room for the fit.
-    family, best = max(found, key=lambda each: round(each[1]["score"], 12))  # the first of equals, which is simpler
+    family, best = _best(found)
     parameters = best.pop("parameters")
     best["reports"] = tuple(report for _, one in found for report in one["reports"])
     best["candidates"] = sum(one["candidates"] for _, one in found)
     return Selection(
-        model=family.estimator.set_params(**parameters).fit(X, y),
+        model=_learnt_alphabet(family.estimator.set_params(**parameters)).fit(X, y),
         parameters=_short(parameters) | ({"epsilon": TUBE * spread} if regression else {}),
         kernel=family.kernel,
         baseline=_baseline(y, folds, regression),
@@ -289,6 +295,18 @@ def _baseline(y: Any, folds: list[Any], regression: bool) -> float:
     return float(np.mean(scores))
 
 
+def _best(found: list[tuple[Family, dict[str, Any]]]) -> tuple[Family, dict[str, Any]]:
+    return max(found, key=lambda each: round(each[1]["score"], 12))  # the first of equals, which is more likely
+
+
+def _with_strands(families: list[Family], found: list[tuple[Family, dict[str, Any]]]) -> Iterator[Family]:
+    """Yield families, and in the end the best of those found, of both strands if there are any."""
+    yield from families
+    both = _of_both_strands(_best(found)[0])
+    if both is not None:
+        yield both
+
+
 def is_text(X: Any) -> bool:
     """Tell whether samples are strings: a list, array or column of them."""
     if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or isinstance(X, str | bytes) or not count(X):
@@ -312,7 +330,11 @@ def _of_features(X: Any, labels: Any, model: Any, axes: dict[str, Any]) -> Famil
 
 
 def _of_sequences(X: Any, model: Any, axes: dict[str, Any], origin: Origin) -> list[Family]:
-    """Return oligo kernels of one length and of several, as far as every sequence holds such oligomers."""
+    """Return oligo kernels of one length and of several, and spectrum kernels, as far as every sequence is long enough.
+
+    Pieces of DNA that mean something are longer than those of proteins, of which single letters say a lot: what is more
+    likely comes first.
+    """
     texts = Sequences.of(X)
     alphabet = Oligo(1, normalize=False, origin=origin).fitted(texts).alphabet
     lengths: list[int] = []
@@ -324,19 +346,40 @@ def _of_sequences(X: Any, model: Any, axes: dict[str, Any], origin: Origin) -> l
                 raise
             break
         lengths.append(k)
-    k = min(TRIPLETS, lengths[-1])
-    families = [
-        Family(
-            f"oligo kernel of {k}-mers",
-            clone(model).set_params(kernel=Oligo(k, alphabet=alphabet, origin=origin)),
-            axes | {"kernel__sigma": WIDTHS},
-        )
+    how: dict[str, Any] = {"alphabet": alphabet, "origin": origin}
+
+    def family(kernel: str, found: Any, **widths: Any) -> Family:
+        return Family(kernel, clone(model).set_params(kernel=found), axes | widths)
+
+    short = [
+        family(f"oligo kernel of {k}-mers", Oligo(k, **how), kernel__sigma=WIDTHS) for k in lengths if k <= TRIPLETS
     ]
+    several = []
     if len(lengths) > 1:
-        several = CombinedOligo(lengths=tuple(lengths), alphabet=alphabet, origin=origin)
-        kernel = f"combined oligo kernel of 1- to {lengths[-1]}-mers"
-        families.append(Family(kernel, clone(model).set_params(kernel=several), axes | {"kernel__sigmas": WIDTHS}))
-    return families
+        name = f"combined oligo kernel of 1- to {lengths[-1]}-mers"
+        several = [family(name, CombinedOligo(lengths=tuple(lengths), **how), kernel__sigmas=WIDTHS)]
+    nucleic = alphabet in (DNA, RNA)
+    # Where sequences hold a marker, places mean something.
+    anywhere = [] if isinstance(origin, str) else SPECTRA[nucleic]
+    counted = [family(f"spectrum kernel of {k}-mers", Spectrum(k, alphabet=alphabet)) for k in anywhere if k in lengths]
+    return [*short[-1:], *several, *short[:-1], *counted] if nucleic else [*short, *several, *counted]
+
+
+def _of_both_strands(family: Family) -> Family | None:
+    """Return the same kernels of both strands; None if sequences have no other strand."""
+    kernel = getattr(family.estimator, "kernel", None)
+    if not isinstance(kernel, SequenceKernel) or kernel.alphabet not in (DNA, RNA):
+        return None
+    axes = {name.replace("kernel__", "kernel__kernel__"): values for name, values in family.axes.items()}
+    both = clone(family.estimator).set_params(kernel=BothStrands(clone(kernel)))
+    return Family(f"{family.kernel} of both strands", both, axes)
+
+
+def _learnt_alphabet(estimator: Any) -> Any:
+    """Let the alphabet be told from the training data, which it was: so that a model knows that nobody asked for it."""
+    return estimator.set_params(
+        **{name: None for name in estimator.get_params() if name.rpartition("__")[2] == "alphabet"}
+    )
 
 
 def _folds(X: Any, y: Any, cv: Any, groups: Any, *, classes: bool) -> list[Any]:
