@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
-from sklearn.pipeline import Pipeline
 
 from widemargin import SVC, datasets, select
 from widemargin.model_selection import growth, selection

@@ -252,7 +252,9 @@ class CountingKernel(SequenceKernel):
             return derived_rows(rows, scale=self._factors(texts)) if self.normalize else rows
         steps = 0.5 * n * counts.n_codes if dense else 10.0 * counts.n_codes + counts.n_stored
         if (dense or spreading is not None) and n * steps <= WHOLE_MATRIX:
-            return _core.gram_source(self.values(texts, texts), counted=True)  # which takes less memory than counts of that length
+            return _core.gram_source(
+                self.values(texts, texts), counted=True
+            )  # which takes less memory than counts of that length
         return _core.count_source(counts, spreading, self._factors(texts), self.diagonal(texts))
 
     def derivatives(self, X: Any, Y: Any, K: Matrix) -> Iterator[Matrix]:
