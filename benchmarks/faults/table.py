@@ -29,6 +29,13 @@ ONLINE = ("tests/machines/online/test_stream.py", "tests/estimators/online/test_
 SMO = "cpp/core/smo"
 CORE = (
     Fault(
+        "owners-hidden-from-the-collector",
+        "cpp/bindings/sources.hpp",
+        "for (nb::object& owner : owners) function(owner);",
+        "",
+        ("tests/core/test_collection.py",),
+    ),
+    Fault(
         "exact-gain-off",
         f"{SMO}/select_second_order.hpp",
         "const bool exact = last.kind == LastStep::Kind::planned &&",
@@ -320,6 +327,41 @@ CORE = (
         "cpp/core/sequences/oligo_rows.hpp",
         "static_cast<T>(own * term.factors",
         "static_cast<T>(term.factors",
+        SEQUENCES,
+    ),
+    Fault(
+        "columns-that-come-later-have-no-norm",
+        "cpp/core/rows/panels.hpp",
+        "norms_[size()] = squared_norm(row.data(), row.size());",
+        "norms_[size()] = 0;",
+        ("tests/machines/online/test_kept_samples.py",),
+    ),
+    Fault(
+        "forgotten-samples-wait-with-the-first-ones",
+        "src/widemargin/estimators/online/online_svc.py",
+        "np.flatnonzero([name not in gone for name in so_far.ids.tolist()])",
+        "np.arange(len(so_far.ids))",
+        ("tests/estimators/online/test_online_svc_forget.py",),
+    ),
+    Fault(
+        "memory-holds-what-was-forgotten",
+        "src/widemargin/machines/online/stream.py",
+        "            self.replace_samples(self.samples)  # so that nothing is left of the others\n",
+        "",
+        ("tests/machines/online/test_stream.py",),
+    ),
+    Fault(
+        "gapped-oligomers-counted-twice",
+        "cpp/core/sequences/counts.hpp",
+        "if (before_[p] > from) continue;",
+        "",
+        SEQUENCES,
+    ),
+    Fault(
+        "own-complements-spread-twice",
+        "cpp/core/sequences/mismatches.hpp",
+        "if (c < other) memory[c] =",
+        "if (c <= other) memory[c] =",
         SEQUENCES,
     ),
     Fault(
@@ -758,6 +800,13 @@ PACKAGE = (
         SEQUENCES,
     ),
     Fault(
+        "an-alphabet-of-both-cases",
+        "src/widemargin/kernels/sequences/alphabet.py",
+        "return upper if len(upper) == 1 else letter",
+        "return letter",
+        SEQUENCES,
+    ),
+    Fault(
         "unknown-letter-known-again",
         "src/widemargin/kernels/sequences/oligomers.py",
         "unknown |= letters[j : j + n] < 0",
@@ -793,13 +842,6 @@ PACKAGE = (
         SEQUENCES,
     ),
     Fault(
-        "gapped-oligomers-counted-twice",
-        "src/widemargin/kernels/sequences/spectrum.py",
-        "return numbers[once], found[once]",
-        "return numbers, found",
-        SEQUENCES,
-    ),
-    Fault(
         "weights-of-oligomers-not-at-mean-1",
         "src/widemargin/kernels/sequences/triplet.py",
         "np.exp(logarithms - mean)",
@@ -830,7 +872,7 @@ PACKAGE = (
     Fault(
         "weights-left-out-of-a-new-price",
         "src/widemargin/machines/online/stream.py",
-        "bounds = C * self._weights_at(place, weights)",
+        "bounds = C * self._weights_at(place)",
         "bounds = C * np.ones(len(place))",
         PRICES,
     ),
@@ -847,6 +889,27 @@ PACKAGE = (
         "context.run(_here.set, Allowance(self.n_threads, stop))",
         "_here.set(Allowance(self.n_threads, stop))",
         ("tests/runtime/test_allowance.py",),
+    ),
+    Fault(
+        "links-taken-for-other-files",
+        "src/widemargin/cli/places.py",
+        "os.path.samefile(path, other)",
+        "os.path.realpath(path) == os.path.realpath(other)",
+        ("tests/cli/test_places.py",),
+    ),
+    Fault(
+        "names-left-in-the-file",
+        "src/widemargin/persistence/model_file.py",
+        "elif names is not None and n_features is not None and have_names(names):",
+        "elif names is not None and n_features is None and have_names(names):",
+        ("tests/persistence/test_model_file.py",),
+    ),
+    Fault(
+        "best-of-several-metrics-not-told",
+        "src/widemargin/study/findings.py",
+        "one.value.get(self._metric) if isinstance(one.value, dict) else one.value",
+        "None if isinstance(one.value, dict) else one.value",
+        ("tests/model_selection/grid/test_run_best.py",),
     ),
 )
 

@@ -16,7 +16,7 @@ namespace widemargin::bindings {
 
 struct SolvedLink : Solved {
   bool repeated;
-  double rounding;
+  double rounding, blur;
 };
 
 using chain::resembles_nothing;
@@ -26,7 +26,8 @@ inline std::vector<SolvedLink> as_solved(std::vector<chain::LinkSolution> soluti
   for (chain::LinkSolution& one : solutions)
     solved.push_back({{numpy_array(std::move(one.alpha)), numpy_array(std::move(one.gradient)), one.outcome},
                       one.repeated,
-                      one.rounding});
+                      one.rounding,
+                      one.blur});
   return solved;
 }
 
@@ -209,7 +210,7 @@ class LaneProblems {
 
 // A link of all chains: coefficients of all variables, a row of values for each chain, and what is known of each.
 struct SolvedLanes {
-  nb::ndarray<nb::numpy, double> alpha, intercepts, values, kkt_violations, duality_gaps, objectives, roundings;
+  nb::ndarray<nb::numpy, double> alpha, intercepts, values, kkt_violations, duality_gaps, objectives, roundings, blurs;
   Reason reason;  // of the first chain that has not converged
   bool repeated;
   std::int64_t iterations;
@@ -217,7 +218,7 @@ struct SolvedLanes {
 };
 
 inline SolvedLanes as_solved(chain::SideBySide::Solved solved) {
-  std::vector<double> alpha, intercepts, violations, gaps, objectives, roundings;
+  std::vector<double> alpha, intercepts, violations, gaps, objectives, roundings, blurs;
   Reason reason = Reason::converged;
   bool repeated = true;
   std::int64_t iterations = 0;
@@ -229,6 +230,7 @@ inline SolvedLanes as_solved(chain::SideBySide::Solved solved) {
     gaps.push_back(one.outcome.duality_gap);
     objectives.push_back(one.outcome.objective);
     roundings.push_back(one.rounding);
+    blurs.push_back(one.blur);
     if (reason == Reason::converged) reason = one.outcome.reason;
     repeated = repeated && one.repeated;
     iterations += one.outcome.iterations;
@@ -241,6 +243,7 @@ inline SolvedLanes as_solved(chain::SideBySide::Solved solved) {
           numpy_array(std::move(gaps)),
           numpy_array(std::move(objectives)),
           numpy_array(std::move(roundings)),
+          numpy_array(std::move(blurs)),
           reason,
           repeated,
           iterations,

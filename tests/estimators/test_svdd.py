@@ -255,3 +255,8 @@ def test_frames() -> None:
         model = SVDD(nu=0.1, kernel=kernel)
         assert np.array_equal(model.fit_predict(frame), model.predict(frame))
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def test_one_sample_beyond_float64_is_refused() -> None:
+    with pytest.raises(ValueError, match="X holds values of magnitude 1e"):
+        SVDD(kernel="linear").fit(np.array([[1e300, 3e299]]))

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/chain/matrix_solver.hpp"
@@ -66,6 +67,10 @@ class MatrixChain {
     StoppingCriterion stop = stop_;
     if (n_ <= few_variables) stop.tolerance *= 0.1;
     Reason reason = solver_.run(state, stop, iterations);
+    // What rounding of the kernel adds is no part of the violation that the solver sees.
+    const double left = stop_.tolerance - 2 * rounding_of(state);
+    if (reason == Reason::converged && left >= 0.5 * stop_.tolerance && left < stop.tolerance)
+      reason = solver_.run(state, {left, stop.max_iterations}, iterations);
     if ((reason == Reason::stalled || reason == Reason::iteration_budget) &&
         violation_of(state.maximal_violating_pair()) <= stop_.tolerance)
       reason = Reason::converged;
@@ -75,9 +80,61 @@ class MatrixChain {
     LinkSolution solution;
     static_cast<Solution&>(solution) = handed_out(state, ridge, {.reason = reason, .iterations = iterations});
     solution.outcome.seconds = deadline_.seconds() - began;
-    solution.rounding =
-        rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
+    solution.rounding = rounding_of(state);
+    if (solution.outcome.reason == Reason::overflow) return solution;
+    solution.blur = undecided(state, solution) ? std::numeric_limits<double>::infinity() : blur(state, ridge);
     return solution;
+  }
+
+  double rounding_of(const DualState& state) {
+    return rounding_of_values<float>(state, [this](std::size_t p) { return static_cast<double>(diagonal()[p]); });
+  }
+
+  // Rounding of (Ka)_p as a share of the distance between its quartiles over the samples: where kernel values differ by
+  // less than their last digit, nothing that is computed from them tells samples apart, however small it is beside the
+  // tolerance. A sample is taken to resemble itself as it resembles others, for it is others that are predicted. A few
+  // samples tell enough.
+  template <class Ridge>
+  double blur(const DualState& state, const Ridge& ridge) {
+    if (!beside_) beside_ = beside_diagonal();
+    const double rounding =
+        rounding_of_values<float>(state, [this](std::size_t p) { return p < kernel_.known() ? beside_->size : 0.0; });
+    if (rounding == 0) return 0;
+    std::vector<double> sums;
+    for (const std::size_t p : some_of(kernel_.known(), looked_at)) {
+      const double own = ridge(p) + static_cast<double>(diagonal()[p]) - beside_->mean;
+      sums.push_back(state.linear[p] - state.smooth_gradient(p) - own * state.alpha[p]);
+    }
+    std::sort(sums.begin(), sums.end());
+    return rounding / (sums[3 * sums.size() / 4] - sums[sums.size() / 4]);
+  }
+
+  // Whether rounding decides the signs of the values of samples that are held out.
+  bool undecided(const DualState& state, const LinkSolution& solution) const {
+    if (!state.problem.kink.empty()) return false;
+    const auto& [first, second] = solution.outcome.intercept;
+    const double intercept = state.grouped() ? 0.5 * (first + second) : first;
+    std::vector<double> values;
+    for (std::size_t p = 0; p < kernel_.known(); ++p)
+      if (state.problem.lower[p] == state.problem.upper[p])
+        values.push_back(state.problem.linear[p] - solution.gradient[p] + intercept);
+    return decides_signs(solution, kernel_.known() < n_, values);
+  }
+
+  // The mean of some values beside the diagonal, and the root of that of their squares.
+  struct Beside {
+    double mean = 0, size = 0;
+  };
+  Beside beside_diagonal() const {
+    double sum = 0, squares = 0, count = 0;
+    const std::vector<std::size_t> some = some_of(kernel_.known(), 16);
+    for (const std::size_t p : some)
+      for (const std::size_t q : some) {
+        if (p == q) continue;
+        const double value = static_cast<double>(kernel_.row(p)[kernel_.column(q)]);
+        sum += value, squares += value * value, count += 1;
+      }
+    return count > 0 ? Beside{sum / count, std::sqrt(squares / count)} : Beside{};
   }
 
   const std::vector<float>& diagonal() {
@@ -153,7 +210,8 @@ class MatrixChain {
 
   KernelView kernel_;
   std::size_t n_;
-  std::vector<float> diagonal_;  // of the kernel, once it was asked for
+  std::vector<float> diagonal_;   // of the kernel, once it was asked for
+  std::optional<Beside> beside_;  // the same
   double stretched_ =
       1;  // by what the rounding errors of the gradient have grown since it was last computed from nothing
   Sequence sequence_;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -59,6 +60,11 @@ class SideBySide {
     done_ += count;
     if (!keeps_ || left() == 0) last_copy_.reset();
     if (!sum_up(solved)) return ended_ = true, std::vector<Solved>{};
+    for (Solved& one : solved)
+      for (std::size_t at = 0; at < lanes_.size(); ++at)
+        if (decides_signs(one.lanes[at], lanes_[at].ids.back() == resembles_nothing,
+                          std::span(one.values).subspan(at * asked_.size(), asked_.size())))
+          one.lanes[at].blur = std::numeric_limits<double>::infinity();
     return solved;
   }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -27,8 +28,33 @@ struct Link {
 
 struct LinkSolution : Solution {
   bool repeated = false;  // the last one's, provably
-  double rounding = 0;    // of its values, where the kernel is a matrix that was rounded to float
+  // Of its values, where the kernel is a matrix that was rounded to float; and this in units of how far most of the
+  // values lie apart, infinite if it decides their signs.
+  double rounding = 0, blur = 0;
 };
+
+constexpr std::size_t looked_at = 32;  // samples, for what is known of all by some
+
+// Numbers below n, evenly spread.
+inline std::vector<std::size_t> some_of(std::size_t n, std::size_t most) {
+  const std::size_t count = std::min(n, most);
+  std::vector<std::size_t> found(count);
+  for (std::size_t k = 0; k < count; ++k) found[k] = k * n / count;
+  return found;
+}
+
+// Whether rounding decides the signs of values: of more than one of some, for a single one may be 0 by right. It is the
+// rounding of the intercept; without one (`any_sum`), small values are as well known as large ones, until kernel values
+// vanish in float.
+inline bool decides_signs(const LinkSolution& link, bool any_sum, std::span<const double> values) {
+  double unknown = link.rounding;
+  if (any_sum) {
+    unknown = 0;
+    for (const double a : link.alpha) unknown += std::fabs(a) * static_cast<double>(std::numeric_limits<float>::min());
+  }
+  return link.rounding > 0 && std::ranges::count_if(some_of(values.size(), looked_at),
+                                                    [&](std::size_t k) { return std::fabs(values[k]) <= unknown; }) > 1;
+}
 
 // Any point of a problem, and y - K a there; the rounding errors of the latter are `stretched` times those of the
 // gradient it comes from.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -51,6 +52,7 @@ from widemargin.kernels.rows import (
     take,
 )
 from widemargin.kernels.scikit_learn import as_kernel
+from widemargin.kernels.sequences import letters_left_out
 from widemargin.kernels.spread import column_moments, scale_gamma
 from widemargin.machines.dual import Outcome, SolverOptions, StopRule, Vector, cache_bytes, grace_of
 from widemargin.runtime import Allowance, thread_count
@@ -400,12 +402,12 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
         self._keep_functions(X, kernel, found, FitReport.of_one(outcome, len(support)))
         self.n_iter_ = outcome.iterations
 
-    def _tell(self) -> None:
-        """Print the report of the fit if asked to; warn if a problem was left before its tolerance was met."""
+    def _tell(self, remark: Callable[[], str] = str) -> None:
+        """Print the report of the fit if asked to; warn, with a remark, if a problem was left before its tolerance."""
         if self.verbose:
             print(self.fit_report_)
         if self.fit_status_:
-            warn_of_early_ends(self.fit_report_, self.tol)
+            warn_of_early_ends(self.fit_report_, self.tol, remark())
 
     def _layout(self) -> Layout:
         """Return where the coefficients of the decision functions lie in ``dual_coef_``."""
@@ -472,7 +474,21 @@ class KernelModel(BaseEstimator, CallbackSupport):  # type: ignore[misc]
         if "_kernel_parameters" not in self.__dict__:
             check_is_fitted(self)
         X = self._check_new_data(X)
+        self._warn_of_unknown_letters(X)
         return self._functions().values(X)
+
+    def _warn_of_unknown_letters(self, X: Any) -> None:
+        """Warn of letters that the training data did not hold, if these were to say which there are."""
+        if not self._takes_objects or not is_kernel_object(self.kernel) or self._kernel_parameters.source is None:
+            return
+        unknown = letters_left_out(as_kernel(self.kernel), self._kernel_parameters.source, X)
+        if unknown:
+            warnings.warn(
+                f"X holds letters that are not in the alphabet of the kernel, taken from the training data: "
+                f"{', '.join(map(repr, sorted(unknown)))}; oligomers with them are skipped. Pass the kernel an "
+                "alphabet of all letters that may ever occur (alphabet=...) if they matter.",
+                stacklevel=4,
+            )
 
     def _knowing(self, values: Callable[[Any], Matrix] | None = None, **attributes: Any) -> Self:
         """Return a copy that knows some fitted attributes, and its decision values on some samples, without a fit."""

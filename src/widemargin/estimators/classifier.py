@@ -25,10 +25,13 @@ from widemargin.estimators.validation import (
     require_class_weight,
     require_flag,
 )
-from widemargin.kernels.rows import KernelParameters
+from widemargin.kernels.rows import KernelParameters, take
 from widemargin.kernels.spread import moderate
 from widemargin.machines.classifier import Pair, PairSolution, SolvedPairs, classes_present, rescaled
 from widemargin.machines.dual import COLUMNS, Vector
+
+#: So many training samples at most are predicted to see whether a model that was left early is better than chance.
+MOST_PREDICTED = 500
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -94,6 +97,26 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         """
         values = self._function_values(X)
         return np.asarray(self.classes_[self._winners(values)])
+
+    def _remark(self, X: Any, labels: NDArray[np.intp], weights: Vector) -> str:
+        """Say so if time ran out for a model that predicts no more training samples than the majority class does.
+
+        Some samples tell: the two shares are compared within two standard errors.
+        """
+        if not any(one.reason == "time budget" for one in self.fit_report_):
+            return ""
+        used = np.flatnonzero(weights > 0)
+        some = used[np.linspace(0, len(used) - 1, min(len(used), MOST_PREDICTED)).astype(np.intp)]
+        share = weights[some] / weights[some].sum()
+        found = self._winners(self._functions().values(take(X, some)))
+        right = float(share @ (found == labels[some]))
+        majority = float(np.bincount(labels[some], weights=share).max())
+        if right - majority > 2.0 * float(np.sqrt(majority * (1.0 - majority) * (share @ share))):
+            return ""
+        return (
+            f" The model is near chance: it predicts {right:.1%} of the training samples, and the majority class alone "
+            f"would predict {majority:.1%}; it is of no use yet."
+        )
 
     def _winners(self, values: Matrix) -> NDArray[np.intp]:
         """Numbers of the classes that are predicted."""

@@ -176,7 +176,7 @@ class NuSVC(CalibratedClassifier):
             warn_of_early_folds(found, stacklevel=3)
             values = [one.values for one in found]
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
-        self._tell()
+        self._tell(lambda: self._remark(X, labels, weights_of_all))
         self._warn_of_missing_margins(solutions)
         return self
 

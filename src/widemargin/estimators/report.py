@@ -219,8 +219,8 @@ def _in_short(pair: tuple[Any, Any]) -> str:
     return f"{pair[0]} / {'others' if pair[1] is None else pair[1]}"
 
 
-def warn_of_early_ends(report: FitReport, tol: float) -> None:
-    """Warn in one sentence that a problem was left before its tolerance was met."""
+def warn_of_early_ends(report: FitReport, tol: float, remark: str = "") -> None:
+    """Warn that a problem was left before its tolerance was met; a remark may follow."""
     worst = report.worst
     advice = f"; {REMEDIES[worst.reason]}" if worst.reason in REMEDIES else ""
     extent = "" if worst.classes is None else f" in {report.unfinished} of {len(report)} binary problems"
@@ -232,7 +232,7 @@ def warn_of_early_ends(report: FitReport, tol: float) -> None:
     )
     warnings.warn(
         f"Training ended before the tolerance was met ({worst.reason}){extent}; the best model found is kept, "
-        f"{known}{advice}.",
+        f"{known}{advice}.{remark}",
         ConvergenceWarning,
         stacklevel=4,
     )

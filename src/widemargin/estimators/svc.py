@@ -273,7 +273,7 @@ class SVC(CalibratedClassifier):
             samples = None if self.kernel == "precomputed" or self._takes_objects else X
             values = values_of_folds(samples, rows, labels, bounds, problems, solutions, **how, **loss)
             self.sigmoids_ = fitted_sigmoids(self.calibration_method, scheme, problems, values, weights)
-        self._tell()
+        self._tell(partial(self._remark, X, labels, weights))
         if np.isinf(bounds).any():
             self._warn_of_missing_margins(solutions)
         return self

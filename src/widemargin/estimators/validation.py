@@ -359,11 +359,14 @@ def numbers_needed(by: str) -> Iterator[None]:
 def priced(weights: NDArray[np.float64], C: float, squared: str | None = None) -> NDArray[np.float64]:
     """Multiply the weights by C; an infinite one leaves a weight of 0 what it is.
 
+    A product of finite numbers is the largest one there is at most: an infinite one would ask for a hard margin.
     Products that are too small to compute with, all of them, are refused; larger ones if the loss is `squared`, by the
     parameter of this name.
     """
     with np.errstate(over="ignore"):
         prices = np.where(weights > 0, np.inf, 0.0) if np.isinf(C) else float(C) * weights
+    if not np.isinf(C):
+        prices = np.where(np.isfinite(weights), np.minimum(prices, np.finfo(np.float64).max), prices)
     largest = float(prices.max(initial=0.0))
     if largest == 0.0:
         raise ValueError("C times sample_weight is 0 in float64 for every row; raise C, or the weights.")

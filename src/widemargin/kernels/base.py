@@ -223,6 +223,25 @@ class Kernel(GaussianProcessKernel):  # type: ignore[misc]
         """Return samples as the other methods take them: float64, C-ordered or CSR, if they have to be vectors."""
         return as_samples(X) if self.requires_vector_input else X
 
+    def measurable(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which samples have kernel values: all of them, but for sequences that hold nothing to compare.
+
+        Parameters
+        ----------
+        X : n samples
+
+        Returns
+        -------
+        ndarray of shape (n,), bool
+
+        Examples
+        --------
+        >>> from widemargin.kernels import Spectrum
+        >>> Spectrum(k=2, alphabet="ACGT").measurable(["ACGT", "NNNN", "A"]).tolist()
+        [True, False, False]
+        """
+        return np.ones(count(X), dtype=np.bool_)
+
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Kernel values between `X` and `Y` (itself if None), and their derivatives if asked for.
 

@@ -45,6 +45,23 @@ class SampleStore:
         raise NotImplementedError
 
 
+class Parts(SampleStore):
+    """Samples in several parts, each in the form that a kernel made for itself.
+
+    Parameters
+    ----------
+    parts : list
+    order : ndarray of int
+        Which of the samples of all parts, one after the other, stands at each place.
+    """
+
+    def __init__(self, parts: list[Any], order: NDArray[np.intp]) -> None:
+        self.parts, self.order = parts, order
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+
 class LinearMap:
     """What samples go through before the core's kernel sees them: a factor for each feature, or a matrix.
 
@@ -104,6 +121,8 @@ class FixedKernel:
 
     def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
         """Kernel values between two blocks; those too large to compute with are for others to refuse."""
+        if isinstance(B, Parts):
+            return np.ascontiguousarray(np.hstack([self(A, part) for part in B.parts])[:, B.order])
         left = self.kernel.samples(A)
         with np.errstate(over="ignore", invalid="ignore"):
             values: NDArray[np.float64] = self.kernel.values(left, left if A is B else self.kernel.samples(B))
@@ -111,7 +130,7 @@ class FixedKernel:
 
     def prepared(self, X: Any) -> Any:
         """Return samples that are no vectors in the form that the kernel makes for itself, so that it does so once."""
-        return X if self.kernel.requires_vector_input else self.kernel.samples(X)
+        return X if self.kernel.requires_vector_input or isinstance(X, Parts) else self.kernel.samples(X)
 
     @property
     def in_core(self) -> bool:

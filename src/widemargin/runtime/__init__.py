@@ -1,4 +1,4 @@
-"""What the running system gives and limits: threads, memory, when to stop; an account of work; what counts as a number.
+"""What the running system gives and limits: threads, memory, when to stop, files; an account of work; numbers.
 
 Imports nothing but the compiled core; everything else may import from here.
 """

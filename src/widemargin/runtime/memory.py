@@ -55,6 +55,25 @@ def require_room_for_columns(columns: int) -> None:
         )
 
 
+def require_room(needed: int, what: str, smaller: str) -> None:
+    """Refuse what takes more bytes than are free, and name the parameter to lower.
+
+    Examples
+    --------
+    >>> require_room(1000, "the kernel counts", "k")
+    >>> require_room(2**60, "the kernel counts", "k")
+    Traceback (most recent call last):
+    ...
+    widemargin.runtime.memory.NotEnoughMemoryError: the kernel counts, which may take 1.07e+09 GiB of memory, and ...
+    """
+    free = free_memory()
+    if needed > free:
+        raise NotEnoughMemoryError(
+            f"{what}, which may take {needed / 2**30:.3g} GiB of memory, and {free / 2**30:.3g} GiB are free; take a "
+            f"smaller {smaller}."
+        )
+
+
 @contextmanager
 def told_if_memory_runs_out(doing: str, advice: str) -> Iterator[None]:
     """Turn any MemoryError into one that says in one sentence what was being done.

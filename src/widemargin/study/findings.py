@@ -163,14 +163,19 @@ class Standing:
     together : int, default=1
         So many in a row, the folds of a candidate, have a value in common: their mean.
     greater_is_better : bool, default=True
+    metric : str, optional
+        The one that decides, where values are scores by name.
 
     Attributes
     ----------
     best : float or None
     """
 
-    def __init__(self, total: int | None, together: int = 1, *, greater_is_better: bool = True) -> None:
+    def __init__(
+        self, total: int | None, together: int = 1, *, greater_is_better: bool = True, metric: str | None = None
+    ) -> None:
         self.best: float | None = None
+        self._metric = metric
         self._total, self._together, self._sign = total, together, 1.0 if greater_is_better else -1.0
         self._done = 0
         self._counts: dict[int, int] = {}
@@ -185,9 +190,10 @@ class Standing:
         if cost is not None:
             spent, times = self._costs.get(group, (0.0, 0))
             self._costs[group] = spent + cost, times + 1
-        if one.part is None and isinstance(one.value, numbers.Real):
+        value = one.value.get(self._metric) if isinstance(one.value, dict) else one.value
+        if one.part is None and isinstance(value, numbers.Real):
             own = self._scores.setdefault(group, [])
-            own.append(float(one.value))
+            own.append(float(value))
             if len(own) == self._together:
                 mean = fmean(own)
                 if isfinite(mean) and (self.best is None or self._sign * mean > self._sign * self.best):

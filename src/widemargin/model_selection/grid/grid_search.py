@@ -421,7 +421,8 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         if self.journal is not None and not isinstance(self.journal, JournalPart):
             opened = journal_of(self.journal, identity(search, self.scoring, bool(self.return_train_score)))
         with opened as journal:
-            found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told)
+            metric = self.refit if isinstance(self.refit, str) else None
+            found, ended = run_grid(search, self.n_jobs, self.pre_dispatch, journal, shown, told, metric)
         missing = missing_from(found, len(search.data.candidates), len(search.data.folds))
         if missing.any(axis=1).all():
             if ended == INTERRUPTED:

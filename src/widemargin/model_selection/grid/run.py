@@ -103,10 +103,14 @@ def run_grid(
     journal: Records | None,
     progress: Progress | None,
     told: Callable[[Finding], bool] | None = None,
+    metric: str | None = None,
 ) -> tuple[Found, str]:
-    """Run what a journal does not hold; return all findings there are in the end, and why it ended."""
+    """Run what a journal does not hold; return all findings there are in the end, and why it ended.
+
+    `metric` is the one that decides, where there are several.
+    """
     data = search.data
-    standing = Standing(data.n_evaluations, len(data.folds))
+    standing = Standing(data.n_evaluations, len(data.folds), metric=metric)
     findings = Findings(standing, journal, search.stop, limit=data.n_evaluations, progress=progress, told=told)
     known = list(findings.known.values())
     if known:

@@ -199,19 +199,20 @@ class PairwiseFold(FoldModels):
         """Decision values of the pairs, positive for the first class of a pair."""
         scheme = self.scheme(models[0])
         values = np.zeros((scheme.n_functions, len(found), len(samples)))
-        joint = [own[0] for own in found if isinstance(own[0], JointSolution)]
+        joint = {number: own[0] for number, own in enumerate(found) if isinstance(own[0], JointSolution)}
         places = np.searchsorted(self.asked, samples) if joint else samples
-        for number, one in enumerate(joint):
+        for number, one in joint.items():
             values[scheme.columns, number] = one.values[:, places]
-        models, found = models[len(joint) :], found[len(joint) :]  # chains go on, pair by pair, where digits run out
-        if found:
+        # Pairs are solved one after the other where the digits of the matrix run out.
+        others = [number for number in range(len(found)) if number not in joint]
+        if others:
             squared = getattr(models[0], "loss", "hinge") != "hinge"
-            prices = [self._bounds(model) for model in models] if squared else None
-            for number, (column, pair) in enumerate(zip(scheme.columns, scheme.pairs, strict=True)):
+            prices = [self._bounds(models[number]) for number in others] if squared else None
+            for at_pair, (column, pair) in enumerate(zip(scheme.columns, scheme.pairs, strict=True)):
                 at = samples if pair.ids is None else _places(pair.ids, len(self.labels))[samples]
                 slack = None if prices is None else [ridge(_bounds_of_pair(pair, own))[at] for own in prices]
-                solutions = [own[number] for own in found]
-                values[column, len(joint) :] = values_of_each(solutions, pair.signs[at], slack, at)
+                solutions = [found[number][at_pair] for number in others]
+                values[column, others] = values_of_each(solutions, pair.signs[at], slack, at)
         for column, value in scheme.constants.items():
             values[column] = value
         return values.reshape(scheme.n_functions, -1).T
