@@ -65,8 +65,83 @@ FILES = (
 #: Tests that may fail.
 MOST = 36
 
-DELIBERATE: dict[str, str] = {}
-INTERNAL: dict[str, str] = {}
+#: Tests of what is different on purpose; all of it stands in the table of docs/guide/from_scikit_learn.md.
+DELIBERATE = {
+    "svm/tests/test_svm.py::test_svr_errors": (
+        "a kernel that does not return a matrix of the right shape is refused by fit"
+    ),
+    "svm/tests/test_svm.py::test_custom_kernel_not_array_input[SVC]": (
+        "a kernel that is wrong for blocks of samples, as this one is, is refused"
+    ),
+    "svm/tests/test_svm.py::test_svc_invalid_break_ties_param[42-SVC]": (
+        "break_ties works with every decision_function_shape"
+    ),
+    "svm/tests/test_svm.py::test_svc_invalid_break_ties_param[42-NuSVC]": (
+        "break_ties works with every decision_function_shape"
+    ),
+    "svm/tests/test_svm.py::test_probability_raises_futurewarning[True-SVC-SVC]": "probability is not deprecated",
+    "svm/tests/test_svm.py::test_probability_raises_futurewarning[True-NuSVC-NuSVC]": ("probability is not deprecated"),
+    "svm/tests/test_svm.py::test_probability_raises_futurewarning[False-SVC-SVC]": "probability is not deprecated",
+    "svm/tests/test_svm.py::test_probability_raises_futurewarning[False-NuSVC-NuSVC]": (
+        "probability is not deprecated"
+    ),
+    "svm/tests/test_svm.py::test_svc_nusvc_probA_probB_deprecated[SVC]": "probA_ and probB_ are not deprecated",
+    "svm/tests/test_svm.py::test_svc_nusvc_probA_probB_deprecated[NuSVC]": "probA_ and probB_ are not deprecated",
+    "model_selection/tests/test_search.py::test_grid_search_precomputed_kernel": (
+        "a search takes lists of lists as kernel values"
+    ),
+}
+
+#: Tests that look at scikit-learn's internals, or at the words of a message.
+INTERNAL = {
+    "svm/tests/test_svm.py::test_tweak_params": "sets the private _dual_coef_",
+    "svm/tests/test_svm.py::test_gamma_scale": "reads the private _gamma",
+    "svm/tests/test_svm.py::test_svc_raises_error_internal_representation": "sets the private _n_support",
+    "svm/tests/test_svm.py::test_negative_weights_svc_leave_just_one_label[mask-label-1-NuSVC]": (
+        "the words of a message: NuSVC says that one class is left, not that nu is infeasible"
+    ),
+    "svm/tests/test_svm.py::test_negative_weights_svc_leave_just_one_label[mask-label-2-NuSVC]": (
+        "the words of a message: NuSVC says that one class is left, not that nu is infeasible"
+    ),
+    "svm/tests/test_svm.py::test_svc_nonfinite_params[42]": (
+        "the words of a message: samples that are too large are refused before the fit"
+    ),
+    "svm/tests/test_svm.py::test_libsvm_convergence_warnings[42]": (
+        "the words of a warning: ours states violation and gap"
+    ),
+    "svm/tests/test_sparse.py::test_timeout[lil_matrix]": "the words of a warning: ours states violation and gap",
+    "svm/tests/test_sparse.py::test_timeout[lil_array]": "the words of a warning: ours states violation and gap",
+    "ensemble/tests/test_gradient_boosting.py::test_gradient_boosting_with_init_pipeline": (
+        "the type and the words of an error: ValueError in one sentence"
+    ),
+    "linear_model/tests/test_sgd.py::test_sgd_oneclass_vs_linear_oneclass_offsets_match[0.9]": (
+        "offset_ is lower by the margin that keeps samples on the border inside"
+    ),
+    "model_selection/tests/test_search.py::test_custom_run_search": (
+        "compares the list of all public attributes; ours has more"
+    ),
+    "model_selection/tests/test_search.py::test_searchcv_raise_warning_with_non_finite_score[GridSearchCV-specialized_params0-False]": (  # noqa: E501
+        "PlainSearchWarning says that a search trains every model alone"
+    ),
+    "model_selection/tests/test_search.py::test_searchcv_raise_warning_with_non_finite_score[GridSearchCV-specialized_params0-True]": (  # noqa: E501
+        "PlainSearchWarning says that a search trains every model alone"
+    ),
+    "utils/tests/test_estimator_checks.py::test_xfail_count_with_no_fast_fail": (
+        "counts the checks that scikit-learn's own NuSVC fails; ours fails none"
+    ),
+    "utils/tests/test_estimator_checks.py::test_check_estimator_callback": (
+        "counts the checks that scikit-learn's own NuSVC fails; ours fails none"
+    ),
+    "utils/tests/test_validation.py::test_check_array_links_to_imputer_doc_only_for_X[asarray-X]": (
+        "the words of a message: ours names the row and the column"
+    ),
+    "utils/tests/test_validation.py::test_check_array_links_to_imputer_doc_only_for_X[csr_array-X]": (
+        "the words of a message: ours names the row and the column"
+    ),
+    "utils/tests/test_validation.py::test_check_array_links_to_imputer_doc_only_for_X[csr_matrix-X]": (
+        "the words of a message: ours names the row and the column"
+    ),
+}
 
 
 def outcomes(files: Sequence[str]) -> tuple[dict[str, str], str]:
@@ -118,7 +193,8 @@ def own_tests(*, quick: bool) -> bool:
     """Run scikit-learn's tests, print a summary; return whether all is as expected."""
     found, printed = outcomes(QUICK if quick else FILES)
     counts = {outcome: list(found.values()).count(outcome) for outcome in ("passed", "failed", "skipped")}
-    print(f"scikit-learn {sklearn.__version__}, its tests of our classes: {counts['passed']} passed, {counts['failed']} failed")
+    ended = ", ".join(f"{number} {outcome}" for outcome, number in counts.items())
+    print(f"scikit-learn {sklearn.__version__}, its tests of our classes: {ended}")
     reasons = expected()
     for name in sorted(name for name, outcome in found.items() if outcome == "failed" and name in reasons):
         print(f"  as expected  {name}: {reasons[name]}")
