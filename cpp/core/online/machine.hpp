@@ -42,6 +42,9 @@ struct Arrival {
 // Where only one side of a problem is known there are no pairs; so many samples wait for the other one to come.
 inline constexpr std::size_t waiting = 16;
 
+// With a budget somebody leaves at nearly every turn: so many REPROCESS steps follow, where a window has one.
+inline constexpr int repairs = 2;
+
 template <class T>
 class Machine {
  public:
@@ -179,16 +182,11 @@ class Machine {
     note_all();
   }
 
-  // As many samples leave as are too many; each is merged into another one.
+  // As many samples leave as are too many: the oldest ones.
   void stay_within(const Rules& rules) {
     while (rules.budget > 0 && alive() > rules.budget) {
-      const Merger found = smallest_change<T>(decisions_, rows_, label_, left_);
-      if (!all_zero(found.leaving) && found.into != found.leaving) {
-        bound_[found.into] += bound_[found.leaving];
-        for (Decision& one : decisions_) one.merge(found.leaving, found.into, rows_);
-      }
-      let_go(found.leaving);
-      note_zeros();
+      leave(oldest(kept(), classes()), repairs, rules);
+      drop_idle(rules);
     }
   }
 
@@ -280,6 +278,10 @@ class Machine {
     ++seen_;
     for (Decision& decision : decisions_) decision.reprocess(rows_, rules.selection, rules.tolerance);
     note_zeros();
+    if (rules.budget > 0)
+      for (const std::size_t p :
+           contradicted(decisions_, kept(), classes(), seen_ - static_cast<std::int64_t>(rules.budget)))
+        leave(p, repairs, rules);
     drop_idle(rules);
     stay_within(rules);
   }
@@ -398,15 +400,22 @@ class Machine {
   // Samples that came before the window leave, and a step follows for each that had a coefficient.
   void leave_window(const Rules& rules) {
     if (rules.window <= 0 || seen_ < rules.window) return;
-    for (std::size_t p = 0; p < size(); ++p) {
-      if (left_[p] != 0 || arrival_[p] > seen_ - rules.window) continue;
-      const bool repair = !all_zero(p);
-      let_go(p);
-      if (!repair) continue;
-      for (Decision& one : decisions_) one.reprocess(rows_, rules.selection, rules.tolerance);
-      note_zeros();
-    }
+    for (std::size_t p = 0; p < size(); ++p)
+      if (left_[p] == 0 && arrival_[p] <= seen_ - rules.window) leave(p, 1, rules);
   }
+
+  // A sample leaves, and steps follow if it had a coefficient.
+  void leave(std::size_t p, int steps, const Rules& rules) {
+    const bool repair = !all_zero(p);
+    let_go(p);
+    if (!repair) return;
+    for (int k = 0; k < steps; ++k)
+      for (Decision& one : decisions_) one.reprocess(rows_, rules.selection, rules.tolerance);
+    note_zeros();
+  }
+
+  Kept kept() const { return {label_, arrival_, left_}; }
+  std::size_t classes() const { return decisions_.size() == 1 ? 2 : decisions_.size(); }
 
   KeptRows<T> rows_;
   std::vector<Decision> decisions_;

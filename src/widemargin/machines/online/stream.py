@@ -151,7 +151,6 @@ class Stream:
         #: weights of that one, until those that stay are taken from it.
         self._source: tuple[int, Any, NDArray[Any], NDArray[np.int64], Vector] | None = None
         self.late = False  # whether time was up before all was learnt, as whoever calls it says
-        self.inherits = False  # whether bounds may be those of samples that were merged
 
     def __getstate__(self) -> dict[str, Any]:
         self.settle()
@@ -224,7 +223,6 @@ class Stream:
         core, bounds = rules.of_core(), C * batch.weights
         self._changed()
         self._source = self.core.sources, samples, ids, numbers, weights
-        self.inherits = self.inherits or rules.budget > 0
         try:
             with single_threaded_blas():
                 if C != self.C:
@@ -248,7 +246,7 @@ class Stream:
     def adopt(
         self, batch: Batch, alpha: NDArray[np.float64], values: NDArray[np.float64], C: float, rules: OnlineRules
     ) -> None:
-        """Start from the coefficients of a model: all samples are kept that the budget has room for.
+        """Start from the coefficients of a model: all samples are kept that the budget has room for, the last ones.
 
         `values` are the model's decision values less b.
         """
@@ -368,22 +366,17 @@ class Stream:
         self.core.tidy(rows, place, core)
         place = self.core.samples()
         with np.errstate(over="ignore"):
-            bounds = C * self._weights_at(place, weights)
+            bounds = C * weights[place]
         if not np.isfinite(bounds).all():
             raise ValueError(f"C={C:g} times the weight of a kept sample is beyond float64; lower C.")
         if self.core.set_bounds(rows, place, bounds, core):
             self.C = C
         return place
 
-    def _weights_at(self, place: NDArray[np.int32], weights: Vector) -> Vector:
-        """Return the weights of the positions: those of the source's samples, or of all that were merged."""
-        return self.core.bounds() / self.C if self.inherits else weights[place]
-
     def _tidy(self, C: float, rules: OnlineRules) -> None:
         """Let those at 0 leave that improve with no partner, close up, and take over C if time suffices."""
         rows, core = self._rows(self.samples, rules), rules.of_core()
         place = np.arange(self.size, dtype=np.int32)
-        self.inherits = self.inherits or rules.budget > 0
         self._source = self.core.sources, self.samples, self.ids, self.numbers, self.weights
         try:
             with single_threaded_blas():
@@ -407,6 +400,5 @@ class Stream:
         place = self.core.samples()
         if len(place) != count(samples) or (place != np.arange(len(place))).any():
             samples = take(samples, place)
-        weights = self._weights_at(place, weights)
         # One call, which no signal handler interrupts.
-        self.__dict__.update(samples=samples, ids=ids[place], numbers=numbers[place], weights=weights, _source=None)
+        self.__dict__.update(samples=samples, ids=ids[place], numbers=numbers[place], weights=weights[place], _source=None)
