@@ -59,7 +59,7 @@ def turning_crescents(folder: Path | None, samples: int, seed: int) -> Stream:
 
 
 def turning_plane(folder: Path | None, samples: int, seed: int) -> Stream:
-    """Draw normal samples of ten features on both sides of a plane that turns, once in 4,000; 5 % of labels are wrong."""
+    """Draw normal samples of ten features on both sides of a plane that turns, once in 4,000; 5 % of labels lie."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(samples, 10))
     first, second = np.linalg.qr(random.normal(size=(10, 2)))[0].T

@@ -106,7 +106,7 @@ class Lasvm:
             waits = G[n] < min(G[m] for m in down) - self.tolerance
         if candidates:
             self.step(*self.best(candidates, lambda pair: self.gain(*pair)))
-        if n not in self.kept and (self.alpha[n] != 0 or waits):
+        if n not in self.kept and (self.alpha[n] != 0 or waits or self.budget):
             self.kept.append(n)
         self.seen[n] = self.time
 
@@ -127,7 +127,7 @@ class Lasvm:
         up, down, G = self.risers(), self.fallers(), self.gradient
         if not up or not down:
             if len(self.kept) > WAITING:
-                self.kept = [n for n in self.kept if self.alpha[n] != 0]
+                self.kept = [n for n in self.kept if self.alpha[n] != 0 or self.recent(n)]
             return
         first, last = self.best(up, lambda n: G[n]), self.best(down, lambda n: -G[n])
         most, least = G[first], G[last]
@@ -140,9 +140,14 @@ class Lasvm:
             for n in self.kept
             if self.alpha[n] != 0
             or n in waiting
+            or self.recent(n)
             or (self.alpha[n] < self.upper[n] and G[n] > least)
             or (self.alpha[n] > self.lower[n] and G[n] < most)
         ]
+
+    def recent(self, n: int) -> bool:
+        """With a budget, half of it is for the last samples."""
+        return self.budget > 0 and self.seen[n] >= self.time - self.budget // 2
 
     def forget(self, n: int) -> None:
         """The coefficient of n goes to 0: others take it up, those first whose gradients say that it costs least."""

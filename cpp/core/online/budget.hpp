@@ -4,6 +4,9 @@
 // a window of `budget` samples, and what it remembers may be true no longer. So of the samples that came before the
 // last `budget` ones, those leave that the model takes for another class. With each of them goes the oldest one of that
 // class among them: classes that are seldom predicted would lose their samples to the others else.
+//
+// Support vectors alone are a biased memory: of noisy labels they hold all that are wrong, and few of those that are
+// right, on which a smaller problem would depend. So the last budget / 2 samples stay, whatever their coefficients are.
 #pragma once
 
 #include <algorithm>

@@ -182,15 +182,19 @@ class Machine {
     note_all();
   }
 
-  // As many samples leave as are too many: the oldest ones.
+  // As many samples leave as are too many: the oldest ones. Where that is more than one, of a model from elsewhere or
+  // of a larger budget, those that it contradicts leave first: support vectors alone hold too much label noise.
   void stay_within(const Rules& rules) {
+    if (rules.budget > 0 && alive() > rules.budget + 1)
+      for (const std::size_t p : contradicted(decisions_, kept(), classes(), seen_))
+        if (alive() > rules.budget) leave(p, repairs, rules);
     while (rules.budget > 0 && alive() > rules.budget) {
       leave(oldest(kept(), classes()), repairs, rules);
       drop_idle(rules);
     }
   }
 
-  // Samples at 0 that improve with no partner, and wait for none, leave.
+  // Samples at 0 that improve with no partner, wait for none, and are not recent, leave.
   void drop_idle(const Rules& rules) {
     std::size_t kept = 0;
     std::vector<std::size_t> leaving;
@@ -199,7 +203,7 @@ class Machine {
         is_idle_[p] = 0;
         continue;
       }
-      if (worth_keeping(p, alive() - leaving.size(), rules.tolerance))
+      if (is_recent(arrival_[p], rules) || worth_keeping(p, alive() - leaving.size(), rules.tolerance))
         idle_[kept++] = p;
       else
         leaving.push_back(p);
@@ -295,11 +299,12 @@ class Machine {
       waits = waits || (decisions_[q].has_pairs() ? decisions_[q].awaits_partner(y, gradient_[q], rules.tolerance)
                                                   : alive() < waiting);
     }
-    if (!wanted && !waits) return;
+    const bool stays = waits || is_recent(seen_, rules);
+    if (!wanted && !stays) return;
     append(one, row);
     const std::size_t p = size() - 1;
     for (Decision& decision : decisions_) decision.process(p, rows_, rules.selection, rules.tolerance);
-    if (!all_zero(p) || waits) return;
+    if (!all_zero(p) || stays) return;
     for (Decision& decision : decisions_) decision.pop();
     pop();
   }
@@ -362,6 +367,10 @@ class Machine {
     block_.popped();
   }
 
+  // With a budget, half of it is for the last samples, whatever their coefficients are.
+  bool is_recent(std::int64_t arrival, const Rules& rules) const {
+    return arrival >= seen_ - static_cast<std::int64_t>(rules.budget / 2) && rules.budget > 0;
+  }
   bool all_zero(std::size_t p) const {
     for (const Decision& one : decisions_)
       if (one.state().alpha[p] != 0) return false;

@@ -119,16 +119,6 @@ def test_a_budget_is_as_good_as_a_window_where_labels_are_wrong(classes: int) ->
         assert scores["budget"] > scores["window"] - 0.01, size
 
 
-def test_classes_that_are_seldom_predicted_keep_their_share_of_a_budget() -> None:
-    random = np.random.default_rng(1)
-    X = random.normal(size=(3000, 3))
-    y = (random.random(3000) < np.where(X[:, 0] > 0, 0.45, 0.05)).astype(int)
-    model = OnlineSVC(C=1.0, gamma=0.3, budget=150).partial_fit(X, y, classes=[0, 1])
-    labels = y[model.kept_ids_]
-    assert 0.35 < labels.mean() < 0.65
-    assert model.kept_ids_.min() < 3000 - 150
-
-
 def test_budgets_that_do_not_fit_are_refused() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="budget must be at least the number of classes, 3"):

@@ -99,12 +99,12 @@ class OnlineSVC(KernelClassifier):
         leaves; its coefficient goes to the samples whose gradients say that it costs least, as far as their boxes
         allow, and one REPROCESS step more follows. A sample of a fixed set that comes by again counts from then on.
     budget : int or None, default=None
-        Samples that may stay kept at most, no fewer than there are classes; None for any number. Of more, the oldest
-        leaves, so that the model remembers as long a time as its support vectors have room for: at least as long as
-        with a `window` of this size. Samples that came before the last `budget` ones leave as well when the model takes
-        them for another class, each with the oldest of that class among them: on streams that drift they are no longer
-        true. A class keeps its last sample. As with a window, others take up the coefficients of those that leave, and
-        the model is that of the kept samples.
+        Samples that may stay kept at most, no fewer than there are classes; None for any number. The last `budget` / 2
+        stay, support vectors or not. Of too many, the oldest leaves, so that the model remembers as long a time as its
+        support vectors have room for. Samples that came before the last `budget` ones leave as well when the model
+        takes them for another class, each with the oldest of that class among them: on streams that drift they are no
+        longer true. A class keeps its last sample. As with a window, others take up the coefficients of those that
+        leave, and the model is that of the kept samples.
     epochs : int, default=1
         Passes of :meth:`fit` over the samples, each in an order of its own.
     active : bool, default=False

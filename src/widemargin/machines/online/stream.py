@@ -400,5 +400,6 @@ class Stream:
         place = self.core.samples()
         if len(place) != count(samples) or (place != np.arange(len(place))).any():
             samples = take(samples, place)
+        ids, numbers, weights = ids[place], numbers[place], weights[place]
         # One call, which no signal handler interrupts.
-        self.__dict__.update(samples=samples, ids=ids[place], numbers=numbers[place], weights=weights[place], _source=None)
+        self.__dict__.update(samples=samples, ids=ids, numbers=numbers, weights=weights, _source=None)
