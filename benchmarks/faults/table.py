@@ -775,7 +775,7 @@ PACKAGE = (
     Fault(
         "weights-left-out-of-a-new-price",
         "src/widemargin/machines/online/stream.py",
-        "bounds = C * self._weights_at(place, weights)",
+        "bounds = C * weights[place]",
         "bounds = C * np.ones(len(place))",
         PRICES,
     ),
