@@ -24,6 +24,7 @@ VALUES = ("tests/core/test_rows.py", "tests/core/test_simd.py", "tests/estimator
 
 SEQUENCES = ("tests/kernels/sequences",)
 PRICES = ("tests/estimators/online/test_online_svc_prices.py",)
+BUDGET = ("tests/machines/online/test_stream_budget.py",)
 ONLINE = ("tests/machines/online/test_stream.py", "tests/estimators/online/test_online_svc.py")
 
 SMO = "cpp/core/smo"
@@ -438,9 +439,23 @@ CORE = (
     Fault(
         "no-step-after-the-window",
         "cpp/core/online/machine.hpp",
-        "if (!repair) continue;",
-        "continue;",
+        "if (!repair) return;",
+        "return;",
         ONLINE,
+    ),
+    Fault(
+        "budget-keeps-what-is-contradicted",
+        "cpp/core/online/budget.hpp",
+        "if (old.empty()) return leaving;",
+        "return leaving;",
+        BUDGET,
+    ),
+    Fault(
+        "budget-keeps-no-recent-samples",
+        "cpp/core/online/machine.hpp",
+        "&& rules.budget > 0;",
+        "&& false;",
+        BUDGET,
     ),
     Fault(
         "saved-machine-has-its-left-samples-back",

@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 #: While there are no pairs, so many samples wait for one.
 WAITING = 16
 
+#: Steps after a sample has left because of a budget.
+REPAIRS = 2
+
 
 @dataclass
 class Lasvm:
@@ -103,7 +106,7 @@ class Lasvm:
             waits = G[n] < min(G[m] for m in down) - self.tolerance
         if candidates:
             self.step(*self.best(candidates, lambda pair: self.gain(*pair)))
-        if n not in self.kept and (self.alpha[n] != 0 or waits):
+        if n not in self.kept and (self.alpha[n] != 0 or waits or self.budget):
             self.kept.append(n)
         self.seen[n] = self.time
 
@@ -124,7 +127,7 @@ class Lasvm:
         up, down, G = self.risers(), self.fallers(), self.gradient
         if not up or not down:
             if len(self.kept) > WAITING:
-                self.kept = [n for n in self.kept if self.alpha[n] != 0]
+                self.kept = [n for n in self.kept if self.alpha[n] != 0 or self.recent(n)]
             return
         first, last = self.best(up, lambda n: G[n]), self.best(down, lambda n: -G[n])
         most, least = G[first], G[last]
@@ -137,9 +140,14 @@ class Lasvm:
             for n in self.kept
             if self.alpha[n] != 0
             or n in waiting
+            or self.recent(n)
             or (self.alpha[n] < self.upper[n] and G[n] > least)
             or (self.alpha[n] > self.lower[n] and G[n] < most)
         ]
+
+    def recent(self, n: int) -> bool:
+        """With a budget, half of it is for the last samples."""
+        return self.budget > 0 and self.seen[n] >= self.time - self.budget // 2
 
     def forget(self, n: int) -> None:
         """The coefficient of n goes to 0: others take it up, those first whose gradients say that it costs least."""
@@ -153,38 +161,53 @@ class Lasvm:
                 self.move(n, j, min(size, self.alpha[j] - self.lower[j]))
         self.kept.remove(n)
 
+    def leave_at_once(self, n: int, steps: int) -> None:
+        """One leaves, whatever its coefficient is; steps follow if it had one."""
+        moved = self.alpha[n] != 0
+        self.forget(n)
+        for _ in range(steps if moved else 0):
+            self.reprocess()
+
     def present(self, n: int) -> None:
         """One sample of the stream."""
         for m in [m for m in self.kept if self.window and self.seen[m] <= self.time - self.window]:
-            moved = self.alpha[m] != 0
-            self.forget(m)
-            if moved:
-                self.reprocess()
+            self.leave_at_once(m, 1)
         self.process(n)
         self.time += 1
         self.reprocess()
+        if self.budget:
+            for m in self.contradicted():
+                self.leave_at_once(m, REPAIRS)
         self.leave()
         while self.budget and len(self.kept) > self.budget:
-            self.merge()
+            self.leave_at_once(min(self.spare(self.kept), key=lambda m: self.seen[m]), REPAIRS)
+            self.leave()
 
-    def merge(self) -> None:
-        """One sample is merged into the nearest of its class: its coefficient and its box are added to those."""
+    def spare(self, kept: list[int]) -> list[int]:
+        """Those whose class has others that are kept."""
+        return [n for n in kept if sum(self.y[m] == self.y[n] for m in kept) > 1]
 
-        def others(n: int) -> list[int]:
-            return [m for m in self.kept if m != n and self.y[m] == self.y[n]]
+    def contradicted(self) -> list[int]:
+        """Of those before the last `budget` samples: who is taken for the other class, and the oldest of that one."""
+        up, down, G = self.risers(), self.fallers(), self.gradient
+        b = (max(G[n] for n in up) + min(G[n] for n in down)) / 2 if up and down else 0.0
+        values = self.y - G + b
+        old = sorted((n for n in self.kept if self.seen[n] < self.time - self.budget), key=lambda n: self.seen[n])
+        staying, leaving = list(self.kept), list[int]()
 
-        def distance(n: int, m: int) -> float:
-            return float(self.K[n, n] - 2 * self.K[n, m] + self.K[m, m])
+        def go(n: int) -> bool:
+            if n not in self.spare(staying):
+                return False
+            staying.remove(n)
+            leaving.append(n)
+            return True
 
-        few = sorted((n for n in self.kept if others(n)), key=lambda n: self.alpha[n] ** 2 * self.K[n, n])[:16]
-        pairs = [(n, min(others(n), key=lambda m, n=n: distance(n, m))) for n in few]
-        n, into = self.best(pairs, lambda pair: -(self.alpha[pair[0]] ** 2) * distance(*pair))
-        if self.alpha[n] != 0:
-            self.alpha[into] += self.alpha[n]
-            self.lower[into] += self.lower[n]
-            self.upper[into] += self.upper[n]
-        self.alpha[n] = 0.0
-        self.kept.remove(n)
+        for n in old:
+            if self.y[n] * values[n] < 0 and n in staying and go(n):
+                others = [m for m in old if m in staying and self.y[m] != self.y[n]]
+                if others:
+                    go(others[0])
+        return leaving
 
     def finish(self) -> None:
         """FINISH: REPROCESS until no pair among the kept violates by more than the tolerance."""

@@ -38,6 +38,9 @@ class Decision {
     return certify(state_, [](std::size_t) { return 0.0; }).intercept[0];
   }
 
+  // Between the gradients of the most violating pair: b on the way, without a look at all samples.
+  double middle() const { return has_pairs() ? (pair_.up + pair_.down) / 2 : 0.0; }
+
   // A sample of class y = +1 or -1 and bound C comes, with coefficient 0: at its lower bound, or at its upper one.
   void append(double y, double bound, double gradient) {
     make_room(state_.alpha, state_.linear, state_.gradient, state_.lower, state_.upper, state_.room_up,
@@ -138,18 +141,6 @@ class Decision {
     state_.lower[p] = state_.upper[p] = 0.0;
     state_.set_room(p);
     look();
-  }
-
-  // The coefficient of p and its box are added to those of position `to`.
-  template <class T>
-  void merge(std::size_t p, std::size_t to, KeptRows<T>& rows) {
-    state_.lower[to] += state_.lower[p], state_.upper[to] += state_.upper[p];
-    state_.set_room(to);
-    const smo::WorkingSet B = state_.alpha[p] > 0 ? smo::WorkingSet{to, p, 1.0} : smo::WorkingSet{p, to, 1.0};
-    if (state_.alpha[p] != 0)
-      take(B, std::min(std::fabs(state_.alpha[p]), smo::longest_step(state_, B)), rows);
-    else
-      look();
   }
 
   // A sample that had been let go is as if it had just come.

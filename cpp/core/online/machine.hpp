@@ -42,6 +42,9 @@ struct Arrival {
 // Where only one side of a problem is known there are no pairs; so many samples wait for the other one to come.
 inline constexpr std::size_t waiting = 16;
 
+// With a budget somebody leaves at nearly every turn: so many REPROCESS steps follow, where a window has one.
+inline constexpr int repairs = 2;
+
 template <class T>
 class Machine {
  public:
@@ -195,20 +198,19 @@ class Machine {
     note_all();
   }
 
-  // As many samples leave as are too many; each is merged into another one.
+  // As many samples leave as are too many: the oldest ones. Where that is more than one, of a model from elsewhere or
+  // of a larger budget, those that it contradicts leave first: support vectors alone hold too much label noise.
   void stay_within(const Rules& rules) {
+    if (rules.budget > 0 && alive() > rules.budget + 1)
+      for (const std::size_t p : contradicted(decisions_, kept(), classes(), seen_))
+        if (alive() > rules.budget) leave(p, repairs, rules);
     while (rules.budget > 0 && alive() > rules.budget) {
-      const Merger found = smallest_change<T>(decisions_, rows_, label_, left_);
-      if (!all_zero(found.leaving) && found.into != found.leaving) {
-        bound_[found.into] += bound_[found.leaving];
-        for (Decision& one : decisions_) one.merge(found.leaving, found.into, rows_);
-      }
-      let_go(found.leaving);
-      note_zeros();
+      leave(oldest(kept(), classes()), repairs, rules);
+      drop_idle(rules);
     }
   }
 
-  // Samples at 0 that improve with no partner, and wait for none, leave.
+  // Samples at 0 that improve with no partner, wait for none, and are not recent, leave.
   void drop_idle(const Rules& rules) {
     std::size_t kept = 0;
     std::vector<std::size_t> leaving;
@@ -217,7 +219,7 @@ class Machine {
         is_idle_[p] = 0;
         continue;
       }
-      if (worth_keeping(p, alive() - leaving.size(), rules.tolerance))
+      if (is_recent(arrival_[p], rules) || worth_keeping(p, alive() - leaving.size(), rules.tolerance))
         idle_[kept++] = p;
       else
         leaving.push_back(p);
@@ -296,6 +298,10 @@ class Machine {
     ++seen_;
     for (Decision& decision : decisions_) decision.reprocess(rows_, rules.selection, rules.tolerance);
     note_zeros();
+    if (rules.budget > 0)
+      for (const std::size_t p :
+           contradicted(decisions_, kept(), classes(), seen_ - static_cast<std::int64_t>(rules.budget)))
+        leave(p, repairs, rules);
     drop_idle(rules);
     stay_within(rules);
   }
@@ -309,11 +315,12 @@ class Machine {
       waits = waits || (decisions_[q].has_pairs() ? decisions_[q].awaits_partner(y, gradient_[q], rules.tolerance)
                                                   : alive() < waiting);
     }
-    if (!wanted && !waits) return;
+    const bool stays = waits || is_recent(seen_, rules);
+    if (!wanted && !stays) return;
     append(one, row);
     const std::size_t p = size() - 1;
     for (Decision& decision : decisions_) decision.process(p, rows_, rules.selection, rules.tolerance);
-    if (!all_zero(p) || waits) return;
+    if (!all_zero(p) || stays) return;
     for (Decision& decision : decisions_) decision.pop();
     pop();
   }
@@ -376,6 +383,10 @@ class Machine {
     block_.popped();
   }
 
+  // With a budget, half of it is for the last samples, whatever their coefficients are.
+  bool is_recent(std::int64_t arrival, const Rules& rules) const {
+    return arrival >= seen_ - static_cast<std::int64_t>(rules.budget / 2) && rules.budget > 0;
+  }
   bool all_zero(std::size_t p) const {
     for (const Decision& one : decisions_)
       if (one.state().alpha[p] != 0) return false;
@@ -414,15 +425,22 @@ class Machine {
   // Samples that came before the window leave, and a step follows for each that had a coefficient.
   void leave_window(const Rules& rules) {
     if (rules.window <= 0 || seen_ < rules.window) return;
-    for (std::size_t p = 0; p < size(); ++p) {
-      if (left_[p] != 0 || arrival_[p] > seen_ - rules.window) continue;
-      const bool repair = !all_zero(p);
-      let_go(p);
-      if (!repair) continue;
-      for (Decision& one : decisions_) one.reprocess(rows_, rules.selection, rules.tolerance);
-      note_zeros();
-    }
+    for (std::size_t p = 0; p < size(); ++p)
+      if (left_[p] == 0 && arrival_[p] <= seen_ - rules.window) leave(p, 1, rules);
   }
+
+  // A sample leaves, and steps follow if it had a coefficient.
+  void leave(std::size_t p, int steps, const Rules& rules) {
+    const bool repair = !all_zero(p);
+    let_go(p);
+    if (!repair) return;
+    for (int k = 0; k < steps; ++k)
+      for (Decision& one : decisions_) one.reprocess(rows_, rules.selection, rules.tolerance);
+    note_zeros();
+  }
+
+  Kept kept() const { return {label_, arrival_, left_}; }
+  std::size_t classes() const { return decisions_.size() == 1 ? 2 : decisions_.size(); }
 
   KeptRows<T> rows_;
   std::vector<Decision> decisions_;

@@ -54,7 +54,6 @@ def describe_stream(model: OnlineSVC) -> tuple[dict[str, Any], dict[str, NDArray
         "n_seen": core.seen,
         "n_given": model._n_given,
         "evaluations": core.evaluations,
-        "inherits": stream.inherits,
         "ids": None if np.array_equal(stream.ids, stream.numbers) else _describe_ids(stream.ids),
         "numbers_are_ids": model._numbers_are_ids,
         "has_names": model._has_names,
@@ -127,7 +126,6 @@ def restore_stream(archive: ModelArchive, step: Fields, prefix: str, model: Onli
     stream = Stream(n_classes, model._kernel_parameters, known.flag("double_precision"), C, samples)
     stream.weights, stream.numbers = weights, numbers
     stream.ids = _restore_ids(known.fields("ids"), n) if known.has("ids") else numbers
-    stream.inherits = known.flag("inherits")
     stream.finished_at = known.number("finished_at", finite=False)
     stream.solved = _restore_solved(known, functions)
     stream.ends = _restore_ends(known, functions) if known.has("ends") else None

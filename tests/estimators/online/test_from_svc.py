@@ -39,6 +39,7 @@ def test_a_model_that_is_too_large_starts_within_the_budget() -> None:
     online = OnlineSVC.from_model(batch, budget=60)
     assert len(online.kept_ids_) == 60 < len(batch.support_)
     assert np.mean(online.predict(X) == batch.predict(X)) > 0.9
+    assert np.mean(online.finish().predict(X) == batch.predict(X)) > 0.9
 
 
 def test_parameters_are_those_of_the_fit() -> None:

@@ -144,6 +144,25 @@ def test_a_budget_is_kept_at_little_cost(classes: int) -> None:
     assert len(full.support_) > budget
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_budget_is_as_good_as_a_window_where_labels_are_wrong(classes: int) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 5))
+    y = np.argmax(np.abs(X[:, :classes]), axis=1)
+    y[:2000] = np.where(random.random(2000) < 0.2, random.integers(classes, size=2000), y[:2000])
+    for size in (50, 200):
+        scores = {}
+        for way in ("window", "budget"):
+            model = OnlineSVC(C=10.0, gamma=0.2, **{way: size})  # type: ignore[arg-type]
+            found = []
+            for begin in range(0, 2000, 50):
+                batch = slice(begin, begin + 50)
+                model.partial_fit(X[batch], y[batch], classes=np.arange(classes))
+                found.append(model.score(X[2000:], y[2000:]))
+            scores[way] = np.mean(found[20:])
+        assert scores["budget"] > scores["window"] - 0.01, size
+
+
 def test_budgets_that_do_not_fit_are_refused() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="budget must be at least the number of classes, 3"):

@@ -1,4 +1,4 @@
-"""Budgets of kept samples: who leaves, into which sample it is merged, and what stays true."""
+"""Budgets of kept samples: who leaves, and what stays true."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_core_takes_the_steps_of_its_naive_twin(seed: int) -> None:
     twin = Lasvm(
         kernel_matrix(X, gamma=0.5, dtype="float64"), np.where(labels == 0, 1.0, -1.0), C * weights, budget=BUDGET
     )
-    stream, rules = stream_of(), OnlineRules(budget=BUDGET)
+    stream, rules, most, contradicted = stream_of(), OnlineRules(budget=BUDGET), 0, 0
     for n in range(len(labels)):
         learn(stream, X, labels, weights, slice(n, n + 1), rules)
         kept, alpha = stream.ids[stream.kept].tolist(), np.zeros(len(labels))
@@ -51,8 +51,10 @@ def test_the_core_takes_the_steps_of_its_naive_twin(seed: int) -> None:
         else:
             raise AssertionError(f"sample {n} leads nowhere near {kept}")
         np.testing.assert_allclose(C * stream.weights[stream.kept], (twin.upper - twin.lower)[kept], rtol=1e-12)
-    assert len(twin.kept) == BUDGET
-    assert (stream.weights[stream.kept] > 2.0).sum() > 5  # more than any sample came with
+        most = max(most, len(kept))
+        contradicted += n > BUDGET and len(kept) < BUDGET
+    assert most == BUDGET
+    assert contradicted > 5  # or none would have left but for the size of the budget
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -69,43 +71,46 @@ def test_a_budget_is_kept_and_the_point_is_feasible(classes: int) -> None:
         assert (y * a <= C * stream.weights[kept] * (1 + 1e-12)).all()
         K = kernel_matrix(stream.samples, gamma=0.5, dtype="float64")
         np.testing.assert_allclose(stream.core.gradient()[:, kept], y - a @ K[np.ix_(kept, kept)], atol=1e-9)
-    assert len(kept) == BUDGET
+        last = np.arange(begin + 20 - BUDGET // 2, begin + 20)
+        assert np.isin(last, stream.ids[kept]).all()  # whatever their coefficients are
+    assert len(kept) > BUDGET // 2
     assert stream.gap > 0
     stream.finish(C, rules)
     assert stream.gap < 0.1
     assert stream.finished_at == rules.stop.tolerance
 
 
-def test_merging_equal_samples_changes_nothing() -> None:
-    X, labels, weights = problem(8, seed=3)
-    X, labels, weights = np.concatenate([X, X]), np.concatenate([labels, labels]), np.concatenate([weights, weights])
-    stream, K = stream_of(), kernel_matrix(X, gamma=0.5, dtype="float64")
-    learn(stream, X, labels, weights, slice(0, 16), OnlineRules())
-    stream.finish(C, OnlineRules())
-    kept, before = stream.ids[stream.kept], stream.alpha[0][stream.kept]
-    twins = sum(int(n % 8 in kept[kept < 8]) for n in kept if n >= 8)
-    assert twins > 2
-    gap, values = float(stream.core.certificates()[:, 1].sum()), K[:, kept] @ before
-    stream._tidy(C, OnlineRules(budget=len(kept) - twins))  # as many leave as have equals
-    after = stream.ids[stream.kept]
-    assert len(after) == len(kept) - twins
-    assert len(np.unique(after % 8)) == len(after)
-    np.testing.assert_allclose(K[:, after] @ stream.alpha[0][stream.kept], values, atol=1e-9)
-    np.testing.assert_allclose(stream.core.certificates()[:, 1].sum(), gap, atol=1e-9)
-
-
-def test_bounds_of_merged_samples_follow_c_and_are_saved() -> None:
+def test_nothing_of_a_sample_stays_when_it_leaves() -> None:
     X, labels, weights = problem(200)
     stream, rules = stream_of(), OnlineRules(budget=BUDGET)
     learn(stream, X, labels, weights, slice(0, 150), rules)
-    twin, before = pickle.loads(pickle.dumps(stream)), stream.weights[stream.kept]
-    stream.finish(3 * C, rules)
-    still = np.isin(twin.ids[twin.kept], stream.ids)
-    np.testing.assert_allclose(stream.weights, before[still], rtol=1e-12)
-    np.testing.assert_allclose(stream.core.bounds(), 3 * C * before[still], rtol=1e-12)
+    kept = stream.kept
+    np.testing.assert_array_equal(stream.weights[kept], weights[stream.ids[kept]])
+    np.testing.assert_allclose(stream.core.bounds()[kept], C * weights[stream.ids[kept]], rtol=1e-12)
+    twin = pickle.loads(pickle.dumps(stream))
     for one in (stream, twin):
+        one.finish(3 * C, rules)
+        np.testing.assert_allclose(one.core.bounds(), 3 * C * weights[one.ids], rtol=1e-12)
         learn(one, X, labels, weights, slice(150, 200), rules, 3 * C)
-    assert len(stream.kept) == len(twin.kept) == BUDGET
+    np.testing.assert_array_equal(stream.ids, twin.ids)
+    np.testing.assert_allclose(stream.alpha, twin.alpha, atol=1e-9)
+
+
+def test_the_oldest_leave_and_a_long_memory_is_that_of_what_is_still_true() -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 2))
+    labels = (X[:, 0] > 0).astype(np.int32)
+    labels[300:] = 1 - labels[300:]  # from here on the other way round
+    stream, rules = stream_of(), OnlineRules(budget=100)
+    learn(stream, X, labels, np.ones(600), slice(0, 300), rules)
+    assert len(stream.kept) < 100
+    assert stream.ids[stream.kept].min() < 200  # longer than a window of 100
+    learn(stream, X, labels, np.ones(600), slice(300, 600), rules)
+    assert stream.ids[stream.kept].min() >= 300
+    many = stream_of()
+    learn(many, X, labels, np.ones(600), slice(0, 300), OnlineRules())
+    learn(many, X, labels, np.ones(600), slice(300, 600), OnlineRules())
+    assert (many.ids[many.kept] < 300).sum() > 20
 
 
 def test_a_class_keeps_its_last_sample() -> None:

@@ -41,10 +41,11 @@ def adopt(new: OnlineSVC, model: SVC) -> None:
     new._begin(vectors, model._kernel_parameters)
     rows = model.support_.astype(np.int64)
     new._require_room_for_classes()
+    order = np.argsort(rows)  # that in which they came: support_ is sorted by class
     new._stream.adopt(
-        Batch(vectors, labels, weights, rows, rows),
-        coefficients,
-        in_scikit_learns_sign(values, n_classes).T,
+        Batch(vectors, labels, weights, rows, rows).part(order.astype(np.int32)),
+        coefficients[:, order],
+        in_scikit_learns_sign(values, n_classes).T[:, order],
         float(new.C),
         new._rules(time.perf_counter(), len(labels)),
     )

@@ -109,13 +109,12 @@ class OnlineSVC(KernelClassifier):
         leaves; its coefficient goes to the samples whose gradients say that it costs least, as far as their boxes
         allow, and one REPROCESS step more follows. A sample of a fixed set that comes by again counts from then on.
     budget : int or None, default=None
-        Samples that may stay kept at most, no fewer than there are classes; None for any number. Of more, one sample p
-        is merged into the nearest kept sample r of its class: its coefficient and its bound are added to theirs, and it
-        leaves. That changes the decision functions by :math:`|a_p|^2 \|\phi(x_p) - \phi(x_r)\|^2`, as in [Wang2012];
-        p is the one that changes them least, of the 16 samples with the smallest :math:`|a_p|^2 k(x_p, x_p)`. It takes
-        16 kernel rows, so some 16 n_kept operations for each sample that leaves. The sum of the coefficients stays 0.
-        The problem is then that of the kept samples with the bounds that they have; it is solved as exactly as without
-        a budget, and ``gap_`` is its gap, but no longer is it that of all samples.
+        Samples that may stay kept at most, no fewer than there are classes; None for any number. The last `budget` / 2
+        stay, support vectors or not. Of too many, the oldest leaves, so that the model remembers as long a time as its
+        support vectors have room for. Samples that came before the last `budget` ones leave as well when the model
+        takes them for another class, each with the oldest of that class among them: on streams that drift they are no
+        longer true. A class keeps its last sample. As with a window, others take up the coefficients of those that
+        leave, and the model is that of the kept samples.
     epochs : int, default=1
         Passes of :meth:`fit` over the samples, each in an order of its own.
     active : bool, default=False
@@ -181,7 +180,7 @@ class OnlineSVC(KernelClassifier):
 
     References
     ----------
-    [Bordes2005]_, [Glasmachers2008]_ chapter 8, [Wang2012]_; keys are those of ``references.bib``.
+    [Bordes2005]_, [Glasmachers2008]_ chapter 8; keys are those of ``references.bib``.
 
     Examples
     --------
@@ -490,9 +489,8 @@ class OnlineSVC(KernelClassifier):
         ids : array-like or a single id
             As given to :meth:`partial_fit`, else running numbers (rows, after :meth:`fit`); all samples of an id leave.
             Samples that have been seen and are not kept have no part in the model, and nothing has to be done; nor is
-            anything known of them, so that a warning names the ids that no kept sample has. With a `budget` they may
-            have a part: the coefficient of a sample that was merged into another one leaves with that one, and only
-            then. What the kernel took from the first samples, such as ``gamma="scale"``, stays.
+            anything known of them, so that a warning names the ids that no kept sample has. What the kernel took from
+            the first samples, such as ``gamma="scale"``, stays.
 
         Returns
         -------

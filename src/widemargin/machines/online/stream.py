@@ -177,7 +177,6 @@ class Stream:
         #: All samples so far, while there are too few of them to tell what the kernel takes from data.
         self.so_far: Batch | None = None
         self.order = ArrivalOrder(n_classes)
-        self.inherits = False  # whether bounds may be those of samples that were merged
 
     def __getstate__(self) -> dict[str, Any]:
         self.settle()
@@ -264,7 +263,6 @@ class Stream:
         rows, done = self._source_of(rules), 0
         core, bounds = rules.of_core(), C * batch.weights
         self._changed()
-        self.inherits = self.inherits or rules.budget > 0
         try:
             with self._blas_for(len(bounds)):
                 if C != self.C:
@@ -288,7 +286,7 @@ class Stream:
     def adopt(
         self, batch: Batch, alpha: NDArray[np.float64], values: NDArray[np.float64], C: float, rules: OnlineRules
     ) -> None:
-        """Start from the coefficients of a model: all samples are kept that the budget has room for.
+        """Start from the coefficients of a model: all samples are kept that the budget has room for, the last ones.
 
         `values` are the model's decision values less b.
         """
@@ -462,16 +460,15 @@ class Stream:
         return place
 
     def _weights_at(self, place: NDArray[np.int32]) -> Vector:
-        """Return the weights of the positions: those of the samples in the store, or of all that were merged."""
+        """Return the weights of the positions, those of the samples in the store."""
         assert self._source is not None
         *_, weights, of_number = self._source
-        return self.core.bounds() / self.C if self.inherits else weights[of_number[place]]
+        return weights[of_number[place]]
 
     def _tidy(self, C: float, rules: OnlineRules) -> None:
         """Let those at 0 leave that improve with no partner, close up, and take over C if time suffices."""
         self._hold()
         rows, core, place = self._source_of(rules), rules.of_core(), self._place
-        self.inherits = self.inherits or rules.budget > 0
         try:
             with single_threaded_blas():
                 if C != self.C:
