@@ -505,8 +505,8 @@ PACKAGE = (
     Fault(
         "no-number-is-the-best-value",
         "src/widemargin/study/strategy_search.py",
-        'usable = (self.trace["part"] == -1) & np.isfinite(self.trace["value"])',
-        'usable = self.trace["part"] == -1',
+        "usable = (self.trace.parts == -1) & np.isfinite(self.trace.values)",
+        "usable = self.trace.parts == -1",
         ("tests/model_selection/search/test_study_ends.py", "tests/model_selection/search/test_model_search.py"),
     ),
     Fault(

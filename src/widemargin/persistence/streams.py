@@ -139,7 +139,8 @@ def restore_stream(archive: ModelArchive, step: Fields, prefix: str, model: Onli
     model._given_kernel = model._kernel_asked_for()
     model._n_given, model._numbers_are_ids = given, known.flag("numbers_are_ids")
     # Files of earlier versions name all ids that were ever seen, and do not tell the order of classes.
-    model._has_names = known.flag("has_names") if known.has("has_names") else bool(known.entries("names_seen"))
+    if known.flag("has_names") if known.has("has_names") else bool(known.entries("names_seen")):
+        model._has_names = True
     if known.has("order"):
         arrived = known.fields("order")
         model._order_told = arrived.flag("told")

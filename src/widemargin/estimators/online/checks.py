@@ -127,7 +127,9 @@ def weights_of(sample_weight: Any, n: int) -> Vector:
 
 def require_finite_prices(weights: Vector, C: float) -> None:
     """Refuse weights whose products with C are all 0 in float64, or one of them beyond it."""
-    infinite = ~np.isfinite(priced(weights, C))
+    priced(weights, C)
+    with np.errstate(over="ignore"):
+        infinite = ~np.isfinite(weights * C)
     if infinite.any():
         row = int(infinite.argmax())
         raise ValueError(
