@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from benchmarks.quality import budget
+from benchmarks.quality import budget, one_class
 
 
 class Command(NamedTuple):
@@ -15,7 +15,10 @@ class Command(NamedTuple):
     summary: str
 
 
-COMMANDS = {"budget": Command(budget.add_arguments, budget.run, budget.SUMMARY)}
+COMMANDS = {
+    "budget": Command(budget.add_arguments, budget.run, budget.SUMMARY),
+    "one_class": Command(one_class.add_arguments, one_class.run, one_class.SUMMARY),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
