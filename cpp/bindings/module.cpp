@@ -336,8 +336,8 @@ NB_MODULE(_core, m) {
         return numpy_array(std::move(values));
       });
   m.def("kernel_source", &kernel_source, "samples"_a, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a);
-  m.def("gram_source", &gram_source<float>, "gram"_a);
-  m.def("gram_source", &gram_source<double>, "gram"_a);
+  m.def("gram_source", &gram_source<float>, "gram"_a, "counted"_a = false);
+  m.def("gram_source", &gram_source<double>, "gram"_a, "counted"_a = false);
   m.def("class_shared_source", &class_shared_source, "source"_a, "labels"_a, "bytes"_a);
   m.def("matrix_backed_source", &matrix_backed_source, "source"_a, "matrix"_a);
   m.def("derived_source", &derived_source, "source"_a, "base"_a, "scale"_a = nb::none(), "ridge"_a = nb::none());
@@ -554,6 +554,7 @@ NB_MODULE(_core, m) {
   m.def("symmetry", &symmetry<float>, "matrix"_a, "n_threads"_a);
   m.def("symmetry", &symmetry<double>, "matrix"_a, "n_threads"_a);
   m.def("project", &projected, "alpha"_a, "lower"_a, "upper"_a, "total"_a);
+  m.def("keep_memory", [](std::size_t bytes) { keep_memory(bytes); }, "bytes"_a);
   m.def("release_memory", [] {
     ThreadLocalMemory::clear_all();
     release_memory();

@@ -106,10 +106,10 @@ inline std::unique_ptr<Source> kernel_source(const HeldSamples& samples, const s
 }
 
 template <class T>
-std::unique_ptr<Source> gram_source(Matrix<T> gram) {
+std::unique_ptr<Source> gram_source(Matrix<T> gram, bool counted) {
   if (gram.shape(0) != gram.shape(1)) throw std::invalid_argument("a kernel matrix must be square");
   auto source = std::make_unique<Source>();
-  source->rows = std::make_unique<GramRows<T>>(gram.data(), gram.shape(0));
+  source->rows = std::make_unique<GramRows<T>>(gram.data(), gram.shape(0), counted);
   source->owners.push_back(nb::cast(gram));
   return source;
 }

@@ -32,6 +32,7 @@ if _TYPE_CHECKING:
     )
     from widemargin.persistence import ModelFileError, load_model, save_model
     from widemargin.runtime import release_memory
+    from widemargin.study import JournalError
 
     __version__: str
 
@@ -41,6 +42,7 @@ __all__ = [
     "SVR",
     "CompactSVC",
     "GridSearchCV",
+    "JournalError",
     "LeaveOneOutScore",
     "ModelFileError",
     "ModelSearch",
@@ -78,6 +80,7 @@ _HOMES = {
     ),
     "persistence": ("ModelFileError", "load_model", "save_model"),
     "runtime": ("release_memory",),
+    "study": ("JournalError",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin.estimators.base import KernelModel
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel, sides
-from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.online import OnlineSVC
 from widemargin.estimators.pipelines import seen, with_model
 from widemargin.estimators.prediction import Matrix, as_dense
@@ -337,8 +336,6 @@ class _Compression:
         small._predict_in_double = kernel.of_samples
         if isinstance(small, KernelClassifier):
             small._shares_vectors = True
-        if isinstance(small, OneClassSVM):
-            small.offset_ = -float(small.intercept_[0])
         if isinstance(small, SVDD):
             self._keep_ball(small)
         return small

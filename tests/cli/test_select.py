@@ -70,7 +70,9 @@ def test_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert score > 0.9
 
 
-def test_a_journal_is_continued_and_refused_for_other_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_journal_is_continued_and_other_data_get_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     X, y = board(120)
     table, journal = write(tmp_path / "train.csv", X, y), tmp_path / "study.jsonl"
     arguments = ["select", str(table), "--quiet", "--journal", str(journal)]
@@ -82,8 +84,11 @@ def test_a_journal_is_continued_and_refused_for_other_data(tmp_path: Path, capsy
     assert first[:4] == second[:4]
     assert journal.stat().st_size == size
     write(table, X + 1.0, y)
-    assert main(arguments) == 1
-    assert len(capsys.readouterr().err.strip().splitlines()) == 2  # the note on the target, and the error
+    before = journal.read_bytes()
+    for _ in range(2):
+        assert main(arguments) == 0
+        assert journal.read_bytes() == before
+        assert len(list(tmp_path.glob("study.????????????.jsonl"))) == 1
 
 
 @pytest.mark.parametrize(

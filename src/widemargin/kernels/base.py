@@ -416,6 +416,22 @@ def is_kernel_object(kernel: Any) -> bool:
     return isinstance(kernel, GaussianProcessKernel)
 
 
+def require_instance(name: str, kernel: Any) -> None:
+    """Refuse the class of a kernel where a kernel is needed.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Linear
+    >>> require_instance("kernel", Linear)
+    Traceback (most recent call last):
+    ...
+    ValueError: kernel=Linear is a class of kernels, not one of them: did you forget ()? Pass Linear().
+    """
+    if isinstance(kernel, type) and issubclass(kernel, GaussianProcessKernel):
+        own = kernel.__name__
+        raise ValueError(f"{name}={own} is a class of kernels, not one of them: did you forget ()? Pass {own}().")
+
+
 def as_samples(X: Any) -> Any:
     """Return numbers as the core takes them: float64, C-ordered, or CSR."""
     if sp.issparse(X):

@@ -4,7 +4,8 @@ Imports nothing but the compiled core; everything else may import from here.
 """
 
 from widemargin.runtime.allowance import Allowance, allowed, as_allowed_here
-from widemargin.runtime.memory import free_memory, release_memory
+from widemargin.runtime.limits import free_memory
+from widemargin.runtime.memory import release_memory
 from widemargin.runtime.stopping import (
     FAILED,
     FINISHED,

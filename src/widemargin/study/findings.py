@@ -51,7 +51,7 @@ class Finding(NamedTuple):
     folds plus the fold's. `value` is the score (scores by name, None if there is none), or the value of an objective;
     `train_value` the same on the samples that were trained on. `work.seconds` is the time of training,
     `score_seconds` that of scoring; where scores came without predictions, these would have taken `coefficients` that
-    are not zero. Of an objective: `point` and `part` say where it was evaluated, `gradient` is with
+    are not zero. Of an objective: `point`, as it is kept, and `part` say where it was evaluated, `gradient` is with
     respect to the point, `measures` says what the value is made of, and `chosen` marks a point that the search came to
     without having asked for it.
     """

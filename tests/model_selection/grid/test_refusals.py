@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import loguniform
 from searches import data
+from sklearn import svm
 from sklearn.decomposition import PCA
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import fbeta_score, make_scorer
@@ -171,6 +172,14 @@ def test_nothing_is_chosen_where_nothing_has_a_score(model: Any) -> None:
         assert not hasattr(search, "best_estimator_")
     chosen = GridSearchCV(model, GRID, cv=3, scoring=hopeless, refit=lambda results: 1).fit(X, y)
     assert chosen.best_index_ == 1
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+def test_models_of_scikit_learn_are_chosen_as_scikit_learn_does() -> None:
+    X, y = data("two")
+    search = GridSearchCV(svm.SVC(), GRID, cv=3, scoring=lambda model, X, y: float("nan"))
+    with pytest.warns(PlainSearchWarning):
+        assert search.fit(X, y).best_index_ == 0
 
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import parallel_config
 from searches import check_cells, classifier, data
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_iris, make_classification
@@ -96,9 +95,7 @@ def test_pipelines_with_a_memory_use_it(tmp_path: Any) -> None:
     cached = Pipeline([("scaler", StandardScaler()), ("svc", classifier())], memory=str(tmp_path))
     assert_same(cached, GRID, X, y)
     assert any(tmp_path.rglob("*.pkl"))
-    for backend in ("threading", "loky"):
-        with parallel_config(backend, n_jobs=2):
-            assert_same(cached, GRID, X, y)
+    assert_same(cached, GRID, X, y, n_jobs=2)
 
 
 def test_parameters_of_a_step_that_has_no_base() -> None:
@@ -406,10 +403,7 @@ def test_samplers_of_imbalanced_learn() -> None:
     assert_same(several, GRID, X[some], np.array(["a", "b", "c"])[y[some]], scoring="f1_macro")
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_samplers_of_imbalanced_learn_on_workers(backend: str) -> None:
-    imblearn = pytest.importorskip("imblearn")
+def test_samplers_on_threads(shared: bool) -> None:
     X, y = uneven()
-    pipeline = imblearn.pipeline.make_pipeline(imblearn.over_sampling.SMOTE(random_state=0), classifier())
-    with parallel_config(backend, n_jobs=2):
-        assert_same(pipeline, GRID, X, y, scoring="f1")
+    pipeline = Resampling([("sampler", Sampler(1.3)), ("svc", classifier())])
+    assert_same(pipeline, GRID, X, y, scoring="f1", n_jobs=2, plain=not shared)

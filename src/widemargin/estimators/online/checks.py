@@ -95,11 +95,7 @@ def weights_of(sample_weight: Any, n: int) -> Vector:
     >>> weights_of([0, 0], 2).tolist(), weights_of(None, 2).tolist()
     ([0.0, 0.0], [1.0, 1.0])
     """
-    if sample_weight is not None and np.ndim(sample_weight) == 1 and len(sample_weight) == n:
-        given = np.asarray(sample_weight)
-        if given.dtype.kind in NUMBERS and not given.any():
-            return np.zeros(n)
-    return check_weights(sample_weight, n)
+    return check_weights(sample_weight, n, one_above_zero=False)
 
 
 def require_finite_prices(weights: Vector, C: float) -> None:

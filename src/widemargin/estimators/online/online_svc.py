@@ -49,6 +49,7 @@ from widemargin.machines.dual import Vector
 from widemargin.machines.online.active import ActivePass
 from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
 from widemargin.runtime import Lock, thread_count
+from widemargin.runtime.callbacks import fit_task, is_awaited
 
 #: Parameters that say what the kernel is; it stays what it was at the first batch.
 KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
@@ -212,6 +213,8 @@ class OnlineSVC(KernelClassifier):
     #: Whether it was compressed, and knows its decision functions only.
     _has_no_stream: bool = field(init=False, default=False)
 
+    _mixes_sparse_and_dense = True
+
     #: Each class is told apart from all others.
     multi_class = "ovr"
 
@@ -281,6 +284,9 @@ class OnlineSVC(KernelClassifier):
         OnlineSVC
             The estimator itself.
         """
+        if is_awaited(self):
+            with fit_task(self, X, y, sample_weight):
+                return self.fit(X, y, sample_weight)
         with self._alone:
             began = time.perf_counter()
             self._check_parameters()

@@ -16,13 +16,14 @@ from sklearn.model_selection._validation import _insert_error_scores, _warn_or_r
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_method_params
 
+from widemargin.estimators.base import KernelModel
 from widemargin.estimators.calibration import FROM_SEARCH
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.novelty import NoveltyModel
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import UnusedGammaWarning, require_number, without_gamma_warnings
 from widemargin.kernels.rows import require_samples
-from widemargin.model_selection.grid.calibration import fit_chosen, out_of_fold
+from widemargin.model_selection.grid.calibration import Explained, fit_chosen, out_of_fold
 from widemargin.model_selection.grid.costs import measure_search
 from widemargin.model_selection.grid.paths.walks import PLAIN_PLANS, require_plan, require_suitable_plan
 from widemargin.model_selection.grid.refusals import require_grid, require_scores
@@ -108,15 +109,18 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
     journal : path, default=None
         File to which every evaluation is added as soon as it is finished, written through to the disk. The same call
         with the same file continues after an interruption, a crash or a deadline, and ends with the same result as if
-        nothing had happened. A file of other data or of another search is refused.
+        nothing had happened. A study of other data, as each fold of a cross-validation of the search is, gets a file
+        of its own beside it; another search of the same data is refused.
     progress : None, bool, "rich", "log" or Progress, default=None
         What is shown meanwhile: True is a bar in terminals and notebooks and log lines elsewhere; None is
-        ``verbose > 0``.
+        ``verbose > 0``. What `verbose` prints is printed anywhere, in scikit-learn's words.
 
     Attributes
     ----------
     cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
         As in scikit-learn. Candidates that were not finished on every fold have no score (NaN) and the last rank.
+        ``mean_score_time`` is the time of scoring, which needs no predictions here; it is shared out among candidates
+        by their support vectors, and so tells them apart by what predictions cost.
     work_report_ : SearchReport
         What was solved and what was not needed.
     ties_ : list of dict
@@ -188,6 +192,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         self.journal = journal
         self.progress = progress
 
+    predict_proba = Explained("predict_proba")
+    predict_log_proba = Explained("predict_log_proba")
+
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, then train the best candidate on all samples.
 
@@ -202,6 +209,12 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         -------
         GridSearchCV
             The search itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a grid is none, or names what the estimator does not know; if no candidate can have a score, before the
+            first fit where that can be known.
         """
         self._searched(X, y, params)
         return self
@@ -431,10 +444,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
             self.best_params_ = self.cv_results_["params"][self.best_index_]
         self._keep_ties_and_edges()
 
-    @staticmethod
-    def _select_best_index(refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
-        """Choose as scikit-learn does, but of equals the smoothest model, and nothing where nothing has a score."""
-        if not callable(refit):
+    def _select_best_index(self, refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
+        """Choose as scikit-learn does, but of equals the smoothest; of our models none where none has a score."""
+        if not callable(refit) and isinstance(model_of(self.estimator), KernelModel):
             require_a_score(results, refit_metric)
         index = int(PlainGridSearchCV._select_best_index(refit, refit_metric, results))
         return index if callable(refit) else smoothest(results, refit_metric, index)

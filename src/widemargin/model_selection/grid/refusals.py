@@ -143,7 +143,7 @@ def require_scores(
             require_two_classes(np.unique(y), len(y))
         _require_classes(y, folds)
     for name, scorer in (several_scorers(scorers) or {"score": scorers}).items():
-        if not _is_scikit_learns(scorer):
+        if not _is_known(scorer, model_of(estimator)):
             continue
         own = _name_of(scorer, name)
         _require_response(own, scorer, estimator, candidates)
@@ -152,9 +152,10 @@ def require_scores(
             _require_folds(own, scorer, y, folds, classes)
 
 
-def _is_scikit_learns(scorer: Any) -> bool:
+def _is_known(scorer: Any, model: Any) -> bool:
+    """Tell whether a scorer is one of scikit-learn's, or the score of a model of this library."""
     if isinstance(scorer, _PassthroughScorer):
-        return True
+        return family_of(model) is not None
     return isinstance(scorer, _BaseScorer) and str(scorer._score_func.__module__).startswith("sklearn.")
 
 

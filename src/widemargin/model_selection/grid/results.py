@@ -64,7 +64,7 @@ def as_results(search: SharedSearch, found: Found, error_score: Any) -> list[dic
             "test_scores": stand_in if one is None or one.value is None else one.value,
             "n_test_samples": len(search.data.folds[number % len(search.data.folds)][1]),
             "fit_time": 0.0 if one is None else one.work.seconds,
-            "score_time": 0.0 if one is None else one.coefficients * unit if one.coefficients else one.score_seconds,
+            "score_time": 0.0 if one is None else one.coefficients * unit or one.score_seconds,
         }
         if search.data.return_train_score:
             result["train_scores"] = stand_in if one is None or one.train_value is None else one.train_value

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import _num_samples
 
-from widemargin.estimators.calibration import FROM_SEARCH
+from widemargin.estimators.calibration import FOLDS, FROM_SEARCH, CalibratedClassifier, asked_for
 from widemargin.estimators.nu_svc import NuSVC
 from widemargin.estimators.one_class import OneClassSVM
 from widemargin.estimators.pipelines import is_known, resamples
@@ -287,9 +288,8 @@ def why_plain(estimator: Any, param_grid: Any, fit_params: Mapping[str, Any], sc
     others = fit_parameters(estimator, fit_params).others
     if others:
         return f"Fit parameters other than the model's weights were given ({', '.join(others)})"
-    for setting in settings:
-        if setting.get("calibration") is not None:
-            return _why_calibrated_alone(estimator, param_grid, scorers)
+    if calibrations(estimator, param_grid) != {None}:
+        return _why_calibrated_alone(estimator, param_grid, scorers)
     return None
 
 
@@ -303,12 +303,18 @@ def calibrations(estimator: Any, param_grid: Any = None) -> set[Any]:
     Examples
     --------
     >>> from widemargin import SVC
-    >>> calibrations(SVC(), {"C": [1, 2]}), calibrations(SVC(calibration="folds"))
+    >>> calibrations(SVC(), {"C": [1, 2]}), calibrations(SVC(probability=True))
     ({None}, {'folds'})
     """
-    name, own = f"{prefix_of(estimator)}calibration", getattr(model_of(estimator), "calibration", None)
-    grids = [param_grid] if isinstance(param_grid, Mapping) else list(param_grid or [{}])
-    return {value for grid in grids for value in grid.get(name, [own]) if isinstance(value, str | None)}
+    model, prefix = model_of(estimator), prefix_of(estimator)
+    if not isinstance(model, CalibratedClassifier):
+        return {None}
+    asked = set()
+    for grid in [param_grid] if isinstance(param_grid, Mapping) else list(param_grid or [{}]):
+        given = [grid.get(f"{prefix}{name}", [getattr(model, name)]) for name in ("probability", "calibration")]
+        found = (asked_for(*values) for values in product(*given))
+        asked |= {value for value in found if isinstance(value, str | None)}
+    return asked
 
 
 def _why_calibrated_alone(estimator: Any, param_grid: Any, scorers: Any) -> str | None:
@@ -326,7 +332,7 @@ def _why_calibrated_alone(estimator: Any, param_grid: Any, scorers: Any) -> str 
             f"calibration={FROM_SEARCH!r} makes probabilities when the search is over, and its scoring needs them "
             "before; pass calibration='folds', or a scoring without probabilities."
         )
-    if asked is False or "folds" not in kinds:
+    if asked is False or FOLDS not in kinds:
         return None
     if asked is None:
         return "The scorer may ask for probabilities, which calibration='folds' finds for one model at a time"

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
+from widemargin.estimators.calibration import WITHOUT_PROBABILITIES, CalibratedClassifier
 from widemargin.estimators.out_of_fold import OutOfFold
 from widemargin.estimators.validation import without_gamma_warnings
 from widemargin.kernels import Kernel
@@ -482,9 +483,8 @@ def sharing(estimator: Any) -> Any:
     """Return an estimator whose models share work: solvers and precisions differ by less than the tolerance."""
     own = clone(estimator)
     model = model_of(own).set_params(solver="auto", max_time=None)
-    if hasattr(model, "calibration"):
-        # Probabilities are for the model that is chosen.
-        model.set_params(calibration=None, calibration_method="slope")
+    if isinstance(model, CalibratedClassifier):
+        model.set_params(**WITHOUT_PROBABILITIES)  # which are for the model that is chosen
     return own
 
 

@@ -37,6 +37,9 @@ class BallFold(NoveltyFold):
         """Centre the samples of a linear kernel: balls go along, and a common offset costs no digits."""
         return centred(X, weights) if kernel.is_linear else X
 
+    def _threshold(self, intercept: float) -> dict[str, Any]:
+        return {"offset_": -intercept}
+
     def _chain(
         self,
         models: Sequence[SVDD],
