@@ -352,10 +352,11 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         used = along_c or (over_folds and isinstance(self.objective, str))
         given = None
         if self.cv is not None and not used and (not calibrated or isinstance(objective, CrossValidation)):
-            instead = "folds of its own" if isinstance(objective, CrossValidation) else "no use for them"
+            own = isinstance(objective, CrossValidation)
+            instead = "comes with folds of its own" if own else "has no folds, and no C is chosen along a path"
             raise ValueError(
-                f"cv={self.cv!r} would change nothing, since objective={objective.name!r} has {instead} here; leave cv "
-                "out, or pass objective='cross-validation' by name."
+                f"cv={self.cv!r} would change nothing, since objective={objective.name!r} {instead}; leave cv out, or "
+                "pass objective='cross-validation' by name."
             )
         if along_c or self.cv is not None:
             given = self._folds(X, y, split, groups)
