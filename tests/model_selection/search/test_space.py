@@ -117,7 +117,11 @@ def test_whole_numbers_behind_a_pipeline_and_along_a_path_of_c() -> None:
 @pytest.mark.parametrize(
     ("bounds", "strategy", "words"),
     [
-        ((1, 3), "rprop", "strategy='rprop' takes no whole numbers, and 'degree' is one; strategy='random' or 'tabu' does"),
+        (
+            (1, 3),
+            "rprop",
+            "strategy='rprop' takes no whole numbers, and 'degree' is one; strategy='random' or 'tabu' does",
+        ),
         ((1, 3), "cma-es", "strategy='cma-es' takes no whole numbers"),
         ((1.0, 3.0), "tabu", r"space\['degree'\] must be two whole numbers, the smaller one first; got \(1.0, 3.0\)"),
         ((3, 3), "tabu", r"space\['degree'\] must be two whole numbers, the smaller one first"),

@@ -26,9 +26,9 @@ def a_model(objective: str) -> Any:
 
 
 def searched(estimator: Any, objective: Any, samples: Any, y: Any, **options: Any) -> ModelSearch:
-    return ModelSearch(
-        estimator, objective=objective, max_evaluations=12, random_state=0, scoring=None, **options
-    ).fit(samples, y)
+    return ModelSearch(estimator, objective=objective, max_evaluations=12, random_state=0, scoring=None, **options).fit(
+        samples, y
+    )
 
 
 @pytest.mark.filterwarnings("ignore::widemargin.model_selection.UnfinishedSearchWarning")

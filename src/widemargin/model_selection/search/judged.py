@@ -11,20 +11,21 @@ import reprlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeGuard
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, TypeGuard, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics._scorer import _BaseScorer
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from widemargin.estimators.multi_class import OneVersusOne
-from widemargin.objectives import CrossValidation, Objective, Task
-from widemargin.objectives.base import Ids, Matrix, Vector
+from widemargin.kernels import Kernel
+from widemargin.objectives import CrossValidation, Evaluated, Objective, Task
+from widemargin.objectives.base import How, Ids, Matrix, Vector
 from widemargin.objectives.held_out.base import HeldOutObjective, OfFold, loss_of
 
 #: What to do about a scorer that needs more than there is.
@@ -174,7 +175,7 @@ class Judge:
     y : array-like
         Targets as they were given.
     params : mapping
-        What the scorer asked for of each sample, if metadata is routed.
+        What else the scorer is told of each sample, as in a grid search.
     """
 
     scorer: Callable[..., Any]
@@ -182,13 +183,14 @@ class Judge:
     model: Any
     y: Any
     params: Mapping[str, Any]
+    config: Mapping[str, Any] = field(default_factory=get_config)
 
     def __call__(self, task: Task, split: tuple[Ids, Ids], values: Matrix) -> float:
         """Score a fold, given its rows and what its models say of all samples, a column each."""
         train, test = split
         params = _check_method_params(self.y, params=self.params, indices=test)
-        # Worker threads do not inherit what the thread of the search has configured.
-        with config_context(enable_metadata_routing=True) if params else nullcontext():
+        # Other threads do not inherit what the thread of the search has configured.
+        with nullcontext() if get_config() == self.config else config_context(**self.config):
             score = self.scorer(
                 self._model(task, train, values), RowNumbers(test), _safe_indexing(self.y, test), **params
             )
@@ -330,14 +332,22 @@ class _OnFolds(HeldOutObjective):
         judge = objective.judge
         loss = loss_of(task, objective.given.loss) if judge is None else "score"
         super().__init__(task, loss, objective.folds)
-        self._judge, self._by_fold = judge, objective.by_fold
+        self._judge, self._by_fold = judge, objective.by_fold or judge is not None
 
     def judged(self, split: tuple[Ids, Ids], values: Matrix) -> tuple[float, float]:
         """Score a fold, or sum its losses and weights."""
         if self._judge is not None:
             return self._judge(self.task, split, values), 1.0
-        total, weight = super().judged(split, values)
-        return (total / weight, 1.0) if self._by_fold else (total, weight)
+        return super().judged(split, values)
+
+    def evaluate(self, kernel: Kernel, C: float, *, gradient: bool = True, **how: Unpack[How]) -> Evaluated:
+        """Evaluate as cross-validation does; the value may be that of the mean score over folds."""
+        found = super().evaluate(kernel, C, gradient=gradient, **how)
+        if not self._by_fold:
+            return found
+        mean = float(np.mean(list(found.measures.values())))
+        value = mean if self._judge is not None else -mean if self.loss == "squared" else 1.0 - mean
+        return replace(found, value=value)
 
     def measures_of(self, folds: Sequence[OfFold]) -> dict[str, float]:
         """Return the scores of the folds: those of a scorer, shares of correct predictions, or minus squared errors."""
