@@ -246,8 +246,9 @@ def require_decisions(scorer: Any, name: str) -> None:
     >>> require_decisions(get_scorer("neg_log_loss"), "'neg_log_loss'")
     Traceback (most recent call last):
     ...
-    ValueError: scoring='neg_log_loss' needs predict_proba, and a ModelSearch has no probabilities before it has chosen \
-a model; pass a scorer that calls predict or decision_function only, such as 'roc_auc', or search with GridSearchCV.
+    ValueError: scoring='neg_log_loss' needs predict_proba, and a ModelSearch has no probabilities before it has \
+chosen a model; pass a scorer that calls predict or decision_function only, such as 'roc_auc', or search with \
+GridSearchCV.
     """
     if not isinstance(scorer, _BaseScorer):
         return

@@ -85,17 +85,20 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         for objectives with a gradient, "noisy-rprop" if that is random, "cma-es" if there is none.
     space : dict, default=None
         Bounds by name, ``{"C": (0.1, 100.0), "gamma": (0.01, 10.0)}``: only these parameters are searched, the others
-        stay where the search begins. A frozen distribution of scipy, ``loguniform(0.1, 100.0)``, is what
-        ``strategy="random"`` draws from; for other strategies, and along the path of C, its support is the range. Names are those of `best_params_`; for parameters of kernel objects their own,
-        ``"gammas"``, ``"k1__gamma"``. A degree has a range of whole numbers, ``{"degree": (1, 6)}`` or
-        ``randint(1, 7)``, which the strategies "tabu" and "random" search. None searches all parameters within the bounds of the kernel, C from 1e-4 to 1e6
-        (times the standard deviation of the targets for ``loss="epsilon_insensitive"``; along the path, where
-        :func:`widemargin.select` looks for it). A C of inf is not searched.
+        stay where the search begins. Frozen distributions of scipy are accepted in the place of bounds, such as
+        ``loguniform(0.1, 100.0)``: ``strategy="random"`` draws from them; for other strategies, and along the path of
+        C, their support is the range, which has to be finite. Names are those of `best_params_`; for parameters of
+        kernel objects their own, ``"gammas"``, ``"k1__gamma"``. A degree has a range of whole numbers,
+        ``{"degree": (1, 6)}`` or ``randint(1, 7)``, for the strategies "tabu" and "random". None searches all
+        parameters within the bounds of the kernel, C from 1e-4 to 1e6 (times the standard deviation of the targets for
+        ``loss="epsilon_insensitive"``; along the path, where :func:`widemargin.select` looks for it). A C of inf is not
+        searched.
     cv : int, splitter or iterable of folds, default=None
         Folds of ``objective="cross-validation"`` and of the path of C, as in :class:`GridSearchCV`. None is five: those
         of the objective are shuffled, with its own seed. ``SVC(calibration="from-search")`` gets its probabilities from
         the samples that these folds hold out. Where nothing would use it, or the objective is an object
-        ``CrossValidation(folds=...)`` with folds of its own, `cv` is refused.
+        ``CrossValidation(folds=...)`` with folds of its own, `cv` is refused. With it each fold counts the same; with
+        None the objective's error is that over all samples that were held out.
     scoring : str or callable, default=None
         What is best: with ``objective="cross-validation"`` the mean score over its folds is followed in place of the
         error, without a gradient; along the path of C it chooses. It is also what :meth:`score` returns, and nothing
