@@ -344,6 +344,8 @@ def returns_two(model: Any, X: Any, y: Any) -> Any:
         ({"scoring": "f1", "y": "named"}, "cannot score these targets .*pos_label"),
         ({"scoring": "roc_auc", "cv": KFold(3), "y": "sorted"}, "must hold at least two classes|tests on samples of 1"),
         ({"cv": KFold(2), "y": "sorted"}, "The training part of a fold must hold at least two classes of weight above"),
+        ({"cv": []}, "cv yields no folds; at least one is needed"),
+        ({"cv": [(np.arange(60), np.arange(60))], "objective": "span"}, "^cv would change nothing"),
         ({"cv": 5, "objective": CrossValidation(folds=3)}, "cv=5 would change nothing, since .* folds of its own"),
         ({"cv": 5, "objective": CrossValidation()}, "pass objective='cross-validation' by name"),
         ({"cv": 5, "objective": "span"}, "cv=5 would change nothing, since objective='span' has no folds"),

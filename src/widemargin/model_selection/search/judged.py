@@ -1,7 +1,7 @@
 """Cross-validation over folds that were drawn: the scores of each fold, by the objective's own loss or by any scorer.
 
 A scorer is shown a stand-in for each fold's model, which answers from decision values that are known already, and the
-numbers of the held-out rows in the place of samples.
+numbers of the fold's rows in the place of samples.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RowNumbers:
 class HeldOutModel(BaseEstimator):  # type: ignore[misc]
     """Stands for a model that was trained on a fold; it answers for rows whose decision values are known."""
 
-    #: Decision values of all samples, a column for each decision function.
+    #: Decision values of the samples held out, a column for each decision function.
     values: Matrix
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -104,7 +104,7 @@ class HeldOutClassifier(ClassifierMixin, HeldOutModel):  # type: ignore[misc]
     ----------
     classes : ndarray
         Those that it was trained on.
-    values : ndarray of shape (n_samples, n_pairs)
+    values : ndarray of shape (n_held_out, n_pairs)
         Decision values of the pairs of classes, positive for the second class.
     rule : str, default="votes"
         How more than two classes are decided between.
@@ -186,14 +186,13 @@ class Judge:
     config: Mapping[str, Any] = field(default_factory=get_config)
 
     def __call__(self, task: Task, split: tuple[Ids, Ids], values: Matrix) -> float:
-        """Score a fold, given its rows and what its models say of all samples, a column each."""
+        """Score a fold, given its rows and what its models say of those held out, a column each."""
         train, test = split
         params = _check_method_params(self.y, params=self.params, indices=test)
         # Other threads do not inherit what the thread of the search has configured.
         with nullcontext() if get_config() == self.config else config_context(**self.config):
-            score = self.scorer(
-                self._model(task, train, values), RowNumbers(test), _safe_indexing(self.y, test), **params
-            )
+            model, rows = self._model(task, train, values), RowNumbers(np.arange(len(test)))
+            score = self.scorer(model, rows, _safe_indexing(self.y, test), **params)
         if not isinstance(score, numbers.Real):
             raise TypeError(f"scoring={self.name} returned {reprlib.repr(score)} where one number is needed.")
         return float(score)
@@ -211,10 +210,11 @@ class Judge:
 
     def require_use(self, task: Task, split: tuple[Ids, Ids]) -> None:
         """Refuse a scorer that does not work with what is known of held-out samples, before there are any models."""
+        truth = task.y[split[1]]
         if task.n_classes == 0:
-            values = np.asarray(task.y, dtype=np.float64)[:, np.newaxis]
+            values = np.asarray(truth, dtype=np.float64)[:, np.newaxis]
         else:
-            values = np.stack([(task.y == b) * 1.0 - (task.y == a) for a, b in task.pairs], axis=1)
+            values = np.stack([(truth == b) * 1.0 - (truth == a) for a, b in task.pairs], axis=1)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -291,21 +291,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
                 f"objective={objective.name!r} holds no groups out, so that groups would change nothing; leave groups "
                 "out, or choose an objective that does, such as 'cross-validation' or 'likelihood'."
             )
-        followed: Objective = objective
-        if folds is not None:
-            scorer, _ = self._get_scorers()
-            if self.scoring is not None:
-                require_decisions(scorer, name_of(self.scoring))
-            if prices is not None or self.scoring is not None:
-                require_scores(self.estimator, [{}], scorer, y, folds.folds, "score")
-        if is_over_folds(objective):
-            assert folds is not None
-            judge = None
-            if self.scoring is not None:
-                judge = Judge(scorer, name_of(self.scoring), subject.model, y, routed.scorer.score)
-            followed = OnFolds(objective, folds.folds, self.cv is not None, judge)
-            if judge is not None or self.cv is not None:
-                followed.require_folds(subject.task)
+        followed = self._followed(objective, subject, folds, prices is not None, y, routed.scorer.score)
         study = ModelStudy(
             estimator=self.estimator,
             X=X,
@@ -344,26 +330,24 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         groups: Ids | None,
     ) -> tuple[FixedFolds | None, FixedFolds | None]:
         """Draw the folds that parameters are chosen by, and those for probabilities, if there are such."""
-        over_folds = is_over_folds(objective)
-        loss = objective.loss if isinstance(objective, CrossValidation) else None
-        if over_folds and self.scoring is not None and loss is not None:
-            raise ValueError(
-                f"scoring={name_of(self.scoring)} and loss={loss!r} of objective={objective.name!r} both say "
-                "what is best; leave one of them out."
-            )
+        has_own = isinstance(objective, CrossValidation)
         calibrated = getattr(subject.model, "calibration", None) == FROM_SEARCH
-        used = along_c or (over_folds and isinstance(self.objective, str))
-        given = None
-        if self.cv is not None and not used and (not calibrated or isinstance(objective, CrossValidation)):
-            own = isinstance(objective, CrossValidation)
-            instead = "comes with folds of its own" if own else "has no folds, and no C is chosen along a path"
+        chooses = along_c or (is_over_folds(objective) and isinstance(self.objective, str))
+        if self.cv is not None and not chooses and (has_own or not calibrated):
+            instead = "comes with folds of its own" if has_own else "has no folds, and no C is chosen along a path"
             raise ValueError(
-                f"cv={self.cv!r} would change nothing, since objective={objective.name!r} {instead}; leave cv out, or "
-                "pass objective='cross-validation' by name."
+                f"{self._cv_name()} would change nothing, since objective={objective.name!r} {instead}; leave cv out, "
+                "or pass objective='cross-validation' by name."
             )
+        folds = given = None
         if along_c or self.cv is not None:
             given = self._folds(X, y, split, groups)
-        folds = given if used and given is not None else folds_of(objective, subject.task) if over_folds else None
+            if not given.folds:
+                raise ValueError(f"{self._cv_name()} yields no folds; at least one is needed.")
+        if chooses and given is not None:
+            folds = given
+        elif is_over_folds(objective):
+            folds = folds_of(objective, subject.task)
         if not calibrated:
             return folds, None
         return folds, folds or given or folds_of(objective, subject.task)
@@ -374,8 +358,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if groups is None:
             splitter = check_cv(self.cv, y, classifier=classifier)
             return FixedFolds(splitter, list(splitter.split(X, y, **split)))
-        number = 5 if self.cv is None else self.cv
-        name = f"cv={number!r}"
+        number, name = 5 if self.cv is None else self.cv, self._cv_name()
         if isinstance(number, numbers.Integral):
             splitter = group_folds(int(number), groups, name, classifier)
         else:
@@ -385,6 +368,42 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         if classifier:
             require_classes(folds, np.unique(np.asarray(y), return_inverse=True)[1], name)
         return FixedFolds(splitter, folds)
+
+    def _cv_name(self) -> str:
+        """Return what errors call the folds."""
+        own = 5 if self.cv is None else self.cv
+        return f"cv={own!r}" if isinstance(own, numbers.Integral) or hasattr(own, "split") else "cv"
+
+    def _followed(
+        self,
+        objective: Objective,
+        subject: Subject,
+        folds: FixedFolds | None,
+        along_c: bool,
+        y: Any,
+        score_params: Mapping[str, Any],
+    ) -> Objective:
+        """Return what the strategy is to follow; refuse folds and scorers that could not work with each other."""
+        if folds is None:
+            return objective
+        scorer, _ = self._get_scorers()
+        name = name_of(self.scoring)
+        if self.scoring is not None:
+            require_decisions(scorer, name)
+        if along_c or self.scoring is not None:
+            require_scores(self.estimator, [{}], scorer, y, folds.folds, "score")
+        if not is_over_folds(objective):
+            return objective
+        if self.scoring is not None and objective.loss is not None:
+            raise ValueError(
+                f"scoring={name} and loss={objective.loss!r} of objective={objective.name!r} both say what is best; "
+                "leave one of them out."
+            )
+        judge = None if self.scoring is None else Judge(scorer, name, subject.model, y, score_params)
+        followed = OnFolds(objective, folds.folds, self.cv is not None, judge)
+        if judge is not None or self.cv is not None:
+            followed.require_folds(subject.task)
+        return followed
 
     def get_metadata_routing(self) -> Any:
         """Ask for what the parts ask for, and for `groups`, which are also for the objective."""

@@ -134,13 +134,13 @@ class HeldOutObjective(BoundObjective):
         return {}
 
     def judged(self, split: tuple[Ids, Ids], values: Matrix) -> tuple[float, float]:
-        """Sum the losses of a fold, and the weights, from what its models say of all samples, a column each."""
+        """Sum losses and weights of a fold, from what its models say of the samples held out, a column each."""
         task, test = self.task, split[1]
         weights = task.weights[test]
         if self.loss == "squared":
-            losses = np.square(values[test, 0] - task.y[test])
+            losses = np.square(values[:, 0] - task.y[test])
         else:
-            losses = predicted_classes(task, values[test]) != task.y[test]
+            losses = predicted_classes(task, values) != task.y[test]
         return float(weights @ losses), float(weights.sum())
 
     def _evaluate_fold(
@@ -152,12 +152,13 @@ class HeldOutObjective(BoundObjective):
         if task.n_classes == 0:
             tube = train_tube(values, task, C, training, None if starts is None else starts[0])
             work = Work(trained=1, iterations=tube.outcome.iterations)
-            return OfFold(*self.judged(split, tube.values[:, np.newaxis]), [tube.alpha], work)
+            return OfFold(*self.judged(split, tube.values[test, np.newaxis]), [tube.alpha], work)
         machines = train_pairs(values, task, C, training, starts)
         begun = [one.alpha for one in machines]
         work = Work(trained=len(machines), iterations=sum(one.outcome.iterations for one in machines))
         if self.loss not in ("smooth", "likelihood"):
-            return OfFold(*self.judged(split, np.column_stack([one.values for one in machines])), begun, work)
+            columns = np.column_stack([one.values[test] for one in machines])
+            return OfFold(*self.judged(split, columns), begun, work)
         return self._judged_smoothly(values, machines, test, begun, work, gradient)
 
     def _judged_smoothly(
