@@ -137,7 +137,7 @@ def test_folds_of_different_sizes_count_the_same() -> None:
     assert found.best_value_ == pytest.approx(1.0 - found.best_score_)
     folds = ShuffleSplit(3, test_size=0.3, random_state=0)
     check(over_folds(cv=folds).fit(X, y), X, y, folds)
-    listed = [(list(range(40)), list(range(40, 67))), (np.arange(30, 67), np.arange(30))]
+    listed = [(list(range(40)), list(range(40, 67))), (np.arange(67) >= 30, np.arange(67) < 30)]
     found = over_folds(cv=listed, scoring="accuracy").fit(X, y)
     check(found, X, y, listed, "accuracy")
 
@@ -344,6 +344,8 @@ def returns_two(model: Any, X: Any, y: Any) -> Any:
         ({"scoring": "f1", "y": "named"}, "cannot score these targets .*pos_label"),
         ({"scoring": "roc_auc", "cv": KFold(3), "y": "sorted"}, "must hold at least two classes|tests on samples of 1"),
         ({"cv": KFold(2), "y": "sorted"}, "The training part of a fold must hold at least two classes of weight above"),
+        ({"cv": [(np.arange(60), np.arange(0))]}, "cv yields an empty test part of fold 0"),
+        ({"cv": [(np.arange(60), [60])], "scoring": "f1"}, "cv yields a test part of fold 0 that cannot be used"),
         ({"cv": []}, "cv yields no folds; at least one is needed"),
         ({"cv": [(np.arange(60), np.arange(60))], "objective": "span"}, "^cv would change nothing"),
         ({"cv": 5, "objective": CrossValidation(folds=3)}, "cv=5 would change nothing, since .* folds of its own"),
@@ -391,3 +393,17 @@ def test_scoring_without_folds_is_what_score_returns() -> None:
     plain = ModelSearch(SVC(), objective="span", max_evaluations=3).fit(X, y)
     same_searches(found, plain)
     assert found.score(X, y) == get_scorer("roc_auc")(found.best_estimator_, X, y)
+
+
+class Halves(CrossValidation):
+    """Two folds, one after the other."""
+
+    def splits(self, task: Task) -> Any:
+        rows = np.arange(task.n_samples)
+        return [(rows[::2], rows[1::2]), (rows[1::2], rows[::2])]
+
+
+def test_folds_of_a_subclass_are_judged_too() -> None:
+    X, y = two_classes()
+    found = over_folds(scoring="roc_auc").set_params(objective=Halves()).fit(X, y)
+    check(found, X, y, Halves().splits(Task(X, y, 2, np.ones(60))), "roc_auc")

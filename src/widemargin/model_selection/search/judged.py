@@ -293,7 +293,7 @@ class OnFolds(Objective):
         self, given: CrossValidation, folds: Sequence[tuple[Ids, Ids]], by_fold: bool, judge: Judge | None = None
     ) -> None:
         self.given, self.by_fold, self.judge = given, by_fold, judge
-        self.folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
+        self.folds = folds
         self.differentiable = given.differentiable and judge is None
         self.greater_is_better = judge is not None
 

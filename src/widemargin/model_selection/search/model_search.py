@@ -27,7 +27,7 @@ from widemargin.estimators.validation import (
 from widemargin.kernels.rows import count, require_samples
 from widemargin.model_selection.grid.calibration import Explained, fit_chosen
 from widemargin.model_selection.grid.refusals import require_scores
-from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of, why_plain
+from widemargin.model_selection.grid.setup import checked_folds, fit_parameters, model_of, prefix_of, why_plain
 from widemargin.model_selection.search.judged import Judge, OnFolds, is_over_folds, name_of, require_decisions
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
 from widemargin.model_selection.search.study import Chosen, FixedFolds, ModelStudy, folds_of, sharing
@@ -357,13 +357,13 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         classifier = is_classifier(self.estimator)
         if groups is None:
             splitter = check_cv(self.cv, y, classifier=classifier)
-            return FixedFolds(splitter, list(splitter.split(X, y, **split)))
+            return FixedFolds(splitter, checked_folds(list(splitter.split(X, y, **split)), count(X)))
         number, name = 5 if self.cv is None else self.cv, self._cv_name()
         if isinstance(number, numbers.Integral):
             splitter = group_folds(int(number), groups, name, classifier)
         else:
             splitter = check_cv(self.cv, y, classifier=classifier)
-        folds = folds_of_groups(splitter, X, y, split["groups"])
+        folds = checked_folds(folds_of_groups(splitter, X, y, split["groups"]), count(X))
         require_whole_groups(folds, groups, name)
         if classifier:
             require_classes(folds, np.unique(np.asarray(y), return_inverse=True)[1], name)
