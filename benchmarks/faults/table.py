@@ -510,6 +510,13 @@ PACKAGE = (
         ("tests/model_selection/search/test_study_ends.py", "tests/model_selection/search/test_model_search.py"),
     ),
     Fault(
+        "scoring-of-a-model-search-ignored",
+        "src/widemargin/model_selection/search/model_search.py",
+        "judge = None if self.scoring is None else Judge(",
+        "judge = None if True else Judge(",
+        ("tests/model_selection/search/test_judged.py",),
+    ),
+    Fault(
         "start-rescaled-from-a-tiny-bound",
         "src/widemargin/machines/classifier.py",
         "    ratio[np.isinf(ratio)] = 1.0\n",

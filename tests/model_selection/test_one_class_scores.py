@@ -6,13 +6,17 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+import scipy.sparse as sp
 from joblib import parallel_config
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM as PeerOneClassSVM
 
-from widemargin import SVDD, GridSearchCV, LeaveOneOutScore, OneClassSVM, RejectionScore
+from widemargin import SVDD, GridSearchCV, LeaveOneOutScore, OneClassSVM, RegionScore, RejectionScore
+from widemargin.model_selection.one_class_scores import background
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 
@@ -95,3 +99,66 @@ def test_scores_travel_to_other_processes() -> None:
         there = GridSearchCV(OneClassSVM(loss="squared_hinge"), grid, **how).fit(X)
     for key in ("mean_test_r", "mean_test_l"):
         np.testing.assert_array_equal(here.cv_results_[key], there.cv_results_[key])
+
+
+def ring(n: int, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    angles = rng.uniform(0.0, 2.0 * np.pi, n)
+    return np.column_stack([np.cos(angles), np.sin(angles)]) + rng.normal(scale=0.1, size=(n, 2))
+
+
+@pytest.mark.parametrize("machine", [OneClassSVM(nu=0.05), SVDD(nu=0.05), OneClassSVM(target_rejection=0.05)], ids=str)
+def test_a_search_finds_the_hole_of_a_ring(machine: Any) -> None:
+    search = GridSearchCV(machine, {"gamma": [0.001, 0.01, 0.1, 1.0, 10.0]}).fit(ring(400))
+    assert search.best_params_["gamma"] >= 1.0
+    assert search.best_estimator_.predict([[0.0, 0.0], [1.0, 0.0], [3.0, 3.0]]).tolist() == [-1, 1, -1]
+
+
+def test_a_search_of_many_features_finds_what_belongs_together() -> None:
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(400, 1))
+    samples = common + 0.2 * rng.normal(size=(400, 10))  # ten times the same, nearly
+    search = GridSearchCV(OneClassSVM(nu=0.05), {"gamma": [1e-6, 1e-4, 0.01, 0.1]}).fit(samples)
+    apart = rng.permuted(samples, axis=0)
+    assert np.mean(search.predict(apart) == -1) > 0.9
+    assert np.mean(search.predict(samples) == -1) < 0.15
+
+
+def test_containers_have_the_same_background() -> None:
+    wide = np.random.default_rng(0).normal(size=(300, 6))
+    points = background(wide)
+    frame = background(pd.DataFrame(wide, columns=list("abcdef")))
+    assert frame.columns.tolist() == list("abcdef")
+    np.testing.assert_array_equal(points, frame.to_numpy())
+    np.testing.assert_array_equal(points, background(pl.DataFrame(wide, schema=list("abcdef"))).to_numpy())
+    for column in range(6):
+        assert np.isin(points[:, column], wide[:, column]).all()
+    few = background(pd.DataFrame(wide[:, :2], columns=["a", "b"]))
+    np.testing.assert_array_equal(few.to_numpy(), background(wide[:, :2]))
+
+
+def test_sparse_samples_keep_how_full_their_columns_are() -> None:
+    samples = sp.random_array((400, 50), density=0.1, rng=np.random.default_rng(0), format="csr")
+    points = background(samples)
+    assert points.shape == (400, 50)
+    full, meant = ((one != 0).sum(axis=0) / one.shape[0] for one in (points.toarray(), samples.toarray()))
+    np.testing.assert_allclose(full, meant, atol=0.06)
+    assert np.isin(points.data, samples.data).all()
+
+
+def test_frames_of_several_kinds_keep_them() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": pd.Categorical(["x", "y", "x"]), "c": ["u", None, "w"]})
+    points = background(frame)
+    assert points.dtypes.tolist() == frame.dtypes.tolist()
+    assert len(points) == 250
+
+
+@pytest.mark.parametrize("samples", [np.array(["ACGT", "AAAA"]), ["ACGT", "AAAA"], np.zeros((2, 2, 2))], ids=str)
+def test_what_has_no_features_has_no_background(samples: Any) -> None:
+    assert background(samples) is None
+
+
+def test_kernel_values_are_scored_by_rejection() -> None:
+    kernel = np.exp(-np.square(X[:, np.newaxis] - X).sum(axis=2))
+    model = OneClassSVM(kernel="precomputed", nu=0.2).fit(kernel)
+    assert RegionScore()(model, kernel) == RejectionScore()(model, kernel)

@@ -50,3 +50,22 @@ def test_what_does_not_fit():
         RandomSearch(batch=0)
     with pytest.raises(ValueError, match=r"strategy='random' needs bounds; parameter 0 reaches from 0 to inf\."):
         RandomSearch().begin(Space(np.zeros(1), np.zeros(1), np.array([np.inf])), seed=0)
+
+
+def test_whole_numbers_are_all_as_likely():
+    space = Space(np.array([2.0, 0.5]), np.array([1.0, 0.0]), np.array([3.0, 1.0]), whole=np.array([True, False]))
+    run = RandomSearch(batch=601).begin(space, seed=0, max_evaluations=601)
+    points = np.array([ask.point for ask in run.ask()])[1:]
+    assert np.bincount(points[:, 0].astype(int))[1:].min() > 160
+    assert len(np.unique(points[:, 1])) == 600
+    held = Space(np.full(1, 2.0), np.full(1, 2.0), np.full(1, 2.0), whole=np.array([True]))
+    assert {ask.point[0] for ask in RandomSearch().begin(held, seed=0).ask()} == {2.0}
+
+
+def test_parameters_with_quantiles_are_drawn_by_these():
+    bounds = np.zeros(2), np.zeros(2), np.ones(2)
+    points = [
+        np.array([ask.point for ask in RandomSearch().begin(space, seed=0).ask()])
+        for space in (Space(*bounds), Space(*bounds, quantiles={1: np.square}))
+    ]
+    np.testing.assert_allclose(points[1], points[0] ** [1.0, 2.0], rtol=1e-15)

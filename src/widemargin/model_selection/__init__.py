@@ -10,7 +10,7 @@ from widemargin.model_selection.grid import (
     UnfinishedSearchWarning,
     measure_cold,
 )
-from widemargin.model_selection.one_class_scores import LeaveOneOutScore, RejectionScore
+from widemargin.model_selection.one_class_scores import LeaveOneOutScore, RegionScore, RejectionScore
 from widemargin.model_selection.search import ModelSearch
 from widemargin.model_selection.selection import Selection, select
 from widemargin.study.report import SearchReport
@@ -21,6 +21,7 @@ __all__ = [
     "LeaveOneOutScore",
     "ModelSearch",
     "PlainSearchWarning",
+    "RegionScore",
     "RejectionScore",
     "SearchReport",
     "Selection",

@@ -39,6 +39,10 @@ class GrowthStep(GridSearchCV):
         done = self._searched(X, y, params, samples, grows=samples is None)
         assert done is not None, "models that share nothing have no growing search"
         self.search, self.found = done
+        if self.multimetric_:
+            raise ValueError(
+                "scoring must return one number, since a search that grows chooses by it; got scores by name."
+            )
         return self
 
     def is_saturated(self, stop: Stop) -> bool:

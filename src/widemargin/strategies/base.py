@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -38,6 +38,9 @@ class Space:
         to search.
     whole : ndarray of bool of shape (n,), optional
         Parameters that are whole numbers, as start and bounds of them are. None by default.
+    quantiles : mapping, optional
+        Quantile functions of parameters, by their numbers, within their bounds: how to draw them, for strategies that
+        draw points without regard to values. Others are drawn uniformly.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Space:
     lower: Vector
     upper: Vector
     whole: NDArray[np.bool_] | None = field(kw_only=True, default=None)
+    quantiles: Mapping[int, Callable[[Vector], Vector]] = field(kw_only=True, default_factory=dict)
 
     def __post_init__(self) -> None:
         shapes = {self.start.shape, self.lower.shape, self.upper.shape}

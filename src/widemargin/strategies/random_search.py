@@ -16,6 +16,8 @@ from widemargin.strategies.grid import require_bounds
 class RandomSearch(Strategy):
     """Evaluate the start, then points uniform in the box, on the scale of the space (so log-uniform, where that is).
 
+    Parameters with a distribution of their own are drawn from it.
+
     After k draws the best one belongs to the best share p of the box with probability 1 - (1 - p)^k, whatever the
     number of parameters: 95 % for the best 3 % after 100. The point with the lowest value is chosen, which would be the
     luckiest if values were random. Which points are drawn depends on the seed alone; more of them go on where fewer
@@ -36,6 +38,7 @@ class RandomSearch(Strategy):
     """
 
     name: ClassVar[str] = "random"
+    takes_whole_numbers: ClassVar[bool] = True
 
     evaluations: int | None = None
     batch: int = 64
@@ -60,7 +63,12 @@ class _Run(CountedRun):
         first = [Ask(self.space.start)] if self.evaluations == 0 else []
         count = min(self._batch, self.budget - self.evaluations) - len(first)
         lower, width = self.space.lower, self.space.upper - self.space.lower
-        drawn = lower + width * self._generator.random((count, self.space.n_dims))
+        shares = self._generator.random((count, self.space.n_dims))
+        drawn = lower + width * shares
+        if self.space.whole is not None and self.space.whole.any():
+            drawn = np.where(self.space.whole, np.floor(lower + (width + 1.0) * shares), drawn)
+        for place, quantile in self.space.quantiles.items():
+            drawn[:, place] = quantile(shares[:, place])
         return first + [Ask(self.space.clipped(point)) for point in drawn]
 
     def learn(self, asked: Sequence[Ask], found: Sequence[Told]) -> None:

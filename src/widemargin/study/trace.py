@@ -82,7 +82,7 @@ class Trace(Sequence[dict[str, Any]]):
         self._logarithmic = np.array(logarithmic, dtype=np.bool_)
         self._greater_is_better = greater_is_better
         self._price = price
-        self._rows: list[tuple[Vector, int, float, float, Work]] = []
+        self._rows: list[tuple[Vector, int, float, float, Work, dict[str, float] | None]] = []
         self._path: list[tuple[float, float, Work]] = []
         self._chosen: Vector | None = None
 
@@ -92,7 +92,7 @@ class Trace(Sequence[dict[str, Any]]):
         part = -1 if finding.part is None else finding.part
         # One append, so that Ctrl-C leaves no half of a row.
         assert finding.point is not None
-        self._rows.append((finding.point, part, finding.value, norm, finding.work))
+        self._rows.append((finding.point, part, finding.value, norm, finding.work, finding.measures))
 
     def add_path(self, chosen: Vector, path: Sequence[tuple[float, float, Work]]) -> None:
         """Add values of C, their scores and what they took, for the kernel at the point that was chosen."""
@@ -113,6 +113,11 @@ class Trace(Sequence[dict[str, Any]]):
     def values(self) -> NDArray[np.float64]:
         """Values of the evaluations of the objective."""
         return np.array([row[2] for row in self._rows], dtype=np.float64)
+
+    @property
+    def measures(self) -> list[dict[str, float] | None]:
+        """What the values of the evaluations of the objective are made of, where it says so."""
+        return [row[5] for row in self._rows]
 
     @property
     def n_evaluations(self) -> int:

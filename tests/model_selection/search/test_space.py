@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from model_searches import Downhill, polarization, same_searches, search, two_classes
+from scipy.stats import expon, kstest, loguniform, norm, poisson, randint, triang, uniform
 from sklearn.feature_selection import SelectKBest
 from sklearn.gaussian_process.kernels import RBF, RationalQuadratic
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, ModelSearch, NuSVC, OneClassSVM, kernels
+from widemargin import SVC, JournalError, ModelSearch, NuSVC, OneClassSVM, kernels
 from widemargin.objectives import Polarization
 
 
@@ -117,7 +118,11 @@ def test_whole_numbers_behind_a_pipeline_and_along_a_path_of_c() -> None:
 @pytest.mark.parametrize(
     ("bounds", "strategy", "words"),
     [
-        ((1, 3), "rprop", "strategy='rprop' takes no whole numbers, and 'degree' is one; strategy='tabu' does"),
+        (
+            (1, 3),
+            "rprop",
+            "strategy='rprop' takes no whole numbers, and 'degree' is one; strategy='random' or 'tabu' does",
+        ),
         ((1, 3), "cma-es", "strategy='cma-es' takes no whole numbers"),
         ((1.0, 3.0), "tabu", r"space\['degree'\] must be two whole numbers, the smaller one first; got \(1.0, 3.0\)"),
         ((3, 3), "tabu", r"space\['degree'\] must be two whole numbers, the smaller one first"),
@@ -130,6 +135,89 @@ def test_whole_numbers_that_make_no_sense(bounds: Any, strategy: str, words: str
     machine = SVC(kernel="poly", coef0=1.0)
     with pytest.raises(ValueError, match=words):
         ModelSearch(machine, objective="span", strategy=strategy, space={"degree": bounds}).fit(X, y)
+
+
+# Distributions.
+
+
+def drawn_from(space: Any, machine: Any = None, **how: Any) -> ModelSearch:
+    how = {"objective": "span", "strategy": "random", "max_evaluations": 300, "random_state": 0, "refit": False, **how}
+    return ModelSearch(SVC() if machine is None else machine, space=space, **how).fit(*two_classes(30))
+
+
+def test_random_points_are_drawn_from_distributions() -> None:
+    # On the scale of the search, which is logarithmic, those of a triangle or uniform numbers are not evenly spread.
+    space = {"C": triang(0.5, loc=1.0, scale=10.0), "gamma": uniform(0.5, 1.5)}
+    trace = drawn_from(space).trace_
+    for name, distribution in space.items():
+        values = trace[name][1:]  # the first one is where the search begins
+        assert kstest(values, distribution.cdf).pvalue > 0.01
+        assert kstest(values, loguniform(*distribution.support()).cdf).pvalue < 1e-6
+    # Both know the same random numbers.
+    loguniformly = drawn_from({"C": loguniform(0.01, 100.0)})
+    bounds = drawn_from({"C": (0.01, 100.0)})
+    np.testing.assert_allclose(loguniformly.trace_["C"], bounds.trace_["C"])
+
+
+def test_every_number_of_a_vector_is_drawn_by_itself() -> None:
+    trace = drawn_from({"gammas": loguniform(0.1, 1.0)}, SVC(kernel=kernels.DiagonalGaussian(gammas=0.3))).trace_
+    columns = np.array([trace[f"gammas[{k}]"] for k in range(4)])
+    assert columns[:, 1:].min() >= 0.1
+    assert columns.max() <= 1.0
+    assert np.abs(np.corrcoef(columns) - np.eye(4)).max() < 0.3
+
+
+def test_whole_numbers_are_drawn() -> None:
+    machine = SVC(kernel="poly", coef0=1.0, gamma=0.1, degree=2)
+    by_range = drawn_from({"degree": (1, 4)}, machine).trace_["degree"]
+    assert np.bincount(by_range.astype(int), minlength=5)[1:].min() > 50
+    found = drawn_from({"degree": randint(1, 4)}, machine)
+    counts = np.bincount(found.trace_["degree"].astype(int), minlength=5)
+    assert counts[4] == 0
+    assert counts[1:4].min() > 70
+    assert type(found.best_params_["degree"]) is int
+
+
+def test_other_strategies_search_the_support() -> None:
+    for strategy in ("grid", "tabu", "cma-es"):
+        one = drawn_from({"C": loguniform(0.5, 8.0)}, strategy=strategy, max_evaluations=40)
+        same_searches(one, drawn_from({"C": (0.5, 8.0)}, strategy=strategy, max_evaluations=40))
+    path = drawn_from({"C": loguniform(0.5, 8.0)}, objective="polarization")
+    assert path.trace_["C"][path.trace_["stage"] == "C"].tolist() == [0.5, 2.0, 8.0]
+
+
+def test_journals_know_distributions(tmp_path: Any) -> None:
+    how: dict[str, Any] = {"journal": tmp_path / "study.jsonl", "max_evaluations": 20}
+    first = drawn_from({"C": uniform(1.0, 9.0)}, **how)
+    same_searches(drawn_from({"C": uniform(1.0, 9.0)}, **how), first)
+    for other in (loguniform(1.0, 10.0), (1.0, 10.0)):
+        with pytest.raises(JournalError):
+            drawn_from({"C": other}, **how)
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (
+            {"C": expon(scale=10.0)},
+            r"space\['C'\] must be a distribution between two finite numbers, the lower one above",
+        ),
+        ({"gamma": norm()}, r"such as loguniform\(0.01, 100\); norm\(\) has values from -inf to inf"),
+        ({"C": uniform(0.0, 10.0)}, r"the lower one above 0, .*; uniform\(0.0, 10.0\) has values from 0 to 10"),
+        ({"C": uniform([0.1, 1.0], 10.0)}, "must be one distribution, and not an array of them"),
+        (
+            {"C": uniform},
+            r"space\['C'\] must be two numbers above 0, the smaller one first; got .*frozen distributions",
+        ),
+        ({"degree": uniform(1.0, 3.0)}, "must be a distribution of whole numbers, such as randint"),
+        ({"degree": randint(0, 3)}, "degree of Polynomial is 0; it must be a whole number from 1 to"),
+        ({"degree": poisson(3.0)}, r"between two finite numbers, such as randint\(1, 5\); poisson\(3.0,\) has values"),
+    ],
+)
+def test_distributions_that_make_no_sense(space: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as caught:
+        drawn_from(space, SVC(kernel="poly", coef0=1.0))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

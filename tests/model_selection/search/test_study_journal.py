@@ -85,7 +85,8 @@ def test_tabu_search_goes_on_from_every_evaluation(tmp_path: Path, objective: st
     lines = journal.read_bytes().splitlines()
     records = [json.loads(line) for line in lines if b"evaluation" in line]
     assert len(records) == whole.n_evaluations_
-    made_of = {"recognition_rate", "support_vectors"} if objective == "decision-quality" else set()
+    of_folds = {f"split{fold}_test_score" for fold in range(5)}
+    made_of = {"recognition_rate", "support_vectors"} if objective == "decision-quality" else of_folds
     assert all(record.get("measures", {}).keys() == made_of for record in records)
     for count in range(1, len(lines)):
         cut(journal, lines, count)

@@ -69,12 +69,13 @@ def test_kernel_values_of_objects_are_computed_once(kernel: Any, monkeypatch: py
     assert (found.trace_["stage"] == "C").sum() == 9
 
 
-def test_without_a_path_there_is_no_score() -> None:
+def test_without_a_path_the_score_is_the_objective() -> None:
     X, y = two_classes()
     found = search(SVC()).fit(X, y)
     assert found.best_score_ == max(path_of(found)[1])
     found.set_params(space={"gamma": (1e-3, 1.0)}).fit(X, y)
-    assert not hasattr(found, "best_score_")
+    assert found.best_score_ == found.best_value_
+    assert not {"cv_results_", "best_index_", "n_splits_"} & vars(found).keys()
 
 
 def test_the_smallest_of_the_best_is_chosen() -> None:

@@ -26,9 +26,9 @@ def a_model(objective: str) -> Any:
 
 
 def searched(estimator: Any, objective: Any, samples: Any, y: Any, **options: Any) -> ModelSearch:
-    return ModelSearch(
-        estimator, objective=objective, max_evaluations=12, random_state=0, cv=2, scoring=None, **options
-    ).fit(samples, y)
+    return ModelSearch(estimator, objective=objective, max_evaluations=12, random_state=0, scoring=None, **options).fit(
+        samples, y
+    )
 
 
 @pytest.mark.filterwarnings("ignore::widemargin.model_selection.UnfinishedSearchWarning")
@@ -48,7 +48,7 @@ def test_every_objective_takes_strings_in_any_container(objective: str) -> None:
 @pytest.mark.parametrize("objective", sorted(OBJECTIVES))
 def test_every_objective_takes_kernels_of_sequences(objective: str, kernel: Any) -> None:
     model = a_model(objective).set_params(kernel=kernel)
-    search = ModelSearch(model, objective=objective, max_evaluations=14, random_state=0, cv=2).fit(X, Y)
+    search = ModelSearch(model, objective=objective, max_evaluations=14, random_state=0).fit(X, Y)
     assert np.isfinite(search.best_value_)
     assert search.best_estimator_.kernel_.n_dims == kernel.fitted(X).n_dims
     assert search.score(X, Y) > 0.5

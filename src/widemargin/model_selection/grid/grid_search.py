@@ -54,7 +54,7 @@ from widemargin.model_selection.grid.setup import (
     why_plain,
 )
 from widemargin.model_selection.grid.shared_search import SharedSearch
-from widemargin.model_selection.one_class_scores import RejectionScore
+from widemargin.model_selection.one_class_scores import RegionScore
 from widemargin.plans import CostMatrix, Plan
 from widemargin.runtime import INTERRUPTED, STOPPED, Stop, Work
 from widemargin.runtime.memory import told_if_memory_runs_out
@@ -385,9 +385,9 @@ class GridSearchCV(PlainGridSearchCV):  # type: ignore[misc]
         return found, remarks(found, missing, ended)
 
     def _get_scorers(self) -> tuple[Any, str]:
-        """Return scorers as scikit-learn does; one-class models, which have no ``score``, are judged by rejection."""
+        """Return scorers as scikit-learn does; one-class models, which have no ``score``, are judged by region."""
         if self._judges_rejection():
-            return RejectionScore(), "score"
+            return RegionScore(), "score"
         scorers, refit_metric = super()._get_scorers()
         return scorers, refit_metric
 

@@ -113,11 +113,11 @@ def leave_blank(results: dict[str, Any], missing: Mask) -> dict[str, Any]:
         gone = unfinished if part[1] is None else missing[:, int(part[1])]
         results[key] = np.where(gone, np.nan, results[key])
         if key.startswith("mean_test_"):
-            results[f"rank_{part[2]}"] = _ranks(results[key])
+            results[f"rank_{part[2]}"] = ranks(results[key])
     return results
 
 
-def _ranks(means: NDArray[np.float64]) -> NDArray[np.int32]:
+def ranks(means: NDArray[np.float64]) -> NDArray[np.int32]:
     """Rank as scikit-learn does, what is no number last."""
     if np.isnan(means).all():
         return np.ones(len(means), dtype=np.int32)

@@ -69,7 +69,11 @@ class Scoring:
     def only_predicts(self) -> bool:
         """Tell whether a model is asked for nothing but predictions of the samples that it is scored on."""
         each = several_scorers(self.scorers) or {"score": self.scorers}
-        return all(isinstance(one, (_BaseScorer, _PassthroughScorer, OneClassScore)) for one in each.values())
+        return all(
+            isinstance(one, (_BaseScorer, _PassthroughScorer))
+            or (isinstance(one, OneClassScore) and one.of_samples_only)
+            for one in each.values()
+        )
 
     def __call__(self, model: Any, X: Any, y: Any, params: Mapping[str, Any]) -> Any:
         """Score a model on samples; `params` are those of the samples."""

@@ -26,10 +26,13 @@ from widemargin.estimators.validation import (
 )
 from widemargin.kernels.rows import count, require_samples
 from widemargin.model_selection.grid.calibration import Explained, fit_chosen
-from widemargin.model_selection.grid.setup import fit_parameters, model_of, prefix_of, why_plain
+from widemargin.model_selection.grid.refusals import require_scores
+from widemargin.model_selection.grid.setup import checked_folds, fit_parameters, model_of, prefix_of, why_plain
+from widemargin.model_selection.search.judged import Judge, OnFolds, is_over_folds, name_of, require_decisions
 from widemargin.model_selection.search.space import C_RANGE, ParameterSpace, price_axis, searched_axes
-from widemargin.model_selection.search.study import FixedFolds, ModelStudy, folds_of, sharing
+from widemargin.model_selection.search.study import Chosen, FixedFolds, ModelStudy, folds_of, sharing
 from widemargin.model_selection.search.task import (
+    Subject,
     objective_of,
     require_fit,
     require_model,
@@ -37,7 +40,7 @@ from widemargin.model_selection.search.task import (
     strategy_of,
     subject_of,
 )
-from widemargin.objectives import Objective
+from widemargin.objectives import CrossValidation, Objective
 from widemargin.objectives.base import Ids
 from widemargin.objectives.held_out.groups import folds_of as folds_of_groups
 from widemargin.objectives.held_out.groups import group_folds, group_numbers, require_classes, require_whole_groups
@@ -82,16 +85,26 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         for objectives with a gradient, "noisy-rprop" if that is random, "cma-es" if there is none.
     space : dict, default=None
         Bounds by name, ``{"C": (0.1, 100.0), "gamma": (0.01, 10.0)}``: only these parameters are searched, the others
-        stay where the search begins. Names are those of `best_params_`; for parameters of kernel objects their own,
-        ``"gammas"``, ``"k1__gamma"``. A degree has a range of whole numbers, ``{"degree": (1, 6)}``, which
-        ``strategy="tabu"`` searches. None searches all parameters within the bounds of the kernel, C from 1e-4 to 1e6
-        (times the standard deviation of the targets for ``loss="epsilon_insensitive"``; along the path, where
-        :func:`widemargin.select` looks for it). A C of inf is not searched.
-    cv : int, splitter or iterable of folds, default=5
-        For the path of C, as in :class:`GridSearchCV`. ``SVC(calibration="from-search")`` gets its probabilities from
-        the samples that its folds hold out, or those of ``objective="cross-validation"``.
+        stay where the search begins. Frozen distributions of scipy are accepted in the place of bounds, such as
+        ``loguniform(0.1, 100.0)``: ``strategy="random"`` draws from them; for other strategies, and along the path of
+        C, their support is the range, which has to be finite. Names are those of `best_params_`; for parameters of
+        kernel objects their own, ``"gammas"``, ``"k1__gamma"``. A degree has a range of whole numbers,
+        ``{"degree": (1, 6)}`` or ``randint(1, 7)``, for the strategies "tabu" and "random". None searches all
+        parameters within the bounds of the kernel, C from 1e-4 to 1e6 (times the standard deviation of the targets for
+        ``loss="epsilon_insensitive"``; along the path, where :func:`widemargin.select` looks for it). A C of inf is not
+        searched.
+    cv : int, splitter or iterable of folds, default=None
+        Folds of ``objective="cross-validation"`` and of the path of C, as in :class:`GridSearchCV`. None is five: those
+        of the objective are shuffled, with its own seed. ``SVC(calibration="from-search")`` gets its probabilities from
+        the samples that these folds hold out. Where nothing would use it, or the objective is an object
+        ``CrossValidation(folds=...)`` with folds of its own, `cv` is refused. With it each fold counts the same; with
+        None the objective's error is that over all samples that were held out.
     scoring : str or callable, default=None
-        What is best along the path of C, and what :meth:`score` returns; None is the model's own score.
+        What is best: with ``objective="cross-validation"`` the mean score over its folds is followed in place of the
+        error, without a gradient; along the path of C it chooses. It is also what :meth:`score` returns, and nothing
+        else where there are no folds; None is the model's own score. With ``objective="cross-validation"`` scorers are
+        given numbers of rows for X and a stand-in for the model, which knows `predict` and `decision_function` of these
+        rows. Those that look at X, or need probabilities, are refused.
     refit : bool, default=True
         Whether the model is trained on all samples in the end.
     max_time : float, default=None
@@ -118,11 +131,19 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     best_params_ : dict
         ``{"C": ..., "gamma": ...}`` for kernels by name, ``{"C": ..., "kernel": ...}`` for kernel objects; without C if
         that was not searched.
-    best_value_ : float
-        Value of the objective at the point that was chosen, on average if it was evaluated there more than once. If
-        the strategy chooses a point that it never asked for, it is evaluated there once more; NaN if time was up.
     best_score_ : float
-        Mean score over the folds of the C that was chosen; only if it was chosen along a path.
+        How good the choice is, greater being better: the mean score over the folds, along the path of C or with
+        ``objective="cross-validation"`` (unless `scoring` says otherwise accuracy, R^2 along the path of C, and minus
+        the squared error with the objective); else the value of the objective, or minus that if smaller is better.
+    best_value_ : float
+        Value of the objective at the point that was chosen, in the objective's own sense, on average if it was
+        evaluated there more than once. If the strategy chooses a point that it never asked for, it is evaluated there
+        once more; NaN if time was up.
+    cv_results_ : dict
+        Only where there are folds, along the path of C or with ``objective="cross-validation"``: parameters, scores on
+        each fold, their mean, standard deviation and rank, as in scikit-learn (seconds are in `trace_`).
+    best_index_, n_splits_ : int
+        Which of these candidates was chosen, and the number of folds.
     trace_ : Trace
         Every evaluation: parameters (by the names that the model or its kernel has for them), value, gradient norm,
         cost; the scores along the path of C after these.
@@ -158,6 +179,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
     best_estimator_: Any
     best_params_: dict[str, Any]
     best_value_: float
+    best_score_: float
     trace_: Trace
     refit_time_: float
 
@@ -170,7 +192,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         objective: str | Objective = "target-alignment",
         strategy: str | Strategy | None = None,
         space: Mapping[str, Any] | None = None,
-        cv: Any = 5,
+        cv: Any = None,
         scoring: Any = None,
         refit: bool = True,
         max_time: float | None = None,
@@ -250,9 +272,10 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         C = float(subject.model.C)
         low, high = C_RANGE
         own_range = (low * subject.c_unit, high * subject.c_unit)
-        axes, prices = searched_axes(subject.kernel, C, self.space, own_range, prefix_of(self.estimator))
-        if objective.chooses_c and prices is not None:
-            axes, prices = [*axes, price_axis(prices)], None
+        axes, own_prices = searched_axes(subject.kernel, C, self.space, own_range, prefix_of(self.estimator))
+        prices = None if own_prices is None else (own_prices.low, own_prices.high)
+        if objective.chooses_c and own_prices is not None:
+            axes, prices = [*axes, price_axis(own_prices)], None
         if not axes and prices is None:
             raise ValueError(
                 f"There is nothing to search: the kernel {subject.kernel!r} has no free parameters here, and C={C!r} "
@@ -262,27 +285,28 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             require_fit(strategy, objective, subject, len(axes))
             require_whole_numbers(strategy, [axis.name for axis in axes if axis.whole])
         split = routed.splitter.split if groups is None else {**routed.splitter.split, "groups": groups}
-        folds = None if prices is None else self._folds(X, y, split, own_groups)
+        folds, calibration_folds = self._drawn(objective, subject, prices is not None, X, y, split, own_groups)
         if own_groups is not None and folds is None and not objective.holds_groups_out:
             raise ValueError(
                 f"objective={objective.name!r} holds no groups out, so that groups would change nothing; leave groups "
                 "out, or choose an objective that does, such as 'cross-validation' or 'likelihood'."
             )
-        calibrated = getattr(subject.model, "calibration", None) == FROM_SEARCH
+        followed = self._followed(objective, subject, folds, prices is not None, y, routed.scorer.score)
         study = ModelStudy(
             estimator=self.estimator,
             X=X,
             y=y,
             params=params,
             groups=own_groups,
-            objective=objective,
+            given=objective,
+            objective=followed,
             strategy=strategy,
             subject=subject,
             space=ParameterSpace(subject.kernel, C, axes),
             prices=prices,
             prices_given=self.space is not None,
             folds=folds,
-            calibration_folds=(folds or folds_of(objective, subject.task)) if calibrated else None,
+            calibration_folds=calibration_folds,
             scoring=self.scoring,
             seed=seed_of(self.random_state),
             n_jobs=self.n_jobs,
@@ -295,23 +319,91 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         )
         return study, routed.estimator.fit
 
+    def _drawn(
+        self,
+        objective: Objective,
+        subject: Subject,
+        along_c: bool,
+        X: Any,
+        y: Any,
+        split: Mapping[str, Any],
+        groups: Ids | None,
+    ) -> tuple[FixedFolds | None, FixedFolds | None]:
+        """Draw the folds that parameters are chosen by, and those for probabilities, if there are such."""
+        has_own = isinstance(objective, CrossValidation)
+        calibrated = getattr(subject.model, "calibration", None) == FROM_SEARCH
+        chooses = along_c or (is_over_folds(objective) and isinstance(self.objective, str))
+        if self.cv is not None and not chooses and (has_own or not calibrated):
+            instead = "comes with folds of its own" if has_own else "has no folds, and no C is chosen along a path"
+            raise ValueError(
+                f"{self._cv_name()} would change nothing, since objective={objective.name!r} {instead}; leave cv out, "
+                "or pass objective='cross-validation' by name."
+            )
+        folds = given = None
+        if along_c or self.cv is not None:
+            given = self._folds(X, y, split, groups)
+            if not given.folds:
+                raise ValueError(f"{self._cv_name()} yields no folds; at least one is needed.")
+        if chooses and given is not None:
+            folds = given
+        elif is_over_folds(objective):
+            folds = folds_of(objective, subject.task)
+        if not calibrated:
+            return folds, None
+        return folds, folds or given or folds_of(objective, subject.task)
+
     def _folds(self, X: Any, y: Any, split: Mapping[str, Any], groups: Ids | None) -> FixedFolds:
-        """Draw the folds of the path of C; of whole groups if there are any."""
+        """Draw the folds that `cv` says; of whole groups if there are any."""
         classifier = is_classifier(self.estimator)
         if groups is None:
             splitter = check_cv(self.cv, y, classifier=classifier)
-            return FixedFolds(splitter, list(splitter.split(X, y, **split)))
-        name = f"cv={self.cv!r}"
-        number = 5 if self.cv is None else self.cv
+            return FixedFolds(splitter, checked_folds(list(splitter.split(X, y, **split)), count(X)))
+        number, name = 5 if self.cv is None else self.cv, self._cv_name()
         if isinstance(number, numbers.Integral):
             splitter = group_folds(int(number), groups, name, classifier)
         else:
             splitter = check_cv(self.cv, y, classifier=classifier)
-        folds = folds_of_groups(splitter, X, y, split["groups"])
+        folds = checked_folds(folds_of_groups(splitter, X, y, split["groups"]), count(X))
         require_whole_groups(folds, groups, name)
         if classifier:
             require_classes(folds, np.unique(np.asarray(y), return_inverse=True)[1], name)
         return FixedFolds(splitter, folds)
+
+    def _cv_name(self) -> str:
+        """Return what errors call the folds."""
+        own = 5 if self.cv is None else self.cv
+        return f"cv={own!r}" if isinstance(own, numbers.Integral) or hasattr(own, "split") else "cv"
+
+    def _followed(
+        self,
+        objective: Objective,
+        subject: Subject,
+        folds: FixedFolds | None,
+        along_c: bool,
+        y: Any,
+        score_params: Mapping[str, Any],
+    ) -> Objective:
+        """Return what the strategy is to follow; refuse folds and scorers that could not work with each other."""
+        if folds is None:
+            return objective
+        scorer, _ = self._get_scorers()
+        name = name_of(self.scoring)
+        if self.scoring is not None:
+            require_decisions(scorer, name)
+        if along_c or self.scoring is not None:
+            require_scores(self.estimator, [{}], scorer, y, folds.folds, "score")
+        if not is_over_folds(objective):
+            return objective
+        if self.scoring is not None and objective.loss is not None:
+            raise ValueError(
+                f"scoring={name} and loss={objective.loss!r} of objective={objective.name!r} both say what is best; "
+                "leave one of them out."
+            )
+        judge = None if self.scoring is None else Judge(scorer, name, subject.model, y, score_params)
+        followed = OnFolds(objective, folds.folds, self.cv is not None, judge)
+        if judge is not None or self.cv is not None:
+            followed.require_folds(subject.task)
+        return followed
 
     def get_metadata_routing(self) -> Any:
         """Ask for what the parts ask for, and for `groups`, which are also for the objective."""
@@ -332,6 +424,17 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
         require_flag("refit", self.refit)
         progress_for(self.progress)
 
+    def _keep_scores(self, chosen: Chosen, greater_is_better: bool) -> None:
+        """Keep how good the choice is, greater being better, and the scores of folds; forget an earlier search's."""
+        for name in ("cv_results_", "best_index_", "n_splits_"):
+            self.__dict__.pop(name, None)
+        if chosen.found is None:
+            self.best_score_ = chosen.value if greater_is_better else 0.0 - chosen.value
+            return
+        self.cv_results_ = chosen.found.as_results()
+        self.best_index_, self.n_splits_ = chosen.found.chosen, chosen.found.scores.shape[1]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+
     @with_callbacks
     def _search_and_refit(self, study: ModelStudy, fit_params: Mapping[str, Any]) -> Sequence[Warning]:
         """Run a search and refit; return what is worth a remark."""
@@ -343,9 +446,7 @@ class ModelSearch(BaseSearchCV):  # type: ignore[misc]
             self.best_value_, self.trace_, self.ended_ = chosen.value, chosen.trace, chosen.ended
             self.edges_, self.notes_ = chosen.edges, chosen.notes
             self.n_evaluations_ = chosen.trace.n_evaluations
-            self.__dict__.pop("best_score_", None)
-            if chosen.path is not None:
-                self.best_score_ = chosen.path.score
+            self._keep_scores(chosen, study.objective.greater_is_better)
             path = None if chosen.path is None else chosen.path.report
             self.work_report_ = report_of(chosen.trace, path, time.perf_counter() - study.began)
             chosen_price = study.space.searches_c or chosen.path is not None

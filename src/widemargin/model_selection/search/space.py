@@ -23,11 +23,19 @@ C_RANGE: Range = (1e-4, 1e6)
 PRICE = "C"
 
 
+class Bounds(NamedTuple):
+    """The ends of a range, and the distribution that it is the support of, if it was given as one."""
+
+    low: float
+    high: float
+    distribution: Any = None
+
+
 class Axis(NamedTuple):
     """A coordinate: of the kernel's `theta`, or of log C or a whole number, whose `place` is None.
 
     `parameter` is what the kernel calls it, `name` tells the numbers of one parameter apart. Those that are no
-    logarithms of their parameters are shown as they are.
+    logarithms of their parameters are shown as they are. A `distribution` is one of the parameter itself.
     """
 
     parameter: str
@@ -37,6 +45,19 @@ class Axis(NamedTuple):
     low: float
     high: float
     whole: bool = False
+    distribution: Any = None
+
+    def quantile(self, shares: Vector) -> Vector:
+        """Return the coordinates that so large a share of the distribution lies below.
+
+        Examples
+        --------
+        >>> from scipy.stats import loguniform
+        >>> price_axis(Bounds(0.01, 100.0, loguniform(0.01, 100.0))).quantile(np.array([0.5])).round(12).tolist()
+        [0.0]
+        """
+        values = np.asarray(self.distribution.ppf(shares), dtype=np.float64)
+        return np.log(values) if self.logarithmic else values
 
 
 class ParameterSpace:
@@ -67,7 +88,7 @@ class ParameterSpace:
     Examples
     --------
     >>> from widemargin.kernels import Gaussian
-    >>> space = ParameterSpace(Gaussian(gamma=0.5), 1.0, [price_axis((0.01, 100.0))])
+    >>> space = ParameterSpace(Gaussian(gamma=0.5), 1.0, [price_axis(Bounds(0.01, 100.0))])
     >>> space.at(np.array([0.0]))
     (Gaussian(gamma=0.5), 1.0)
     """
@@ -88,7 +109,9 @@ class ParameterSpace:
         numbers = [float(own[name]) for name in self.whole]
         start = np.concatenate([self._theta[self.places], numbers, [math.log(self.C)] * self.searches_c])
         bounds = np.array([(axis.low, axis.high) for axis in self.axes], dtype=np.float64)
-        return Space(start, bounds[:, 0], bounds[:, 1], whole=np.array([axis.whole for axis in self.axes]))
+        quantiles = {place: axis.quantile for place, axis in enumerate(self.axes) if axis.distribution is not None}
+        whole = np.array([axis.whole for axis in self.axes])
+        return Space(start, bounds[:, 0], bounds[:, 1], whole=whole, quantiles=quantiles)
 
     def at(self, point: Vector) -> tuple[Kernel, float]:
         """Return the kernel and the C that a point stands for."""
@@ -124,9 +147,10 @@ class ParameterSpace:
         return found
 
 
-def price_axis(bounds: Range) -> Axis:
+def price_axis(bounds: Bounds) -> Axis:
     """Return the coordinate log C."""
-    return Axis(PRICE, PRICE, None, True, math.log(bounds[0]), math.log(bounds[1]))
+    low, high = math.log(bounds.low), math.log(bounds.high)
+    return Axis(PRICE, PRICE, None, True, low, high, distribution=bounds.distribution)
 
 
 def _spelt(name: str, own: Mapping[str, Any]) -> str:
@@ -173,7 +197,7 @@ def _labelled(given: Any) -> tuple[list[Any], Vector]:
 
 def searched_axes(
     kernel: Kernel, C: float, given: Mapping[str, Any] | None, c_range: Range, prefix: str = ""
-) -> tuple[list[Axis], Range | None]:
+) -> tuple[list[Axis], Bounds | None]:
     """Return the coordinates that are searched of a kernel, and the range of C if that is to be chosen.
 
     Parameters
@@ -183,8 +207,8 @@ def searched_axes(
     C : float
         Not to be chosen if it is infinite.
     given : mapping or None
-        Bounds by name; parameters that it does not name stay as they are. None searches all, the kernel's within their
-        own bounds.
+        Bounds or distributions by name; parameters that it does not name stay as they are. None searches all, the
+        kernel's within their own bounds.
     c_range : pair of floats
         Where to look for C if nobody says.
     prefix : str
@@ -194,15 +218,15 @@ def searched_axes(
     --------
     >>> from widemargin.kernels import Gaussian
     >>> searched_axes(Gaussian(gamma=1.0), 1.0, {"C": (0.1, 10.0)}, C_RANGE)
-    ([], (0.1, 10.0))
+    ([], Bounds(low=0.1, high=10.0, distribution=None))
     """
     axes, whole = kernel_axes(kernel), kernel.whole_numbers
     if given is None:
-        return axes, c_range if math.isfinite(C) else None
+        return axes, Bounds(*c_range) if math.isfinite(C) else None
     if not isinstance(given, Mapping) or not given:
         raise TypeError(f"space must be None or bounds by name, such as {{'C': (0.1, 100.0)}}; got {given!r}.")
     found: list[Axis] = []
-    price: Range | None = None
+    price: Bounds | None = None
     for name, bounds in given.items():
         short = str(name).removeprefix(prefix) if str(name).startswith(prefix) else ""
         own = [axis for axis in axes if axis.parameter == short.removeprefix("kernel__")]
@@ -211,16 +235,16 @@ def searched_axes(
         if {axis.parameter for axis in own} & {axis.parameter for axis in found}:
             raise ValueError(f"space names {name!r} in two ways; one is enough.")
         if short == PRICE and math.isfinite(C):
-            price = _pair(name, bounds, positive=True)
+            price = _bounds(name, bounds, positive=True)
         elif own and own[0].whole:
-            low, high = _pair(name, bounds, whole=True)
-            for end in bounds:
+            low, high, distribution = _bounds(name, bounds, whole=True)
+            for end in (low, high):
                 clone(kernel).set_params(**{number: int(end)}).fitted(None)  # which refuses what means nothing
-            found.append(own[0]._replace(low=low, high=high))
+            found.append(own[0]._replace(low=low, high=high, distribution=distribution))
         elif own:
-            low, high = _pair(name, bounds, positive=own[0].logarithmic)
+            low, high, distribution = _bounds(name, bounds, positive=own[0].logarithmic)
             low, high = (math.log(low), math.log(high)) if own[0].logarithmic else (low, high)
-            found += [axis._replace(low=low, high=high) for axis in own]
+            found += [axis._replace(low=low, high=high, distribution=distribution) for axis in own]
         else:
             accepted = [PRICE] * math.isfinite(C) + list(dict.fromkeys(axis.parameter for axis in axes)) + list(whole)
             names = ", ".join(repr(prefix + one) for one in accepted) or "there is nothing"
@@ -228,14 +252,38 @@ def searched_axes(
     return sorted(found, key=lambda axis: (axis.whole, axis.place or 0)), price
 
 
-def _pair(name: str, bounds: Any, *, positive: bool = False, whole: bool = False) -> Range:
-    """Check that bounds are two numbers, the lower one first."""
-    is_pair = isinstance(bounds, (Sequence, np.ndarray)) and not isinstance(bounds, str) and len(bounds) == 2
-    kind = numbers.Integral if whole else numbers.Real
-    if is_pair and all(isinstance(one, kind) and math.isfinite(one) for one in bounds):
-        low, high = map(float, bounds)
-        if low < high and (low > 0.0 or not positive):
-            return low, high
+def _bounds(name: str, given: Any, *, positive: bool = False, whole: bool = False) -> Bounds:
+    """Check that bounds are two numbers, the lower one first, or a distribution between two such."""
     above = " above 0" if positive else ""
     what = "whole numbers" if whole else "numbers"
-    raise ValueError(f"space[{name!r}] must be two {what}{above}, the smaller one first; got {bounds!r}.")
+    if hasattr(given, "ppf") and hasattr(given, "dist"):
+        return _support(name, given, positive, whole)
+    is_pair = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) and len(given) == 2
+    kind = numbers.Integral if whole else numbers.Real
+    if is_pair and all(isinstance(one, kind) and math.isfinite(one) for one in given):
+        low, high = map(float, given)
+        if low < high and (low > 0.0 or not positive):
+            return Bounds(low, high)
+    raise ValueError(
+        f"space[{name!r}] must be two {what}{above}, the smaller one first; got {given!r}, where frozen distributions "
+        "of scipy.stats are accepted as well."
+    )
+
+
+def _support(name: str, distribution: Any, positive: bool, whole: bool) -> Bounds:
+    """Return the ends of a frozen distribution of scipy."""
+    own = f"{distribution.dist.name}{distribution.args}"
+    ends = distribution.support()
+    if np.size(ends[0]) != 1 or np.size(ends[1]) != 1:
+        raise ValueError(f"space[{name!r}] must be one distribution, and not an array of them; got {own}.")
+    low, high = (float(np.ravel(end)[0]) for end in ends)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high and (low > 0.0 or not positive)):
+        above = ", the lower one above 0" if positive else ""
+        raise ValueError(
+            f"space[{name!r}] must be a distribution between two finite numbers{above}, such as "
+            f"{'randint(1, 5)' if whole else 'loguniform(0.01, 100)'}; {own} has values from {low:g} to {high:g}."
+        )
+    some = np.asarray(distribution.ppf(np.linspace(0.0, 1.0, 65)[1:]))
+    if whole and (some != np.round(some)).any():
+        raise ValueError(f"space[{name!r}] must be a distribution of whole numbers, such as randint(1, 5); got {own}.")
+    return Bounds(low, high, distribution)

@@ -25,6 +25,8 @@ from widemargin.model_selection.grid.results import UnfinishedSearchWarning
 from widemargin.model_selection.grid.setup import model_of, prefix_of
 from widemargin.model_selection.grid.shared_search import SharedSearch
 from widemargin.model_selection.growth import PERFECT, GrowthStep, best_of, grown
+from widemargin.model_selection.search.judged import OnFolds
+from widemargin.model_selection.search.results import FoldScores
 from widemargin.model_selection.search.space import PRICE, ParameterSpace, Range
 from widemargin.model_selection.search.task import Subject
 from widemargin.objectives import CrossValidation, Objective, Task
@@ -88,13 +90,13 @@ def folds_of(objective: Objective, task: Task) -> FixedFolds:
     Traceback (most recent call last):
     ...
     ValueError: calibration='from-search' needs decision values of held-out samples, and objective='span' has no \
-folds; pass calibration='folds'.
+folds; pass calibration='folds', or folds as cv.
     """
     if isinstance(objective, CrossValidation):
         return FixedFolds(None, objective.splits(task))
     raise ValueError(
         "calibration='from-search' needs decision values of held-out samples, and "
-        f"objective={objective.name!r} has no folds; pass calibration='folds'."
+        f"objective={objective.name!r} has no folds; pass calibration='folds', or folds as cv."
     )
 
 
@@ -116,6 +118,8 @@ class PricePath:
         The one that was chosen, the smallest of equals, and its mean score.
     points : list of PathPoint
         All that have a score.
+    found : FoldScores
+        All scores.
     edge : str or None
         "smallest" or "largest" if a better one may lie beyond those that were tried.
     report : SearchReport
@@ -124,6 +128,7 @@ class PricePath:
     C: float
     score: float
     points: list[PathPoint]
+    found: FoldScores
     edge: str | None
     report: SearchReport
 
@@ -142,6 +147,8 @@ class Chosen:
         Why it ended.
     path : PricePath or None
         How C was chosen, if not by the objective.
+    found : FoldScores or None
+        What the folds have told, where the choice was by folds.
     notes : dict
         What evaluations had to say, and how many said it.
     edges : dict
@@ -156,6 +163,7 @@ class Chosen:
     trace: Trace
     ended: str
     path: PricePath | None
+    found: FoldScores | None
     notes: dict[str, int]
     edges: dict[str, str]
     remarks: list[Warning]
@@ -172,7 +180,10 @@ class ModelStudy:
         What it was fitted with, as given.
     groups : ndarray of int or None
         Numbers of the groups of samples that are held out together.
-    objective, strategy : Objective and Strategy
+    given, strategy : Objective and Strategy
+        As the search was told.
+    objective : Objective
+        What the strategy follows: the given one, or that over the folds that were drawn for it.
     subject : Subject
     space : ParameterSpace
         What the strategy searches.
@@ -181,11 +192,11 @@ class ModelStudy:
     prices_given : bool
         Whether that range is the user's, so that nothing beyond it is looked at.
     folds : FixedFolds or None
-        For that.
+        By which C is chosen, or all parameters, with objectives over folds; None if there are none.
     calibration_folds : FixedFolds or None
         For probabilities, if they are to come from the search.
     scoring : as scikit-learn takes it
-        For that.
+        What is best on these folds.
     seed : int or None
         None draws one.
     n_jobs, max_time
@@ -200,6 +211,7 @@ class ModelStudy:
     y: Any
     params: Mapping[str, Any]
     groups: NDArray[np.intp] | None
+    given: Objective
     objective: Objective
     strategy: Strategy
     subject: Subject
@@ -249,7 +261,23 @@ class ModelStudy:
         if path is not None:
             search.trace.add_path(point, path.points)
             edges |= {} if path.edge is None else {PRICE: path.edge}
-        return Chosen(kernel, C, value, search.trace, ended.why, path, search.notes, edges, remarks)
+        found = self._scores_of_folds(search.trace, point) if path is None else path.found
+        return Chosen(kernel, C, value, search.trace, ended.why, path, found, search.notes, edges, remarks)
+
+    def _scores_of_folds(self, trace: Trace, point: Vector) -> FoldScores | None:
+        """Collect the scores of the folds of the evaluations, if the objective is one over folds."""
+        if not isinstance(self.objective, OnFolds):
+            return None
+        params, scores = [], []
+        for one, measures in zip(trace.points, trace.measures, strict=True):
+            kernel, C = self.space.chosen(trace.kept.whole(one))
+            params.append(self.best_params(kernel, C if self.space.searches_c else None))
+            scores.append(self.objective.scores(measures or {}))
+        here = np.flatnonzero((trace.points == trace.kept.packed(point)).all(axis=1))
+        if not len(here):  # there was no time to evaluate the point that was chosen
+            return None
+        values = trace.values if self.objective.greater_is_better else -trace.values
+        return FoldScores(params, np.array(scores), int(here[0]), values)
 
     def _searched(
         self, kept: Journal | None, progress: Progress, told: Callable[[int], bool] | None, stop: Stop
@@ -375,10 +403,19 @@ class ModelStudy:
                 progress=progress,
             )
         best = best_of(searches)
+        results = [one.cv_results_ for one in searches]
+        prices = [float(params[name]) for one in results for params in one["params"]]
+        splits = [[one[f"split{fold}_test_score"] for fold in range(best.n_splits_)] for one in results]
+        before = sum(len(one.cv_results_["params"]) for one in searches[: searches.index(best)])
         return PricePath(
             C=float(best.best_params_[name]),
             score=float(best.best_score_),
             points=[point for search in searches for point in _points(search, name)],
+            found=FoldScores(
+                [self.best_params(kernel, price) for price in prices],
+                np.concatenate(splits, axis=1).T.copy(),
+                before + best.best_index_,
+            ),
             edge=edges.get(name),
             report=SearchReport.of_all([one.work_report_ for one in searches]),
         )
@@ -421,11 +458,14 @@ class ModelStudy:
             "target": fingerprint(self.y),
             "weights": fingerprint(dict(self.params)),
             "estimator": fingerprint(self.estimator),
-            "objective": fingerprint(self.objective),
+            "objective": fingerprint(self.given),
             "strategy": fingerprint(self.strategy),
-            "space": fingerprint([list(axis) for axis in self.space.axes], self.prices),
+            "space": fingerprint([list(axis[:-1]) for axis in self.space.axes], self.prices),
             "random_state": self.seed,
         }
+        drawn = {axis.name: axis.distribution for axis in self.space.axes if axis.distribution is not None}
+        if drawn:
+            same["drawn"] = fingerprint({name: (one.dist.name, one.args, one.kwds) for name, one in drawn.items()})
         if self.groups is not None:
             same["groups"] = fingerprint(self.groups)
         if self.folds is not None:

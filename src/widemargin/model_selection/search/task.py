@@ -216,7 +216,7 @@ def require_whole_numbers(strategy: Strategy, names: Sequence[str]) -> None:
     >>> require_whole_numbers(strategy_named("cma-es"), ["degree"])
     Traceback (most recent call last):
     ...
-    ValueError: strategy='cma-es' takes no whole numbers, and 'degree' is one; strategy='tabu' does.
+    ValueError: strategy='cma-es' takes no whole numbers, and 'degree' is one; strategy='random' or 'tabu' does.
     """
     if names and not strategy.takes_whole_numbers:
         others = " or ".join(repr(name) for name, other in STRATEGIES.items() if other.takes_whole_numbers)

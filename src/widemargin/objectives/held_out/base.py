@@ -25,7 +25,7 @@ from scipy.special import expit
 from widemargin.kernels import Kernel
 from widemargin.machines.derivatives import Machine, Sensitivity
 from widemargin.machines.sigmoid import LARGEST_SLOPE, fit_slope
-from widemargin.objectives.base import BoundObjective, Evaluated, How, Ids, Objective, Task, Vector
+from widemargin.objectives.base import BoundObjective, Evaluated, How, Ids, Matrix, Objective, Task, Vector
 from widemargin.objectives.machines import (
     TaskKernel,
     notes_of,
@@ -90,7 +90,7 @@ class HeldOutObjective(BoundObjective):
     ----------
     task : Task
     loss : str
-        "zero-one", "smooth", "likelihood" or "squared".
+        "zero-one", "smooth", "likelihood" or "squared"; a subclass that judges in another way has names of its own.
     splits : sequence of (train, test), optional
         Rows; without them a subclass draws them for each evaluation.
     """
@@ -112,6 +112,7 @@ class HeldOutObjective(BoundObjective):
         found = [
             self._evaluate_fold(values, C, split, start, gradient) for split, start in zip(splits, starts, strict=True)
         ]
+        measures = self.measures_of(found)
         weight = sum(one.weight for one in found)
         scale = 1.0 if self.loss == "likelihood" else 1.0 / max(weight, np.finfo(np.float64).tiny)
         dependent, rounded = sum(one.dependent for one in found), sum(one.rounded for one in found)
@@ -125,30 +126,42 @@ class HeldOutObjective(BoundObjective):
             work=work,
             state=[one.starts for one in found],
             notes=notes_of(values, dependent, rounded),
+            measures=measures,
         )
+
+    def measures_of(self, folds: Sequence[OfFold]) -> dict[str, float]:
+        """Return what a search is to keep of the folds; nothing here."""
+        return {}
+
+    def judged(self, split: tuple[Ids, Ids], values: Matrix) -> tuple[float, float]:
+        """Sum losses and weights of a fold, from what its models say of the samples held out, a column each."""
+        task, test = self.task, split[1]
+        weights = task.weights[test]
+        if self.loss == "squared":
+            losses = np.square(values[:, 0] - task.y[test])
+        else:
+            losses = predicted_classes(task, values) != task.y[test]
+        return float(weights @ losses), float(weights.sum())
 
     def _evaluate_fold(
         self, values: TaskKernel, C: float, split: tuple[Ids, Ids], starts: Any, gradient: bool
-    ) -> _OfFold:
+    ) -> OfFold:
         task, (train_rows, test) = self.task, split
         training = np.zeros(task.n_samples, dtype=bool)
         training[train_rows] = True
-        if self.loss == "squared":
+        if task.n_classes == 0:
             tube = train_tube(values, task, C, training, None if starts is None else starts[0])
-            errors = np.square(tube.values[test] - task.y[test])
             work = Work(trained=1, iterations=tube.outcome.iterations)
-            return _OfFold(float(task.weights[test] @ errors), float(task.weights[test].sum()), [tube.alpha], work)
+            return OfFold(*self.judged(split, tube.values[test, np.newaxis]), [tube.alpha], work)
         machines = train_pairs(values, task, C, training, starts)
         begun = [one.alpha for one in machines]
         work = Work(trained=len(machines), iterations=sum(one.outcome.iterations for one in machines))
-        if self.loss == "zero-one":
+        if self.loss not in ("smooth", "likelihood"):
             columns = np.column_stack([one.values[test] for one in machines])
-            wrong = predicted_classes(task, columns) != task.y[test]
-            weights = task.weights[test]
-            return _OfFold(float(weights @ wrong), float(weights.sum()), begun, work)
-        return self._judged(values, machines, test, begun, work, gradient)
+            return OfFold(*self.judged(split, columns), begun, work)
+        return self._judged_smoothly(values, machines, test, begun, work, gradient)
 
-    def _judged(
+    def _judged_smoothly(
         self,
         values: TaskKernel,
         machines: list[Machine],
@@ -156,17 +169,17 @@ class HeldOutObjective(BoundObjective):
         begun: list[Vector],
         work: Work,
         gradient: bool,
-    ) -> _OfFold:
+    ) -> OfFold:
         """Sum a smooth loss over pairs of classes, each judged by the held-out samples of its classes."""
         task = self.task
         judge = log_likelihood if self.loss == "likelihood" else smooth_errors
-        total = _OfFold(0.0, 0.0, begun, work)
+        total = OfFold(0.0, 0.0, begun, work)
         for pair, machine in zip(task.pairs, machines, strict=True):
             rows = test[(task.y[test] == pair[0]) | (task.y[test] == pair[1])]
             weights = task.weights[rows]
             if not gradient:
                 one = judge(machine.values[rows], machine.problem.signs[rows], weights)
-                total = total + _OfFold(one.value, float(weights.sum()), [], Work())
+                total = total + OfFold(one.value, float(weights.sum()), [], Work())
                 continue
             sensitivity = Sensitivity(values.among, machine, values.single, rows=rows)
             exact = sensitivity.machine
@@ -174,7 +187,7 @@ class HeldOutObjective(BoundObjective):
             of_values = np.zeros(task.n_samples)
             of_values[rows] = one.of_values
             adjoint = sensitivity.adjoint(of_values)
-            total = total + _OfFold(
+            total = total + OfFold(
                 one.value,
                 float(weights.sum()),
                 [],
@@ -188,8 +201,8 @@ class HeldOutObjective(BoundObjective):
 
 
 @dataclass(frozen=True)
-class _OfFold:
-    """What one fold adds."""
+class OfFold:
+    """What one fold adds: the sum of its losses, their weight, and what it took to find out."""
 
     value: float
     weight: float
@@ -200,8 +213,8 @@ class _OfFold:
     dependent: int = 0
     rounded: int = 0
 
-    def __add__(self, other: _OfFold) -> _OfFold:
-        return _OfFold(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+    def __add__(self, other: OfFold) -> OfFold:
+        return OfFold(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 def loss_of(task: Task, loss: str | None) -> str:

@@ -16,7 +16,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import GridSearchCV, LeaveOneOutScore, OneClassSVM, RejectionScore, UnfinishedSearchWarning
+from widemargin import GridSearchCV, LeaveOneOutScore, OneClassSVM, RegionScore, RejectionScore, UnfinishedSearchWarning
 from widemargin.machines.max_min_over import count_to_gap
 
 GRID = {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": [0.02, 0.2]}
@@ -53,7 +53,7 @@ def test_the_same_numbers(how: dict[str, Any]) -> None:
 
 def test_without_a_scorer_one_row_in_twenty_is_to_be_rejected() -> None:
     X, _ = data("two")
-    found, named = (GridSearchCV(squared(), GRID, cv=3, scoring=how).fit(X) for how in (None, RejectionScore(0.05)))
+    found, named = (GridSearchCV(squared(), GRID, cv=3, scoring=how).fit(X) for how in (None, RegionScore(0.05)))
     np.testing.assert_array_equal(found.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"])
 
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM as PeerOneClassSVM
 
-from widemargin import GridSearchCV, LeaveOneOutScore, OneClassSVM, RejectionScore
+from widemargin import GridSearchCV, LeaveOneOutScore, OneClassSVM, RegionScore, RejectionScore
 
 GRID = {"nu": [0.05, 0.1, 0.2, 0.4, 0.8], "gamma": [0.02, 0.2]}
 
@@ -114,20 +114,26 @@ def test_little_memory_changes_no_score() -> None:
     check_cells(rows, whole)
 
 
-def test_without_labels_and_scorer_rejection_decides() -> None:
+def test_without_labels_and_scorer_the_region_decides() -> None:
     X, _ = data("two")
     named, found = (
-        GridSearchCV(OneClassSVM(tol=1e-6), GRID, cv=3, scoring=how).fit(X) for how in (RejectionScore(), None)
+        GridSearchCV(OneClassSVM(tol=1e-6), GRID, cv=3, scoring=how).fit(X) for how in (RegionScore(), None)
     )
     check_cells(found, named)
+    check_cells(found, PlainGridSearchCV(OneClassSVM(tol=1e-6), GRID, cv=3, scoring=RegionScore()).fit(X))
+    assert found.best_score_ == pytest.approx(found.cv_results_["mean_test_score"].max())
+    assert isinstance(found.scorer_, RegionScore)
+    assert found.score(X) == RegionScore()(found.best_estimator_, X)
+
+
+def test_shares_that_are_rejected_are_those_of_predictions() -> None:
+    X, _ = data("two")
+    found = GridSearchCV(OneClassSVM(tol=1e-6), GRID, cv=3, scoring=RejectionScore()).fit(X)
     check_cells(found, PlainGridSearchCV(OneClassSVM(tol=1e-6), GRID, cv=3, scoring=RejectionScore()).fit(X))
     shares = np.array([params["nu"] for params in found.cv_results_["params"]])
     rejected = GridSearchCV(OneClassSVM(tol=1e-6), GRID, cv=3, scoring=rejection).fit(X).cv_results_
     splits = np.array([-np.abs(rejected[f"split{split}_test_score"] - shares) for split in range(3)])
     np.testing.assert_allclose(found.cv_results_["mean_test_score"], splits.mean(axis=0), atol=1e-12)
-    assert found.best_score_ == pytest.approx(found.cv_results_["mean_test_score"].max())
-    assert isinstance(found.scorer_, RejectionScore)
-    assert found.score(X) == RejectionScore()(found.best_estimator_, X)
 
 
 def test_labels_without_a_scorer_are_refused() -> None:
