@@ -315,7 +315,8 @@ class Stream:
                 self.core.forget(rows, self._place, positions.astype(np.int32), core)
         finally:
             self.settle()
-            self.replace_samples(self.samples)  # so that nothing is left of the others
+            # So that nothing is left of the others.
+            Allowance(rules.options.n_threads).run(self.replace_samples, self.samples)
 
     def nearly_finish(self, C: float, rules: OnlineRules) -> None:
         """Come to the tolerance, which need not be certified: by REPROCESS steps, or FINISH if these would be many."""
