@@ -681,9 +681,13 @@ class OnlineSVC(KernelClassifier):
                     "fit to begin anew."
                 )
 
-    def _warn_of_letters(self, X: Any) -> None:
+    def _warn_of_unknown_letters(self, X: Any) -> None:
+        """Warn where samples to predict hold letters that the first batch did not."""
+        self._warn_of_letters(X, stacklevel=5)
+
+    def _warn_of_letters(self, X: Any, stacklevel: int = 3) -> None:
         """Warn, once of each, of letters that the first batch did not hold."""
-        source = self._stream.kernel.source
+        source = self._kernel_parameters.source
         if not self._takes_objects or source is None:
             return
         found = letters_left_out(as_kernel(self.kernel), source, X) - self._letters_named
@@ -693,7 +697,7 @@ class OnlineSVC(KernelClassifier):
                 f"X holds letters that are not in the alphabet of the kernel, taken from the first samples: "
                 f"{', '.join(map(repr, sorted(found)))}; oligomers with them are skipped. Pass the kernel an alphabet "
                 "of all letters that may ever occur (alphabet=...) if they matter.",
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
 
     def _warn_of_order(self) -> None:
