@@ -347,7 +347,7 @@ CORE = (
     Fault(
         "memory-holds-what-was-forgotten",
         "src/widemargin/machines/online/stream.py",
-        "            self.replace_samples(self.samples)  # so that nothing is left of the others\n",
+        "            Allowance(rules.options.n_threads).run(self.replace_samples, self.samples)\n",
         "",
         ("tests/machines/online/test_stream.py",),
     ),

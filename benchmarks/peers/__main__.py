@@ -23,6 +23,8 @@ from benchmarks.peers.sequences import BARS as SEQUENCE_BARS
 from benchmarks.peers.sequences import PROBLEMS as SEQUENCES
 from benchmarks.peers.sequences import sequences_command
 from benchmarks.peers.session import OURS, Options
+from benchmarks.peers.streams import BARS as STREAM_BARS
+from benchmarks.peers.streams import streams_command
 
 Number = TypeVar("Number", int, float)
 
@@ -72,6 +74,7 @@ COMMANDS = {
     "sequences": Command(
         sequences_command, "oligo kernels beside a product of indicators", SEQUENCES, list(SEQUENCE_BARS), peers=()
     ),
+    "streams": Command(streams_command, "streams of one sample at a time", STREAM_BARS, list(STREAM_BARS), peers=()),
     "features": Command(
         features_command, "distances with a feature more or less", DISTANCES, list(DISTANCES), peers=()
     ),

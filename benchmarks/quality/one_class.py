@@ -1,8 +1,8 @@
 """One-class models that a search chooses without labels: do they tell outliers from their class?
 
 Models are trained on half of the normal samples of public sets with known outliers, and of a noisy ring; the search
-sees no outlier. Of each choice: the area under the ROC curve and the balanced accuracy on the other samples, and by how much
-the share of normal ones that it rejects is off.
+sees no outlier. Of each choice: the area under the ROC curve and the balanced accuracy on the other samples, and by how
+much the share of normal ones that it rejects is off.
 """
 
 import argparse

@@ -44,6 +44,9 @@ INITIAL_LOSSES = 0.01 * np.square(np.log2(FACTORS) - 1.0)
 #: What is left of a loss with each sample that comes.
 MEMORY = 0.999
 
+#: How values are asked for.
+RULES = OnlineRules()
+
 
 class RiverSVC(Classifier):
     """C-support vector classification for river: :class:`~widemargin.OnlineSVC`, one dict of features at a time.
@@ -218,7 +221,7 @@ class RiverSVC(Classifier):
     def _decide(self, row: Any) -> Row:
         """Return a decision value for each class, of which the largest wins."""
         assert self._model is not None
-        return _by_class(self._model._stream.decide(row, OnlineRules()))
+        return _by_class(self._model._stream.decide(row, RULES))
 
     def _row(self, values: Mapping[Any, float], columns: Mapping[Any, int]) -> Any:
         """Return a sample as a matrix of one row, sparse where there are many columns."""
@@ -281,7 +284,7 @@ def _by_class(values: Row) -> Row:
 
     Values that float32 cannot hold are the largest that there are.
     """
-    found = np.nan_to_num(values[:, 0])
+    found = values[:, 0] if np.isfinite(values).all() else np.nan_to_num(values[:, 0])
     return found if len(found) > 1 else np.array([0.5, -0.5]) * found
 
 

@@ -41,6 +41,9 @@ KernelCallable = Callable[[Any, Any], Any]
 class SampleStore:
     """Samples in a form that a kernel made for itself; a slice or an array of numbers takes some, in that form."""
 
+    def __len__(self) -> int:
+        raise NotImplementedError
+
     def __getitem__(self, which: Any) -> Any:
         raise NotImplementedError
 
@@ -272,6 +275,10 @@ def require_samples(X: Any) -> None:
 
 def count(X: Any) -> int:
     """Count the samples in any container."""
+    if isinstance(X, list | SampleStore):
+        return len(X)
+    if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim):
+        return int(X.shape[0])
     return int(_num_samples(X))
 
 

@@ -19,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 from widemargin import SVC, OnlineSVC
 from widemargin.datasets import chess_board
 from widemargin.kernels import Gaussian, Oligo
+from widemargin.machines import dual
 
 
 def two_classes(n: int = 400, seed: int = 0) -> tuple[Any, Any]:
@@ -478,3 +479,23 @@ def test_columns_of_strings_arrive_in_batches(dtype: str) -> None:
     for begin in range(0, 40, 10):
         model.partial_fit(X[begin : begin + 10], y[begin : begin + 10], classes=[0, 1])
     assert model.finish().score(X, y) == 1.0
+
+
+def test_free_memory_is_looked_at_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = two_classes(300)
+    model = OnlineSVC(gamma=0.3).partial_fit(X[:200], y[:200], classes=np.unique(y))
+    looks: list[int] = []
+    monkeypatch.setattr(dual, "LITTLE_MEMORY", 0)
+    monkeypatch.setattr(dual, "free_memory", lambda: looks.append(1) or 2**40)
+    for i in range(200, 240):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert len(looks) <= 2
+    found = len(looks)
+    model = pickle.loads(pickle.dumps(model)).partial_fit(X[240:241], y[240:241])
+    assert len(looks) == found + 1  # in another process, or on another computer
+    model.set_params(cache_size=0.001, n_jobs=2)
+    for i in range(241, 300):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert len(looks) == found + 1
+    at_once = OnlineSVC(gamma=0.3).partial_fit(X[:200], y[:200], classes=np.unique(y)).partial_fit(X[200:], y[200:])
+    np.testing.assert_allclose(model.decision_function(X), at_once.decision_function(X), atol=1e-6)

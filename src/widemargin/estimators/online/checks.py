@@ -127,14 +127,16 @@ def weights_of(sample_weight: Any, n: int) -> Vector:
 
 def require_finite_prices(weights: Vector, C: float) -> None:
     """Refuse weights whose products with C are all 0 in float64, or one of them beyond it."""
-    priced(weights, C)
     with np.errstate(over="ignore"):
-        infinite = ~np.isfinite(weights * C)
+        prices = float(C) * weights
+    infinite = ~np.isfinite(prices)
     if infinite.any():
         row = int(infinite.argmax())
         raise ValueError(
             f"C times the weight of row {row}, {C:g} times {weights[row]:g}, is beyond float64; lower C or the weights."
         )
+    if not prices.any():
+        priced(weights, C)  # which refuses them
 
 
 def ids_of(ids: Any, n: int) -> NDArray[Any] | None:

@@ -48,14 +48,18 @@ from widemargin.kernels.rows import count, kernel_block, take
 from widemargin.kernels.scikit_learn import as_kernel
 from widemargin.kernels.sequences import letters_left_out
 from widemargin.machines.classifier import PairSolution
-from widemargin.machines.dual import Vector
+from widemargin.machines.dual import SolverOptions, Vector, cache_bytes
 from widemargin.machines.online.active import ActivePass
+from widemargin.machines.online.kept_samples import FREE
 from widemargin.machines.online.stream import ONLINE_SELECTIONS, Batch, OnlineRules, Stream
 from widemargin.runtime import Lock, thread_count
 from widemargin.runtime.callbacks import fit_task, is_awaited
 
 #: Samples from which a kernel takes what it leaves to data; with fewer, that still changes.
 ENOUGH_FOR_A_KERNEL = 100
+
+#: Attributes that are made again when they are needed.
+OF_THIS_PROCESS = ("_prepared_vectors", "_known_options")
 
 #: Parameters that say what the kernel is; they stay what they were at the first batch.
 KERNEL_PARAMETERS = ("kernel", "degree", "gamma", "coef0")
@@ -222,6 +226,9 @@ class OnlineSVC(KernelClassifier):
     #: The support vectors, and the same in the form that the kernel makes for itself.
     _prepared_vectors: tuple[Any, Any] = field(init=False)
 
+    #: What memory and threads were asked for, and the options of the solver that this led to.
+    _known_options: tuple[tuple[int, float | str, int], SolverOptions] = field(init=False)
+
     #: Letters of sequences that were warned of.
     _letters_named: frozenset[str] = field(init=False, default=frozenset())
 
@@ -379,7 +386,8 @@ class OnlineSVC(KernelClassifier):
                 if self._stream.so_far is None:
                     self._warn_of_letters(X)
                 y = y if isinstance(y, np.ndarray) and y.ndim == 1 else column_or_1d(y, warn=True)
-                check_consistent_length(X, y)
+                if len(y) != count(X):
+                    check_consistent_length(X, y)  # which says so
                 self._require_same_classes(classes)
             labels = class_numbers(y, self.classes_)
             weights = weights_of(sample_weight, len(labels))
@@ -679,9 +687,13 @@ class OnlineSVC(KernelClassifier):
                     "fit to begin anew."
                 )
 
-    def _warn_of_letters(self, X: Any) -> None:
+    def _warn_of_unknown_letters(self, X: Any) -> None:
+        """Warn where samples to predict hold letters that the first batch did not."""
+        self._warn_of_letters(X, stacklevel=5)
+
+    def _warn_of_letters(self, X: Any, stacklevel: int = 3) -> None:
         """Warn, once of each, of letters that the first batch did not hold."""
-        source = self._stream.kernel.source
+        source = self._kernel_parameters.source
         if not self._takes_objects or source is None:
             return
         found = letters_left_out(as_kernel(self.kernel), source, X) - self._letters_named
@@ -691,7 +703,7 @@ class OnlineSVC(KernelClassifier):
                 f"X holds letters that are not in the alphabet of the kernel, taken from the first samples: "
                 f"{', '.join(map(repr, sorted(found)))}; oligomers with them are skipped. Pass the kernel an alphabet "
                 "of all letters that may ever occur (alphabet=...) if they matter.",
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
 
     def _warn_of_order(self) -> None:
@@ -707,14 +719,27 @@ class OnlineSVC(KernelClassifier):
             stacklevel=3,
         )
 
-    def _rules(self, began: float, n: int) -> OnlineRules:
+    def _rules(self, began: float, n: int, options: SolverOptions | None = None) -> OnlineRules:
         return OnlineRules(
             self.selection,
             self.window or 0,
             self.budget or 0,
             self._stop_rule(n, began),
-            self._solver_options(max(n, self._stream.size)),
+            self._solver_options(max(n, self._stream.size)) if options is None else options,
         )
+
+    def _options_of_learning(self, n: int) -> SolverOptions:
+        """Return what learning takes threads and memory for `n` samples from.
+
+        They are the same for a while: finding out how much memory is free takes as long as learning from a sample.
+        """
+        room = (max(n, self._stream.size) // FREE + 1) * FREE
+        asked = room, self.cache_size, thread_count(self.n_jobs)
+        known = cast(tuple[Any, SolverOptions], vars(self).get("_known_options", (None, None)))
+        if known[0] != asked:
+            room_for_values = cache_bytes(self.cache_size, room, "float64")
+            known = self._known_options = asked, SolverOptions(cache_bytes=room_for_values, n_threads=asked[2])
+        return known[1]
 
     def _passes(
         self, used: NDArray[np.int32], asked: list[int], rules: OnlineRules
@@ -754,8 +779,9 @@ class OnlineSVC(KernelClassifier):
 
     def _learn_in_order(self, batch: Batch, began: float) -> None:
         """Learn from checked samples as they come."""
-        rows = batch.rows
-        self._stream.late = self._learn(batch, [rows], self._rules(began, len(batch.labels))) < len(rows)
+        rows, n = batch.rows, len(batch.labels)
+        rules = self._rules(began, n, self._options_of_learning(n))
+        self._stream.late = self._learn(batch, [rows], rules) < len(rows)
 
     def _learn_checked(self, X: Any, labels: NDArray[np.int32], weights: Vector, *, again: bool) -> None:
         """Do what :meth:`partial_fit` does with a stream that goes on, for rows of finite numbers.
@@ -837,7 +863,7 @@ class OnlineSVC(KernelClassifier):
             if "_stream" in vars(self) and "support_" not in vars(self):
                 self._describe()
             state = cast(dict[str, Any], super().__getstate__())
-            return {name: value for name, value in state.items() if name != "_prepared_vectors"}
+            return {name: value for name, value in state.items() if name not in OF_THIS_PROCESS}
 
     def _require_stream_of_samples(self) -> None:
         if self.class_weight == "balanced":

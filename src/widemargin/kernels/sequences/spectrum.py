@@ -70,6 +70,9 @@ class CountingKernel(SequenceKernel):
 
     def _windows(self, texts: Texts) -> NDArray[np.int64]:
         """Count the windows of each sequence all of whose letters are known."""
+        return self._made(texts, "windows", lambda: self._count_windows(texts), listed=False)  # type: ignore[no-any-return]
+
+    def _count_windows(self, texts: Texts) -> NDArray[np.int64]:
         letters, width = letters_of(texts, self.alphabet, 0, bool(self.fold_case)), self._window()
         unknown = np.concatenate([[0], np.cumsum(letters.codes < 0)])
         known = unknown[width:] == unknown[:-width] if width < len(unknown) else np.zeros(0, dtype=np.bool_)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from widemargin.machines.dual import (
 )
 from widemargin.machines.online.active import ActivePass
 from widemargin.machines.online.arrival_order import ArrivalOrder
-from widemargin.machines.online.kept_samples import Kept, joined, kept_samples
+from widemargin.machines.online.kept_samples import Kept, is_whole, joined, kept_samples
 from widemargin.runtime import Allowance, Work, single_threaded_blas
 
 #: Working-set selections of PROCESS and REPROCESS.
@@ -76,7 +77,7 @@ class Batch:
     ids: NDArray[Any]
     numbers: NDArray[np.int64]
 
-    @property
+    @cached_property
     def rows(self) -> NDArray[np.int32]:
         """Rows of the samples that count: those with a weight."""
         return np.flatnonzero(self.weights > 0).astype(np.int32)
@@ -313,7 +314,8 @@ class Stream:
                 self.core.forget(rows, self._place, positions.astype(np.int32), core)
         finally:
             self.settle()
-            self.replace_samples(self.samples)  # so that nothing is left of the others
+            # So that nothing is left of the others.
+            Allowance(rules.options.n_threads).run(self.replace_samples, self.samples)
 
     def nearly_finish(self, C: float, rules: OnlineRules) -> None:
         """Come to the tolerance, which need not be certified: by REPROCESS steps, or FINISH if these would be many."""
@@ -489,9 +491,9 @@ class Stream:
             self._source = None
             return
         place = self.core.samples()
-        at, weights = of_number[place], self._weights_at(place)
+        weights, at = self._weights_at(place), of_number[place]
+        if not is_whole(at, len(ids)):
+            ids, numbers = ids[at], numbers[at]
         store, place = store.among(place)
         # One call, which no signal handler interrupts.
-        self.__dict__.update(
-            ids=ids[at], numbers=numbers[at], weights=weights, _store=store, _place=place, _source=None
-        )
+        self.__dict__.update(ids=ids, numbers=numbers, weights=weights, _store=store, _place=place, _source=None)
