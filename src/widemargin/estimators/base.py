@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -15,7 +15,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from widemargin.estimators.prediction import SINGLE, DecisionFunctions, Expansion, Layout, Matrix, needs_double
+from widemargin.estimators.prediction import (
+    SINGLE,
+    DecisionFunctions,
+    Expansion,
+    KnownFunctions,
+    Layout,
+    Matrix,
+    needs_double,
+)
 from widemargin.estimators.report import FitReport, warn_of_early_ends
 from widemargin.estimators.validation import (
     UNLABELLED,
@@ -129,7 +137,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     _predict_in_double: bool = field(init=False)
 
     #: Where decision values are known without computing them; see :meth:`_knowing`.
-    _known_values: Callable[[Any], Matrix] | None = field(init=False, default=None)
+    _known_values: KnownFunctions | None = field(init=False, default=None)
 
     #: What the parameters accept.
     _accepts: ClassVar[Mapping[str, Accepts]] = {
@@ -445,12 +453,20 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """Check `X` and evaluate all decision functions, shape (n, functions), in the sign of the attributes."""
         if self._known_values is not None:
             return self._known_values(X)
-        if "_kernel_parameters" not in self.__dict__:
-            check_is_fitted(self)
-        X = self._check_new_data(X)
+        X = self._check_to_predict(X)
         return self._functions().values(X)
 
-    def _knowing(self, values: Callable[[Any], Matrix] | None = None, **attributes: Any) -> Self:
+    def _check_to_predict(self, X: Any) -> Any:
+        """Check that there is a fitted model, and the samples that it is to predict."""
+        self._require_fit()
+        return self._check_new_data(X)
+
+    def _require_fit(self) -> None:
+        """Refuse to predict before a fit, unless decision values are known."""
+        if "_kernel_parameters" not in self.__dict__ and self._known_values is None:
+            check_is_fitted(self)
+
+    def _knowing(self, values: KnownFunctions | None = None, **attributes: Any) -> Self:
         """Return a copy that knows some fitted attributes, and its decision values on some samples, without a fit."""
         return self._copy(**attributes, _known_values=values)
 

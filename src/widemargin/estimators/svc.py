@@ -314,8 +314,19 @@ class SVC(KernelClassifier):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; rows sum to 1.
         """
-        values = self._function_values(X)
-        return class_probabilities(self._scheme(), values, self._sigmoids(values.shape[1]), self._winners(values))
+        self._require_fit()
+        scheme, winners = self._scheme(), self._predicted(X)
+        if self._known_values is not None:
+            values = self._known_values(X)
+            return class_probabilities(scheme, values, self._sigmoids(values.shape[1]), winners)
+        X, functions = self._check_to_predict(X), self._functions()
+        sigmoids = self._sigmoids(len(functions.layout.functions))
+        return np.vstack(
+            [
+                class_probabilities(scheme, values, sigmoids, winners[begin : begin + len(values)])
+                for begin, values in functions.values_in_blocks(X)
+            ]
+        )
 
     @available_if(_calibrates)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Matrix:

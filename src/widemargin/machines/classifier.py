@@ -12,7 +12,6 @@ more variable, which has nothing in common with any other and no bounds, takes i
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, overload
@@ -58,6 +57,47 @@ SMALL_PROBLEM = 512
 
 #: What the square loss adds to the diagonal stays below this; a sample that would exceed it counts for nothing.
 LARGEST_RIDGE = 1e30
+
+
+class PairTable(Sequence[Pair]):
+    """Pairs of classes as a table of two columns: there may be too many to make objects of.
+
+    Examples
+    --------
+    >>> pairs = PairTable(np.array([[0, 1], [0, 2], [1, 2]]))
+    >>> pairs[1], list(pairs[1:])
+    ((0, 2), [(0, 2), (1, 2)])
+    """
+
+    def __init__(self, numbers: NDArray[np.intp]) -> None:
+        self.numbers = numbers
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair]) -> PairTable:
+        """Write pairs into a table, if they are in none."""
+        return pairs if isinstance(pairs, PairTable) else cls(np.array(pairs, dtype=np.intp).reshape(-1, 2))
+
+    @classmethod
+    def among(cls, classes: NDArray[np.intp]) -> PairTable:
+        """Return all pairs of some classes, those of the first class first."""
+        first, second = np.triu_indices(len(classes), 1)
+        return cls(np.stack([classes[first], classes[second]], axis=1))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> Pair: ...
+    @overload
+    def __getitem__(self, at: slice) -> PairTable: ...
+    def __getitem__(self, at: int | slice) -> Pair | PairTable:
+        if isinstance(at, slice):
+            return PairTable(self.numbers[at])
+        first, second = self.numbers[at].tolist()
+        return first, second
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter([(first, second) for first, second in self.numbers.tolist()])
 
 
 @dataclass(frozen=True)
@@ -173,7 +213,7 @@ class ClassPairs(Sequence[PairSamples]):
     Examples
     --------
     >>> pairs = ClassPairs(np.array([0, 2, 0, 1]), 3, np.array([1.0, 1.0, 1.0, 0.0]))
-    >>> pairs.names, pairs[0].ids.tolist(), pairs[0].signs.tolist()
+    >>> list(pairs.names), pairs[0].ids.tolist(), pairs[0].signs.tolist()
     ([(0, 2)], [0, 2, 1], [1.0, 1.0, -1.0])
     """
 
@@ -185,7 +225,7 @@ class ClassPairs(Sequence[PairSamples]):
         order = used[np.argsort(own.astype(np.uint16) if n_classes <= 2**16 else own, kind="stable")]
         self._order, self._sizes = order, sizes
         self._known: dict[Pair, PairSamples] = {}
-        self.names = list(itertools.combinations(np.flatnonzero(sizes).tolist(), 2))
+        self.names = PairTable.among(np.flatnonzero(sizes))
         self.n_samples, self.largest = len(order), int(np.sort(sizes)[-2:].sum())
 
     def __len__(self) -> int:
@@ -206,7 +246,7 @@ class ClassPairs(Sequence[PairSamples]):
 
     def side_by_side(self, names: Sequence[Pair]) -> tuple[NDArray[np.int32], NDArray[np.intp], Vector]:
         """Return the samples of several pairs, one pair after the other, how many each has, and their labels."""
-        classes = np.array(names, dtype=np.intp).ravel()
+        classes = PairTable.of(names).numbers.ravel()
         sizes = self._sizes[classes]
         before = np.cumsum(sizes) - sizes  # of the samples of each class, where they begin in the result
         starts = np.cumsum(self._sizes) - self._sizes
@@ -382,7 +422,7 @@ def solve_pairs(
         return _solve_hard(pairs, bounds, formulation, rows.diagonal(), starts or {}, stop)
     parts: list[SolvedPairs] = []
     for some in in_turns(range(len(pairs)), stop) if len(pairs) else ():
-        names, samples = _side_by_side(pairs, some)
+        names, samples = side_by_side(pairs, some)
         parts.append(formulation.solve(names, samples, bounds[samples[0]], _starts_of(names, samples, starts), stop))
     found = SolvedPairs.joined(parts) if parts else SolvedPairs.of([])
     if matrix is None:
@@ -392,7 +432,7 @@ def solve_pairs(
     return replace(found, outcomes=outcomes)
 
 
-def _side_by_side(
+def side_by_side(
     pairs: Sequence[PairSamples], which: Sequence[int]
 ) -> tuple[Sequence[Pair], tuple[NDArray[np.int32], NDArray[np.intp], Vector]]:
     """Return the names of some pairs and their samples, how many each has, and their labels."""
